@@ -1,0 +1,67 @@
+"""What can go wrong, as one tree. Every message says what is wrong, the value, and the way out.
+
+EcvError
+├── InputError            a user's mistake: exit code 2, one clear sentence on the page
+│   ├── UnknownName       an id that no registry or catalogue knows
+│   ├── DatasetError      a dataset that is missing, damaged, or not what the catalogue promises
+│   └── FoldsError        a fold file, or a number of folds, that does not fit the data
+├── StoreError            the database cannot be read or written
+└── RunError              a run that was going and failed: exit code 1
+    └── Cancelled         someone asked the run to stop; not a failure
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "Cancelled",
+    "DatasetError",
+    "EcvError",
+    "FoldsError",
+    "InputError",
+    "RunError",
+    "StoreError",
+    "UnknownName",
+]
+
+
+class EcvError(Exception):
+    """Base of every error raised on purpose here; its text is fit to show to a user."""
+
+
+class InputError(EcvError):
+    """What the user asked for is not possible; the message says why and what would be."""
+
+
+class UnknownName(InputError):
+    """An id that is not known, with the ids that are."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        close = get_close_matches(name, known, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        super().__init__(
+            f"no {kind} is called '{name}'; {hint}choose one of: {', '.join(known) or '(none)'}"
+        )
+
+
+class DatasetError(InputError):
+    """A dataset that is missing, damaged, or not what its catalogue entry promises."""
+
+
+class FoldsError(InputError):
+    """Folds that do not fit the data: a bad fold file, or more folds than the data can fill."""
+
+
+class StoreError(EcvError):
+    """The database of runs cannot be read or written."""
+
+
+class RunError(EcvError):
+    """A run that had started could not go on."""
+
+
+class Cancelled(RunError):
+    """The run was asked to stop."""
