@@ -46,6 +46,10 @@ class UnknownName(InputError):
             f"no {kind} is called '{name}'; {hint}choose one of: {', '.join(known) or '(none)'}"
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Its arguments are not its text, so the default way between processes would fail.
+        return InputError, self.args
+
 
 class DatasetError(InputError):
     """A dataset that is missing, damaged, or not what its catalogue entry promises."""

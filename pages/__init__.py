@@ -1,0 +1,1 @@
+"""The dashboard's pages: read state, call the library, draw."""

@@ -1,0 +1,1 @@
+"""Widgets that pages share or that would make a page too long to read."""

@@ -1,0 +1,44 @@
+# make run    set everything up and open the dashboard
+# make test   set everything up and run all tests, in a real browser too
+# make check  format, lint, types, import rules
+# make bench  side-by-side speed and memory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check bench format
+.DEFAULT_GOAL := run
+
+run: $(VENV)/.run-ready
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/.dev-ready
+	@scripts/ensure-browser "$(BIN)"
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev-ready
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev-ready
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(VENV)/.dev-ready
+	$(BIN)/python -m benchmarks.models $(ARGS)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "e-fold needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run-ready: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ $(VENV)/.run-ready

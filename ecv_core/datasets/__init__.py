@@ -1,0 +1,29 @@
+"""Catalogue entry or file on disk -> Interactions, with every checksum verified."""
+
+from ecv_core.datasets._catalogue import DatasetEntry, catalogue, entry
+from ecv_core.datasets._download import download
+from ecv_core.datasets._hashing import source_key
+from ecv_core.datasets._load import load
+from ecv_core.datasets._places import (
+    available,
+    cache_dir,
+    data_dir,
+    how_to_supply,
+    locate,
+    search_dirs,
+)
+
+__all__ = [
+    "DatasetEntry",
+    "available",
+    "cache_dir",
+    "catalogue",
+    "data_dir",
+    "download",
+    "entry",
+    "how_to_supply",
+    "load",
+    "locate",
+    "search_dirs",
+    "source_key",
+]

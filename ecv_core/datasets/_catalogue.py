@@ -1,0 +1,171 @@
+"""data/catalogue.toml and the files a user put beside the downloads -> dataset entries."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ecv_core.datasets._dirs import PROJECT_ROOT, data_dir
+from ecv_core.errors import DatasetError, UnknownName
+from ecv_core.records import Interactions
+
+PLAIN_SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet")
+"""Endings of a plain interaction file, `<id>` before them."""
+
+_OWN_FILE = re.compile(r"(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:\.csv(?:\.gz|\.xz)?|\.parquet)")
+_PLAIN_ROLES = ("user_id", "item_id", "rating", "timestamp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One form in which a dataset may lie on disk, and how to read it."""
+
+    names: tuple[str, ...]
+    """File names that are read this way; the first is the official one."""
+    format: str
+    """'delimited', 'json-lines' or 'parquet'."""
+    columns: tuple[tuple[str, str | int], ...]
+    """(role, column): by name where the file names its columns, else by position from 0.
+    Roles: user_id, item_id, rating, timestamp (Unix seconds), or day, month and year."""
+    separator: str = ","
+    member: str | None = None
+    """Path inside a zip archive; None where the file is the data."""
+    sha256: str | None = None
+    """Of the member, or of the file's content once decompressed."""
+    rows: int | None = None
+    """How many rows the file holds, where that is published."""
+    url: str | None = None
+    optional: frozenset[str] = frozenset()
+    """Roles that the file may leave out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetEntry:
+    """What is known of a dataset before it is read."""
+
+    id: str
+    title: str
+    description: str
+    domain: str
+    licence: str
+    citation: str
+    bibtex: str = ""
+    homepage: str = ""
+    users: int | None = None
+    """After preparation, as are `items` and `interactions`; None for a user's own file."""
+    items: int | None = None
+    interactions: int | None = None
+    has_ratings: bool | None = None
+    """Of the official file; None where only reading the file tells."""
+    has_timestamps: bool | None = None
+    download_bytes: int = 0
+    """Approximate; 0 where there is nothing to download."""
+    files: tuple[SourceFile, ...] = ()
+    """Official file first, the plain CSV and Parquet forms last; none for `synthetic`."""
+
+    @property
+    def generated(self) -> bool:
+        """True for the dataset that is made by code and needs no file."""
+        return not self.files
+
+    @property
+    def url(self) -> str | None:
+        """Where the official file is downloaded from, if from anywhere."""
+        return next((file.url for file in self.files if file.url), None)
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Every file name under which this dataset is found, best first."""
+        return tuple(name for file in self.files for name in file.names)
+
+    def check_prepared(self, prepared: Interactions) -> None:
+        """Compare a prepared dataset with the counts that the catalogue promises.
+
+        Raises: DatasetError if they differ: the file is not the dataset whose id it bears.
+        """
+        promised = (self.users, self.items, self.interactions)
+        found = (prepared.n_users, prepared.n_items, len(prepared))
+        if self.generated or None in promised or found == promised:
+            return
+        raise DatasetError(
+            f"the file on disk is not {self.id}: it has {_counts(found)} after preparation where "
+            f"the catalogue says {_counts(promised)}; give it another name to use it as a dataset "
+            "of its own, or replace it by the official file"
+        )
+
+
+def _counts(counts: tuple[int | None, ...]) -> str:
+    return "{:,} users, {:,} items and {:,} interactions".format(*counts)
+
+
+def catalogue() -> dict[str, DatasetEntry]:
+    """All datasets by id: the catalogue's in its order, then the user's own files by name.
+
+    An own file is any `<id>.csv`, `.csv.gz`, `.csv.xz` or `.parquet` directly in `data_dir()` whose
+    id (letters, digits, - and _) the catalogue does not have.
+    """
+    official = _official()
+    taken = {name for known in official.values() for name in known.file_names}
+    try:
+        names = sorted(path.name for path in data_dir().iterdir())
+    except OSError:
+        names = []
+    matches = (_OWN_FILE.fullmatch(name) for name in names if name not in taken)
+    ids = sorted({match["id"] for match in matches if match})
+    return official | {own: _own_entry(own) for own in ids}
+
+
+def entry(dataset_id: str) -> DatasetEntry:
+    """The entry of one dataset.
+
+    Raises: UnknownName if neither the catalogue nor the data folder has it.
+    """
+    known = catalogue()
+    if dataset_id not in known:
+        raise UnknownName("dataset", dataset_id, known)
+    return known[dataset_id]
+
+
+@cache
+def _official() -> dict[str, DatasetEntry]:
+    text = (PROJECT_ROOT / "data" / "catalogue.toml").read_text(encoding="utf-8")
+    return {name: _parse(name, fields) for name, fields in tomllib.loads(text).items()}
+
+
+def _parse(dataset_id: str, fields: dict[str, Any]) -> DatasetEntry:
+    official = tuple(
+        SourceFile(
+            **file | {"names": tuple(file["names"]), "columns": tuple(file["columns"].items())}
+        )
+        for file in fields.pop("files", ())
+    )
+    files = official + _plain_files(dataset_id) if official else ()
+    fields["bibtex"] = fields.get("bibtex", "").strip()
+    return DatasetEntry(id=dataset_id, files=files, **fields)
+
+
+def _plain_files(dataset_id: str) -> tuple[SourceFile, ...]:
+    return tuple(
+        SourceFile(
+            names=(f"{dataset_id}{suffix}",),
+            format="parquet" if suffix == ".parquet" else "delimited",
+            columns=tuple((role, role) for role in _PLAIN_ROLES),
+            optional=frozenset({"rating", "timestamp"}),
+        )
+        for suffix in PLAIN_SUFFIXES
+    )
+
+
+def _own_entry(dataset_id: str) -> DatasetEntry:
+    return DatasetEntry(
+        id=dataset_id,
+        title=dataset_id,
+        description="Your own file.",
+        domain="own",
+        licence="Your own file: its licence is yours to know.",
+        citation="",
+        files=_plain_files(dataset_id),
+    )

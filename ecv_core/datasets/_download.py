@@ -1,0 +1,139 @@
+"""Dataset entry -> its official file in the data folder, complete and verified or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ecv_core.datasets._catalogue import DatasetEntry
+from ecv_core.datasets._content import Unreadable
+from ecv_core.datasets._load import read
+from ecv_core.datasets._places import data_dir, how_to_supply
+from ecv_core.errors import DatasetError
+
+if TYPE_CHECKING:
+    from requests import Response
+
+_CHUNK_BYTES = 1 << 18
+_TIMEOUT_SECONDS = 30  # without a byte from the server
+_STALE_SECONDS = 3600  # a part file untouched this long belongs to a process that was killed
+
+
+class _Bytes:
+    """The progress-bar object that pooch expects, passed on as (bytes done, bytes in all)."""
+
+    def __init__(self, report: Callable[[int, int], None]) -> None:
+        self.total = 0
+        self._done = 0
+        self._report = report
+
+    def update(self, amount: int) -> None:
+        self._done += amount
+        # pooch counts whole chunks, and so a little too much at the end of the file
+        self._report(min(self._done, self.total) if self.total else self._done, self.total)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        """Nothing to tidy up."""
+
+
+def download(entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
+    """Fetch the official file into `data_dir()` and check it; returns where it is.
+
+    It is written under a temporary name and renamed once it has passed the same checks as `load`
+    makes, so a cut download leaves nothing behind and the next one starts afresh.
+
+    Args:
+        entry: a dataset with a url.
+        progress: called with (bytes done, bytes in all); 0 in all where the server does not say.
+            What it raises ends the download and reaches the caller.
+    Raises: DatasetError if the server cannot be reached, sends something else, or the disk is full
+        or read-only.
+    """
+    file = next((file for file in entry.files if file.url), None)
+    if file is None or file.url is None:
+        raise DatasetError(f"dataset '{entry.id}' has no download; {how_to_supply(entry)}")
+    target = data_dir() / file.names[0]
+    part: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale_parts(target)
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}-", suffix=".part"
+        )
+        os.close(handle)
+        part = Path(name)
+        _fetch(file.url, part, progress)
+        read(entry, part, file)
+        part.chmod(0o644)  # mkstemp's 0600 would hide the file from other users of the folder
+        part.replace(target)
+    except Unreadable as error:
+        raise _failed(entry, f"what arrived is not the dataset ({error})") from error
+    except OSError as error:  # requests' errors are OSErrors too
+        raise _failed(entry, _reason(error)) from error
+    finally:
+        if part is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+    return target
+
+
+def _fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
+    import pooch  # with requests a tenth of a second, needed only here
+
+    responses: list[Response] = []
+
+    def remember(response: Response, **_: object) -> None:
+        responses.append(response)
+
+    fetch = pooch.HTTPDownloader(
+        progressbar=_Bytes(progress),
+        chunk_size=_CHUNK_BYTES,
+        timeout=_TIMEOUT_SECONDS,
+        # The file is wanted as it is stored: a server may offer to unpack a .gz on the way.
+        headers={"Accept-Encoding": "identity"},
+        hooks={"response": remember},
+    )
+    try:
+        fetch(url, str(part), None)
+    finally:
+        for response in responses:  # pooch leaves the connection open when it is interrupted
+            response.close()
+
+
+def _reason(error: OSError) -> str:
+    from requests import exceptions
+
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
+        return f"the server answered {error.response.status_code} {error.response.reason}"
+    if isinstance(error, exceptions.ChunkedEncodingError):
+        return "the connection was cut before the file was complete"
+    if isinstance(error, exceptions.Timeout):
+        return f"the server sent nothing for {_TIMEOUT_SECONDS} seconds"
+    if isinstance(error, exceptions.ConnectionError):
+        return "the server cannot be reached or stopped answering"
+    if error.errno == errno.ENOSPC:
+        return f"the disk with {data_dir()} is full"
+    return f"{data_dir()} cannot be written to ({error.strerror or error})"
+
+
+def _failed(entry: DatasetEntry, reason: str) -> DatasetError:
+    return DatasetError(
+        f"downloading {entry.id} from {entry.url} failed: {reason}; try again, or put your own "
+        f"copy into {data_dir()} as {entry.file_names[0]} or {entry.id}.csv"
+    )
+
+
+def _remove_stale_parts(target: Path) -> None:
+    for part in target.parent.glob(f".{target.name}-*.part"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > _STALE_SECONDS:
+                part.unlink()

@@ -1,0 +1,109 @@
+"""Dataset id -> raw Interactions, one per (user, item), from whichever file is on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.datasets import synthetic
+from ecv_core.datasets._catalogue import DatasetEntry, SourceFile, entry
+from ecv_core.datasets._content import Unreadable
+from ecv_core.datasets._places import find, how_to_supply
+from ecv_core.errors import DatasetError
+from ecv_core.records import Interactions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LONGEST_ID = 256  # ids are stored at the width of the longest one, times four bytes, times users
+
+_CORRECT_IT = (
+    "correct it: a first line user_id,item_id and, if there are any, rating and timestamp (Unix "
+    "seconds), and a value in every row"
+)
+
+
+def load(dataset_id: str) -> Interactions:
+    """Read a dataset as it is on disk, not yet prepared.
+
+    Rows keep the file's order and codes the order of first appearance. Of several rows with the
+    same user and item one is kept: the earliest, or without timestamps the first.
+
+    Raises: UnknownName; DatasetError if there is no file, or it is damaged, fails its checksum,
+        lacks columns or holds missing or non-numeric values.
+    """
+    known = entry(dataset_id)
+    if known.generated:
+        return synthetic.generate()
+    path, file = find(known)
+    try:
+        return read(known, path, file)
+    except Unreadable as error:
+        way_out = f"remove it and {how_to_supply(known)}" if known.url else _CORRECT_IT
+        raise DatasetError(f"{path} cannot be used as {dataset_id}: {error}; {way_out}") from error
+
+
+def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
+    """Read one file as `file` describes it. Raises: Unreadable."""
+    from ecv_core.datasets._tables import read_columns  # loads Arrow, which a cached start spares
+
+    columns = read_columns(path, file)
+    users, user_ids = _encode(columns["user_id"])
+    items, item_ids = _encode(columns["item_id"])
+    numbers = {
+        role: column.to_numpy().astype(np.float64)
+        for role, column in columns.items()
+        if role not in ("user_id", "item_id")
+    }
+    ratings, timestamps = numbers.get("rating"), numbers.get("timestamp")
+    if "year" in numbers:
+        timestamps = _seconds(numbers["day"], numbers["month"], numbers["year"])
+    keep = _one_per_pair(users, items, len(item_ids), timestamps)
+    return Interactions(
+        dataset=known.id,
+        users=users[keep],
+        items=items[keep],
+        user_ids=user_ids,
+        item_ids=item_ids,
+        ratings=None if ratings is None else ratings[keep].astype(np.float32),
+        timestamps=None if timestamps is None else timestamps[keep].astype(np.int64),
+    )
+
+
+def _encode(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    encoded = column.combine_chunks().dictionary_encode()
+    ids = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
+    if ids.dtype.itemsize // 4 > _LONGEST_ID:
+        raise Unreadable(f"it has an id longer than {_LONGEST_ID} characters")
+    return encoded.indices.to_numpy().astype(np.int32, copy=False), ids
+
+
+def _seconds(
+    day: NDArray[np.float64], month: NDArray[np.float64], year: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Unix seconds at the start of each day, UTC."""
+    months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
+    seconds: NDArray[np.float64] = days.astype("datetime64[s]").astype(np.float64)
+    return seconds
+
+
+def _one_per_pair(
+    users: NDArray[np.int32],
+    items: NDArray[np.int32],
+    n_items: int,
+    timestamps: NDArray[np.float64] | None,
+) -> NDArray[np.intp]:
+    """Indices of the rows to keep, ascending; shape (distinct pairs,)."""
+    pairs = users.astype(np.int64) * n_items + items
+    if timestamps is None:
+        return np.sort(np.unique(pairs, return_index=True)[1])
+    # Sorted by pair and then by time; lexsort is stable, so file order breaks ties.
+    order = np.lexsort((timestamps, pairs))
+    sorted_pairs = pairs[order]
+    first = np.ones(len(pairs), dtype=bool)
+    first[1:] = sorted_pairs[1:] != sorted_pairs[:-1]
+    return np.sort(order[first])

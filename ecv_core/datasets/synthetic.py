@@ -1,0 +1,141 @@
+"""A seed -> the embedded default dataset: made-up interactions about as large as MovieLens 100K.
+
+How an interaction comes about. Every user and item has a vector of tastes, drawn from a standard
+normal distribution; their product is the affinity. A user takes as many distinct items as a
+log-normal activity says, each with odds proportional to
+
+    popularity(item) * exp(taste_strength * affinity(user, item))
+
+among the items that were out before the user's last visit. Drawing without replacement with such
+odds is done exactly, by the Gumbel top-k trick (Kool, van Hoof, Welling 2019, arXiv:1903.06059).
+
+Popularity alone therefore explains part of what is held out and tastes explain more: models that
+learn tastes clearly beat the popularity baseline, as they do on MovieLens: nDCG@10 on one of ten
+folds was 0.16 for popularity, 0.29 for cosine ItemKNN and 0.34 for EASE when the defaults were set,
+against 0.14, 0.29 and 0.35 on MovieLens 100K.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.records import Interactions
+
+_DAY = 86_400
+_START = 1_704_067_200  # 1 January 2024, UTC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """The world to generate; the defaults give the size and density of MovieLens 100K."""
+
+    users: int = 943
+    items: int = 1_400
+    """Before preparation: a tail of items with fewer than 5 users is pruned."""
+    tastes: int = 8
+    """Length of the taste vectors: fewer are easier to learn."""
+    taste_strength: float = 1.5
+    """Standard deviation of the log-odds that tastes add; 0 leaves popularity alone."""
+    zipf_exponent: float = 1.6
+    """Popularity of the item at rank r is (r + zipf_shift) ** -zipf_exponent."""
+    zipf_shift: float = 40.0
+    """Flattens the head, so that no single item is everybody's."""
+    median_activity: float = 68.0
+    """Items that the median user takes."""
+    activity_sigma: float = 1.0
+    """Standard deviation of the logarithm of activity."""
+    least_activity: int = 20
+    most_activity: int = 600
+    days: int = 365
+    """Length of the whole period."""
+    mean_visit_days: float = 30.0
+    """How long a user stays, on average; exponentially distributed."""
+    share_released_later: float = 0.3
+    """Share of the items that come out during the period; the others were out before it."""
+
+
+def generate(seed: int = 20_240_601, parameters: Parameters | None = None) -> Interactions:
+    """The dataset, with ratings 1 to 5 and timestamps, sorted by user and then item.
+
+    The same seed and parameters give the same data under the same numpy version.
+    """
+    world = parameters or Parameters()
+    rng = np.random.default_rng(seed)
+    affinity = _affinity(world, rng)
+    popularity = _log_popularity(world, rng)
+    arrival, departure = _visits(world, rng)
+    release = _releases(world, rng)
+
+    odds = popularity + world.taste_strength * affinity
+    odds[departure[:, None] <= release[None, :]] = -np.inf
+    users, items = _take(odds + rng.gumbel(size=odds.shape), _activity(world, rng))
+
+    opens = np.maximum(arrival[users], release[items])
+    timestamps = opens + rng.random(len(users)) * (departure[users] - opens)
+    liking = affinity[users, items] + 0.7 * rng.standard_normal(len(users))
+    return Interactions(
+        dataset="synthetic",
+        users=users.astype(np.int32),
+        items=items.astype(np.int32),
+        user_ids=np.array([f"u{number:04d}" for number in range(world.users)]),
+        item_ids=np.array([f"i{number:04d}" for number in range(world.items)]),
+        ratings=np.clip(np.round(3.0 + liking), 1, 5).astype(np.float32),
+        timestamps=(_START + timestamps * _DAY).astype(np.int64),
+    )
+
+
+def fingerprint() -> str:
+    """What decides the default dataset: generator, seed, parameters and numpy's version."""
+    text = f"1:{generate.__defaults__}:{asdict(Parameters())}:{np.__version__}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _affinity(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Shape (users, items), mean 0 and standard deviation 1."""
+    users = rng.standard_normal((world.users, world.tastes))
+    items = rng.standard_normal((world.items, world.tastes))
+    affinity: NDArray[np.float64] = users @ items.T / np.sqrt(world.tastes)
+    return affinity
+
+
+def _log_popularity(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
+    ranks = 1 + rng.permutation(world.items)
+    popularity: NDArray[np.float64] = -world.zipf_exponent * np.log(ranks + world.zipf_shift)
+    return popularity
+
+
+def _visits(
+    world: Parameters, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """First and last moment of each user, in days from the start of the period."""
+    arrival = rng.uniform(0, world.days - 1, world.users)
+    stay = 0.5 + rng.exponential(world.mean_visit_days, world.users)
+    return arrival, np.minimum(arrival + stay, world.days)
+
+
+def _releases(world: Parameters, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The day on which each item comes out; 0 for those that were out before."""
+    later = rng.random(world.items) < world.share_released_later
+    return np.where(later, rng.uniform(0, world.days, world.items), 0.0)
+
+
+def _activity(world: Parameters, rng: np.random.Generator) -> NDArray[np.int64]:
+    wanted = rng.lognormal(np.log(world.median_activity), world.activity_sigma, world.users)
+    return np.clip(wanted, world.least_activity, world.most_activity).astype(np.int64)
+
+
+def _take(
+    keys: NDArray[np.float64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Each user's `counts` items with the largest keys, of those whose key is finite."""
+    counts = np.minimum(counts, np.isfinite(keys).sum(axis=1))
+    best_first = np.argsort(-keys, axis=1)
+    wanted = np.arange(keys.shape[1]) < counts[:, None]
+    taken = np.zeros(keys.shape, dtype=bool)
+    np.put_along_axis(taken, best_first, wanted, axis=1)
+    users, items = np.nonzero(taken)
+    return users, items

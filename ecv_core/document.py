@@ -1,0 +1,106 @@
+"""A run as others read it: its JSON document, and the command line that repeats it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from ecv_core import models, stopping
+from ecv_core.records import FoldResult, Moment, Run, RunSpec
+
+
+def moments_of(run: Run) -> list[Moment]:
+    """Where the run stood after each of its folds."""
+    rule = stopping.rule_for(run.spec)
+    return stopping.moments(rule, run.folds, run.spec.confidence)
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """The run as plain JSON values: what `run --json` writes and pages export.
+
+    `mean` and `interval` are those at the stop, or after the newest fold while there is none.
+    `k_fold_mean` and `difference_percent` (the paper's d) are there once all folds are.
+    """
+    moments = moments_of(run)
+    at = moments[(run.stopped_at or len(moments)) - 1] if moments else None
+    complete = len(moments) == len(run.spec.fold_order)
+    k_fold_mean = moments[-1].mean if moments and complete else None
+    return {
+        "run_id": run.run_id,
+        "spec": json.loads(run.spec.to_json()),
+        "state": run.state.value,
+        "stopped_at": run.stopped_at,
+        "mean": at.mean if at else None,
+        "interval": [at.interval.low, at.interval.high] if at and at.interval else None,
+        "k_fold_mean": k_fold_mean,
+        "difference_percent": (
+            stopping.difference_percent(at.mean, k_fold_mean)
+            if at and k_fold_mean is not None
+            else None
+        ),
+        "error": run.error,
+        "folds": [_fold_document(result) for result in run.folds],
+    }
+
+
+def _fold_document(result: FoldResult) -> dict[str, Any]:
+    energy = result.energy
+    return {
+        "fold": result.fold,
+        "score": result.score,
+        "metrics": dict(result.metrics),
+        "users": result.users,
+        "seconds": {
+            "fit": result.fit_seconds,
+            "evaluate": result.evaluate_seconds,
+            "total": result.total_seconds,
+        },
+        "energy": {
+            "joules": energy.joules,
+            "cpu_joules": energy.cpu_joules,
+            "gpu_joules": energy.gpu_joules,
+            "ram_joules": energy.ram_joules,
+            "grams_co2e": energy.grams_co2e,
+            "source": energy.source,
+        },
+    }
+
+
+def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
+    """The command line that repeats a run; options that are at their default are left out.
+
+    Args:
+        spec: the run.
+        folds_path: the fold file of a run on imported folds.
+    """
+    default = RunSpec(dataset=spec.dataset, algorithm=spec.algorithm)
+    words = ["python", "-m", "ecv_core", "run", spec.dataset, spec.algorithm]
+    words += ["--rule", spec.rule] if spec.rule != default.rule else []
+    if spec.rule == "e-fold":
+        words += ["--alpha", repr(spec.alpha)]
+    if spec.tolerance is not None:
+        words += ["--tolerance", repr(spec.tolerance)]
+    if spec.folds_sha256:
+        words += ["--folds", folds_path or f"{spec.folds_sha256}.csv.gz"]
+    elif spec.split != default.split:
+        words += ["--split", spec.split]
+    for option, value, usual in (
+        ("--metric", spec.metric, default.metric),
+        ("-n", spec.n, default.n),
+        ("--confidence", spec.confidence, default.confidence),
+        ("-k", spec.k, default.k),
+        ("--min-folds", spec.min_folds, default.min_folds),
+        ("--country", spec.country, default.country),
+    ):
+        if value != usual and not (option == "-k" and spec.folds_sha256):
+            words += [option, str(value)]
+    words += ["--seed", str(spec.seed)]
+    usual_params = dict(models.algorithm(spec.algorithm).resolve({}))
+    for name, value in spec.params:
+        if value != usual_params.get(name):
+            words += ["--param", f"{name}={value}"]
+    if spec.only_folds:
+        words += ["--only-folds", ",".join(map(str, spec.only_folds))]
+    words += ["--full"] if spec.full else []
+    return shlex.join(words)

@@ -1,0 +1,183 @@
+"""What a fold costs the machine: CodeCarbon behind a two-method protocol, and a fake for tests."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from ecv_core.errors import InputError
+from ecv_core.records import Energy
+
+log = logging.getLogger(__name__)
+
+JOULES_PER_KWH = 3.6e6
+
+SOURCES: dict[str, str] = {
+    "rapl": "measured by the processor's power counter (RAPL); memory estimated from its size",
+    "cpu-load": "estimated from processor load and a flat wattage for memory, not measured",
+    "constant": "estimated from a constant processor wattage, not measured",
+    "none": "no energy meter was available",
+}
+"""What each Energy.source means, as pages say it."""
+
+_MODES = {
+    "intel_rapl": "rapl",
+    "intel_power_gadget": "rapl",
+    "windows_emi": "rapl",
+    "cpu_load": "cpu-load",
+    "constant": "constant",
+}
+
+
+class EnergyMeter(Protocol):
+    """Measures one fold at a time. Neither method ever raises: a broken meter costs no fold."""
+
+    def start(self) -> None:
+        """Begin measuring."""
+
+    def stop(self) -> Energy:
+        """End measuring; `Energy.none()` where nothing could be measured."""
+
+
+@dataclass
+class NoMeter:
+    """Measures nothing."""
+
+    def start(self) -> None:
+        """Do nothing."""
+
+    def stop(self) -> Energy:
+        """No energy, source 'none'."""
+        return Energy.none()
+
+
+@dataclass
+class FakeMeter:
+    """A meter for tests: hands out the energies it was given, in turn."""
+
+    energies: list[Energy] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Do nothing."""
+
+    def stop(self) -> Energy:
+        """Give the next of the given energies, then none."""
+        return self.energies.pop(0) if self.energies else Energy.none()
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """A country whose electricity CodeCarbon knows."""
+
+    code: str
+    name: str
+    grams_co2e_per_kwh: float
+    year: int
+
+
+@cache
+def countries() -> dict[str, Country]:
+    """Countries by ISO 3166-1 alpha-3 code, sorted by name, from CodeCarbon's table (Our World in
+    Data). Reads the table only: CodeCarbon itself takes half a second to import.
+    """
+    spec = find_spec("codecarbon")
+    assert spec is not None
+    assert spec.origin is not None
+    table = Path(spec.origin).parent / "data" / "private_infra" / "global_energy_mix.json"
+    mix = json.loads(table.read_text(encoding="utf-8"))
+    known = [
+        Country(code, entry["country_name"], float(entry["carbon_intensity"]), int(entry["year"]))
+        for code, entry in mix.items()
+        if len(code) == 3 and entry.get("carbon_intensity") is not None
+    ]
+    return {country.code: country for country in sorted(known, key=lambda c: c.name)}
+
+
+def country(code: str) -> Country:
+    """The country with this code.
+
+    Raises: InputError if it is not known. CodeCarbon would silently take the world's average.
+    """
+    try:
+        return countries()[code.upper()]
+    except KeyError:
+        raise InputError(
+            f"no country has the code '{code}'; "
+            "give an ISO 3166-1 alpha-3 code such as DEU, FRA or USA"
+        ) from None
+
+
+class CodeCarbonMeter:
+    """The whole machine's energy by CodeCarbon, offline, one task per fold.
+
+    Machine mode, so two folds at once would both count everything: run one fold at a time. The
+    first start probes the hardware (about a second, once per process).
+    """
+
+    def __init__(self, country_code: str) -> None:
+        country(country_code)
+        self._country = country_code.upper()
+        self._tracker: Any = None
+        self._task = ""
+
+    def start(self) -> None:
+        """Begin a task; a failure is logged and the fold goes on unmetered."""
+        try:
+            tracker = self._tracker or self._new_tracker()
+            self._tracker = tracker
+            self._task = uuid4().hex  # a name used twice would count twice
+            tracker.start_task(self._task)
+        except Exception:  # a failing meter never fails a fold
+            log.warning("the energy meter did not start; this fold goes unmetered", exc_info=True)
+            self._task = ""
+
+    def stop(self) -> Energy:
+        """End the task and give its energy."""
+        task, self._task = self._task, ""
+        if not task:
+            return Energy.none()
+        try:
+            data = self._tracker.stop_task(task)
+            return Energy(
+                joules=data.energy_consumed * JOULES_PER_KWH,
+                cpu_joules=data.cpu_energy * JOULES_PER_KWH,
+                gpu_joules=data.gpu_energy * JOULES_PER_KWH,
+                ram_joules=data.ram_energy * JOULES_PER_KWH,
+                grams_co2e=data.emissions * 1000,
+                source=self._source(),
+            )
+        except Exception:  # a failing meter never fails a fold
+            log.warning("the energy meter did not stop; this fold goes unmetered", exc_info=True)
+            self._tracker = None
+            return Energy.none()
+
+    def _new_tracker(self) -> Any:  # noqa: ANN401  CodeCarbon is untyped
+        # The project's own logger must be quiet before the import logs, and after it sets a level.
+        logging.getLogger("codecarbon").setLevel(logging.ERROR)
+        from codecarbon import OfflineEmissionsTracker
+
+        logging.getLogger("codecarbon").setLevel(logging.ERROR)
+        return OfflineEmissionsTracker(
+            country_iso_code=self._country,
+            tracking_mode="machine",
+            output_methods=[],
+            log_level="error",
+            allow_multiple_runs=True,
+        )
+
+    def _source(self) -> str:
+        # EmissionsData does not say how the figure came about; the hardware objects do.
+        modes = {getattr(part, "_mode", None) for part in self._tracker._hardware}
+        return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
+
+
+@cache
+def meter_for(country_code: str) -> CodeCarbonMeter:
+    """This process's meter for a country, made once: probing the hardware takes a second."""
+    return CodeCarbonMeter(country_code)

@@ -1,0 +1,89 @@
+"""Moments of a run -> figure 1 of the e-fold paper: mean, interval, its width, and the stop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ecv_core.records import Moment
+
+COLUMNS = {
+    "n": "folds seen so far, 1 .. k",
+    "fold": "index of the newest fold, 0 .. k-1",
+    "score": "the newest fold's score",
+    "mean": "mean of the n scores so far",
+    "low": "lower end of the confidence interval of that mean; missing at n = 1",
+    "high": "upper end; missing at n = 1",
+    "width": "c_n = high - low, the interval width; missing at n = 1",
+    "used": "whether this fold counts: up to the stop, or while there is no stop",
+}
+"""The frame's columns and what they mean."""
+
+
+def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFrame:
+    """One row per fold with the COLUMNS.
+
+    Args:
+        moments: the run so far, in the order of its folds; may be empty.
+        stopped_at: folds used (e); None while the run has not stopped.
+    """
+    rows = [
+        {
+            "n": moment.n,
+            "fold": moment.fold,
+            "score": moment.score,
+            "mean": moment.mean,
+            "low": moment.interval.low if moment.interval else None,
+            "high": moment.interval.high if moment.interval else None,
+            "width": moment.interval.width if moment.interval else None,
+            "used": stopped_at is None or moment.n <= stopped_at,
+        }
+        for moment in moments
+    ]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    reals = dict.fromkeys(("score", "mean", "low", "high", "width"), "float64")
+    return frame.astype({"n": "int64", "fold": "int64", "used": "bool"} | reals)
+
+
+def score_range(frame: pd.DataFrame) -> tuple[float, float]:
+    """Range of the score axis, made so that the axis does not jump while folds arrive.
+
+    One fold alone gives a provisional range of 10 % around it. The second fold, the first with an
+    interval and nearly always the widest, sets the range. Later folds leave it alone unless they
+    would not fit: then it grows by half. It is the same for a live run and for one read later,
+    because row n depends on rows 1 .. n only.
+    """
+    if frame.empty:
+        return 0.0, 1.0
+    first = float(frame["score"].iloc[0])
+    if len(frame) == 1:
+        reach = abs(first) * 0.1 or 0.01
+        return first - reach, first + reach
+    second = frame.iloc[1]
+    centre = float(second["mean"])
+    reach = float(second["width"]) * 0.58 or abs(centre) * 0.05 or 0.01
+    extremes = frame[["score", "low", "high"]].sub(centre).abs().max(axis=1).fillna(0.0)
+    for extreme in extremes:
+        while extreme > reach:
+            reach *= 1.5
+    return centre - reach, centre + reach
+
+
+def alt_text(
+    frame: pd.DataFrame, *, k: int, metric: str, stopped_at: int | None, title: str = ""
+) -> str:
+    """One sentence with the numbers of figure 1, for those who do not see it."""
+    subject = f"{title}: " if title else ""
+    if frame.empty:
+        return f"{subject}no fold of {k} is finished yet."
+    at = frame.iloc[min(stopped_at or len(frame), len(frame)) - 1]
+    text = f"{subject}after {int(at['n'])} of {k} folds the mean {metric} is {at['mean']:.4f}"
+    if pd.notna(at["width"]):
+        text += f", confidence interval {at['low']:.4f} to {at['high']:.4f}"
+        text += f" ({at['width']:.4f} wide)"
+    if stopped_at is not None and stopped_at < k:
+        text += f"; the rule stopped here and saved {k - stopped_at} folds"
+    if stopped_at is not None and stopped_at < len(frame) == k:
+        text += f"; the mean of all {k} folds, run to check, is {frame['mean'].iloc[-1]:.4f}"
+    return text + "."

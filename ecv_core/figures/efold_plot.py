@@ -1,0 +1,218 @@
+"""The frame of figure 1 -> a Plotly figure."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.efold import score_range
+from ecv_core.figures.palette import Palette, base_layout, palette
+
+MEAN, BAND, SCORES, WIDTH = "mean so far", "interval", "score of one fold", "interval width"
+CHECKED = "folds run to check"
+
+
+def efold_figure(
+    frame: pd.DataFrame,
+    *,
+    k: int,
+    metric: str,
+    stopped_at: int | None,
+    confidence: float = 0.95,
+    dark: bool = False,
+    height: int = 470,
+) -> go.Figure:
+    """Figure 1 of the paper, a pure function of the completed folds.
+
+    Both score axes have the same length per unit, so the green height is the blue band's thickness.
+
+    Args:
+        frame: from `efold.efold_frame`.
+        k: folds of a whole cross-validation; fixes the x axis.
+        metric: the score's name as shown, such as 'nDCG@10'.
+        stopped_at: folds used (e); None while the run has not stopped.
+        confidence: of the interval, for the legend.
+        dark: colours for a dark page.
+        height: in pixels.
+    """
+    colours = palette(dark)
+    low, high = score_range(frame)
+    figure = go.Figure()
+    used, checked = frame[frame["used"]], frame[~frame["used"]]
+    _band(figure, used, colours, f"{confidence:.0%} {BAND}", 1.0)
+    if not checked.empty:
+        rest = frame[frame["n"] >= (stopped_at or 0)]
+        _band(figure, rest, colours, "", 0.45)
+        figure.add_scatter(
+            x=rest["n"],
+            y=rest["mean"],
+            mode="lines",
+            line={"color": colours.mean, "width": 2, "dash": "dot"},
+            opacity=0.7,
+            showlegend=False,
+            hoverinfo="skip",
+        )
+    _scores(figure, used, colours, SCORES, "circle", 0.6)
+    _scores(figure, checked, colours, CHECKED, "circle-open", 0.5)
+    _means(figure, used, colours)
+    _widths(figure, used, colours, 1.0)
+    if not checked.empty:
+        _widths(figure, frame[frame["n"] >= (stopped_at or 0)], colours, 0.4)
+    if stopped_at is not None and stopped_at < k:
+        _stop(figure, k, stopped_at, len(checked), colours)
+    if stopped_at is not None and stopped_at < k == len(frame):
+        _k_fold_mean(figure, float(frame["mean"].iloc[-1]), k, colours)
+    figure.update_layout(
+        base_layout(colours, height)
+        | {
+            "xaxis": {
+                "title": {"text": "folds seen (n)"},
+                "range": [0.5, k + 0.5],
+                "tickmode": "linear" if k <= 20 else "auto",
+                "dtick": 1,
+                "tick0": 1,
+                "fixedrange": False,
+                "showgrid": False,
+                "zeroline": False,
+                "showline": True,
+                "linecolor": colours.muted,
+                "automargin": True,
+            },
+            "yaxis": _axis(metric, colours.mean, [low, high], colours)
+            | {"gridcolor": colours.grid},
+            "yaxis2": _axis("interval width", colours.width, [0, high - low], colours)
+            | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
+            "uirevision": "figure-1",
+        }
+    )
+    return figure
+
+
+def _axis(title: str, colour: str, span: list[float], colours: Palette) -> dict[str, object]:
+    return {
+        "title": {"text": title, "font": {"color": colour, "size": 17}, "standoff": 8},
+        "tickfont": {"color": colour},
+        "range": span,
+        "tickmode": "auto",
+        "nticks": 7,
+        "zeroline": False,
+        "automargin": True,
+        "fixedrange": False,
+        "tickformat": ".2~f" if span[1] - span[0] > 0.5 else ".3~f",
+    }
+
+
+def _band(
+    figure: go.Figure, rows: pd.DataFrame, colours: Palette, name: str, opacity: float
+) -> None:
+    rows = rows.dropna(subset=["width"])
+    edge = {"color": colours.mean, "width": 1}
+    common = {"x": rows["n"], "mode": "lines", "hoverinfo": "skip", "line": edge}
+    figure.add_scatter(
+        y=rows["high"], showlegend=False, opacity=opacity, legendgroup="band", **common
+    )
+    figure.add_scatter(
+        y=rows["low"],
+        fill="tonexty",
+        fillcolor=colours.band,
+        opacity=opacity,
+        name=name,
+        showlegend=bool(name),
+        legendgroup="band",
+        **common,
+    )
+
+
+def _scores(
+    figure: go.Figure, rows: pd.DataFrame, colours: Palette, name: str, symbol: str, opacity: float
+) -> None:
+    figure.add_scatter(
+        x=rows["n"],
+        y=rows["score"],
+        mode="markers",
+        marker={
+            "size": 10,
+            "color": colours.muted,
+            "symbol": symbol,
+            "opacity": opacity,
+            "line": {"width": 2, "color": colours.muted},
+        },
+        name=name,
+        showlegend=symbol == "circle" or not rows.empty,
+        hovertemplate="%{y:.4f}",
+    )
+
+
+def _means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    figure.add_scatter(
+        x=rows["n"],
+        y=rows["mean"],
+        customdata=rows[["low", "high"]],
+        mode="lines+markers",
+        line={"color": colours.mean, "width": 4},
+        marker={"size": 11, "symbol": "diamond"},
+        name=MEAN,
+        hovertemplate="%{y:.4f} [%{customdata[0]:.4f}, %{customdata[1]:.4f}]",
+    )
+
+
+def _widths(figure: go.Figure, rows: pd.DataFrame, colours: Palette, opacity: float) -> None:
+    rows = rows.dropna(subset=["width"])
+    figure.add_scatter(
+        x=rows["n"],
+        y=rows["width"],
+        yaxis="y2",
+        mode="lines+markers",
+        opacity=opacity,
+        line={"color": colours.width, "width": 3, "dash": "dash"},
+        marker={"size": 9, "symbol": "square"},
+        name=WIDTH,
+        showlegend=opacity == 1.0,
+        hovertemplate="%{y:.4f}",
+        hoverinfo=None if opacity == 1.0 else "skip",
+    )
+
+
+def _stop(figure: go.Figure, k: int, stopped_at: int, checked: int, colours: Palette) -> None:
+    saved = k - stopped_at
+    folds = "fold" if saved == 1 else "folds"
+    label = f"{saved} {folds} saved" if not checked else f"{saved} {folds} run to check"
+    figure.add_vrect(
+        x0=stopped_at, x1=k + 0.5, fillcolor=colours.saved, line_width=0, layer="below"
+    )
+    figure.add_vline(x=stopped_at, line={"color": colours.stop, "width": 3, "dash": "dash"})
+    figure.add_annotation(
+        x=stopped_at,
+        y=1,
+        yref="paper",
+        yanchor="top",
+        xanchor="right",
+        xshift=-6,
+        text=f"<b>stop: fold {stopped_at}</b>",
+        showarrow=False,
+        font={"color": colours.stop, "size": 17},
+    )
+    figure.add_annotation(
+        x=(stopped_at + k + 0.5) / 2,
+        y=0.04,
+        yref="paper",
+        yanchor="bottom",
+        text=label,
+        showarrow=False,
+        font={"color": colours.muted, "size": 19},
+    )
+
+
+def _k_fold_mean(figure: go.Figure, mean: float, k: int, colours: Palette) -> None:
+    figure.add_hline(y=mean, line={"color": colours.ink, "width": 1.5})
+    figure.add_annotation(
+        x=1,
+        xref="paper",
+        y=mean,
+        xanchor="right",
+        yanchor="bottom",
+        yshift=14,
+        text=f"mean of all {k}: {mean:.4f}",
+        showarrow=False,
+        font={"color": colours.ink, "size": 15},
+    )

@@ -1,0 +1,72 @@
+"""Colours and the common layout of all figures, for light and for dark pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Palette:
+    """Okabe and Ito's colours (2008), brightened on dark ground; all are CSS colours."""
+
+    ink: str
+    muted: str
+    grid: str
+    mean: str
+    band: str
+    width: str
+    stop: str
+    saved: str
+
+
+LIGHT = Palette(
+    ink="#1D2730",
+    muted="#4E5A64",
+    grid="rgba(29, 39, 48, 0.10)",
+    mean="#0072B2",
+    band="rgba(0, 114, 178, 0.18)",
+    width="#00795A",
+    stop="#C2361B",
+    saved="rgba(29, 39, 48, 0.06)",
+)
+DARK = Palette(
+    ink="#E6EAED",
+    muted="#B4BEC7",
+    grid="rgba(230, 234, 237, 0.13)",
+    mean="#56B4E9",
+    band="rgba(86, 180, 233, 0.22)",
+    width="#3BC79C",
+    stop="#FF8A6B",
+    saved="rgba(230, 234, 237, 0.08)",
+)
+
+
+def palette(dark: bool) -> Palette:
+    """The colours for this ground."""
+    return DARK if dark else LIGHT
+
+
+def base_layout(colours: Palette, height: int) -> dict[str, Any]:
+    """Layout of every figure: large type for the last row, no own background, no animation."""
+    return {
+        "template": None,
+        "height": height,
+        "margin": {"l": 12, "r": 12, "t": 56, "b": 12},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {
+            "family": "Source Sans, Segoe UI, system-ui, sans-serif",
+            "size": 16,
+            "color": colours.ink,
+        },
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 15, "color": colours.ink},
+        },
+        "hovermode": "x unified",
+        "dragmode": False,
+    }

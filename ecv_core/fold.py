@@ -1,0 +1,154 @@
+"""One fold, start to end: the only module that knows the order of the stages.
+
+dataset -> prepare -> split -> fit -> score top-n -> metric -> FoldResult
+"""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from ecv_core import datasets, evaluation, models, prepare, splits
+from ecv_core.energy import EnergyMeter, NoMeter
+from ecv_core.errors import DatasetError, FoldsError
+from ecv_core.records import (
+    FoldResult,
+    Folds,
+    Interactions,
+    Progress,
+    RunSpec,
+    UserScores,
+    no_progress,
+)
+
+CORE = 5
+"""Users and items with fewer interactions are pruned, as in the paper."""
+
+
+@lru_cache(maxsize=2)
+def prepared(dataset: str) -> Interactions:
+    """A dataset ready to be split: implicit, 5-core; kept on disk by content and in memory.
+
+    Raises: DatasetError if it is not on disk, damaged, or not what the catalogue promises.
+    """
+    entry = datasets.entry(dataset)
+    key = f"{datasets.source_key(dataset)}-{CORE}core"
+    interactions = prepare.cached(
+        key,
+        datasets.data_dir() / "prepared",
+        lambda: prepare.prepare(datasets.load(dataset), core=CORE),
+    )
+    found = (interactions.n_users, interactions.n_items, len(interactions))
+    promised = (entry.users, entry.items, entry.interactions)
+    if None not in promised and found != promised:
+        raise DatasetError(
+            f"{dataset} has {found[0]:,} users, {found[1]:,} items and {found[2]:,} interactions "
+            f"after preparation, but must have {promised[0]:,}, {promised[1]:,} and "
+            f"{promised[2]:,}: this is not the file the catalogue means; get it "
+            f"from {entry.homepage}"
+        )
+    return interactions
+
+
+def folds_folder() -> Path:
+    """Where imported fold files are kept, each under the hash of its content."""
+    return datasets.data_dir() / "folds"
+
+
+def import_folds(dataset: str, path: Path) -> tuple[str, int]:
+    """Check a fold file against a dataset and keep a copy; gives its SHA-256 and its k.
+
+    Raises: FoldsError if the file does not fit the dataset.
+    """
+    folds = splits.read_folds(path, prepared(dataset))
+    return splits.store_folds(path, folds_folder()), folds.k
+
+
+def export_folds(spec: RunSpec, path: Path) -> None:
+    """Write a run's folds as `user_id,item_id,fold`, so that others can use the very same ones."""
+    splits.write_folds(path, prepared(spec.dataset), folds_of(spec))
+
+
+def folds_of(spec: RunSpec) -> Folds:
+    """The folds of a run, the same for the same spec.
+
+    Raises: FoldsError if the data cannot be split so.
+    """
+    return _folds(spec.dataset, spec.split, spec.folds_sha256, spec.k, spec.seed)
+
+
+@lru_cache(maxsize=2)
+def _folds(dataset: str, split: str, sha256: str | None, k: int, seed: int) -> Folds:
+    interactions = prepared(dataset)
+    if sha256 is None:
+        return splits.split(interactions, split, k, seed)
+    folds = splits.read_folds(splits.stored_folds_path(folds_folder(), sha256), interactions)
+    if folds.k != k:
+        raise FoldsError(f"the fold file has {folds.k} folds, but the run asks for {k}")
+    return folds
+
+
+def fold_seed(seed: int, index: int) -> int:
+    """The seed of a fold's model: differs from fold to fold, always the same for the same fold."""
+    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
+
+
+def run_fold(
+    spec: RunSpec,
+    index: int,
+    *,
+    meter: EnergyMeter | None = None,
+    progress: Progress = no_progress,
+) -> FoldResult:
+    """Train on all folds but one and evaluate on that one. Same spec and index, same scores.
+
+    Args:
+        spec: what to run; see `spec.make_spec`.
+        index: the held-out fold, 0 .. k-1.
+        meter: measures splitting, fitting and evaluating; loading the data is not a fold's cost.
+        progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
+    Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
+    """
+    progress("load", 0, 0)
+    interactions = prepared(spec.dataset)
+    model = models.algorithm(spec.algorithm).build(dict(spec.params))
+    import_module("torch")  # half a second, once per process, that no fold should be charged for
+    meter = meter or NoMeter()
+    meter.start()
+    begin = time.perf_counter()
+    try:
+        progress("split", 0, 0)
+        train, held_out = splits.matrices(interactions, folds_of(spec), index)
+        fitting = time.perf_counter()
+        model.fit(train, seed=fold_seed(spec.seed, index), progress=progress)
+        fitted = time.perf_counter()
+        result = evaluation.evaluate(model, train, held_out, spec.cutoffs, progress=progress)
+        end = time.perf_counter()
+    finally:
+        energy = meter.stop()
+    return FoldResult(
+        fold=index,
+        score=result.means[spec.metric_name],
+        metrics=result.means,
+        users=len(result.users),
+        fit_seconds=fitted - fitting,
+        evaluate_seconds=end - fitted,
+        total_seconds=end - begin,
+        energy=energy,
+        user_scores=_user_scores(result, spec.n),
+    )
+
+
+def _user_scores(result: evaluation.Evaluation, n: int) -> UserScores:
+    """What is kept per user: every metric at the run's n."""
+    columns = [f"{metric}@{n}" for metric in evaluation.METRICS]
+    values = [result.of(column) for column in columns]
+    return UserScores(
+        users=result.users,
+        metrics=tuple(columns),
+        values=np.stack(values, axis=1).astype(np.float32),
+    )

@@ -1,0 +1,29 @@
+"""The algorithms users can pick: id -> title, parameters and builder; no model code is loaded."""
+
+from __future__ import annotations
+
+from ecv_core.errors import UnknownName
+from ecv_core.models.implicit_mf import IMPLICIT_MF
+from ecv_core.models.item_knn import ITEM_KNN
+from ecv_core.models.parameters import Algorithm
+from ecv_core.models.popular import POPULAR
+
+__all__ = ["ALGORITHMS", "algorithm"]
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "popular": POPULAR,
+    "item-knn": ITEM_KNN,
+    "implicit-mf": IMPLICIT_MF,
+}
+"""Every algorithm by its id, in the order in which pages list them."""
+
+
+def algorithm(algorithm_id: str) -> Algorithm:
+    """The algorithm with this id.
+
+    Raises: UnknownName, with the ids that exist.
+    """
+    try:
+        return ALGORITHMS[algorithm_id]
+    except KeyError:
+        raise UnknownName("algorithm", algorithm_id, ALGORITHMS) from None

@@ -1,0 +1,48 @@
+"""Popularity: every user gets the items with most training interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ecv_core.models.parameters import Algorithm
+from ecv_core.records import ParamValue, Progress, no_progress
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Popular:
+    """Scores an item by its number of training interactions, the same for every user."""
+
+    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+        counts = np.bincount(train.indices, minlength=train.shape[1])
+        self._scores = counts.astype(np.float32)  # exact: no item has 2^24 users here
+        progress("fit", 1, 1)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(self._scores).repeat(len(users), 1)
+
+
+def build(params: Mapping[str, ParamValue]) -> Popular:
+    """An unfitted model; there is nothing to set."""
+    return Popular()
+
+
+POPULAR = Algorithm(
+    id="popular",
+    title="Popularity",
+    summary=(
+        "Recommends the items with most training interactions to everyone. "
+        "Costs next to nothing; the baseline that any personal model has to beat."
+    ),
+    paper="Cremonesi, Koren, Turrin (2010): Performance of recommender algorithms on top-N tasks",
+    parameters=(),
+    build=build,
+)

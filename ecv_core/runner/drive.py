@@ -1,0 +1,124 @@
+"""Driving one run, from its next missing fold to its end, against any executor."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Future, wait
+
+from ecv_core import stopping
+from ecv_core.errors import Cancelled, EcvError, StoreError
+from ecv_core.records import FoldResult, Run, RunSpec, RunState
+from ecv_core.runner.owner import this_process
+from ecv_core.runner.worker import InProcess, Worker, failure, work
+from ecv_core.store import Store
+
+log = logging.getLogger(__name__)
+
+CANCEL_POLL_SECONDS = 0.2
+RETRY_SECONDS = 2.0
+"""How long to wait before a finished fold that could not be saved is saved again."""
+
+Job = Callable[[str, str, RunSpec, int], FoldResult]
+"""What an executor is given: (database URL, run id, spec, fold index) -> result."""
+
+
+def execute(
+    store: Store,
+    run_id: str,
+    worker: Worker | InProcess,
+    *,
+    job: Job = work,
+    on_fold: Callable[[Run], None] = lambda run: None,
+    on_trouble: Callable[[str | None], None] = lambda sentence: None,
+) -> None:
+    """Drive a queued run until it is done, from its next missing fold on.
+
+    Every fold is committed before the next one starts. However it ends, the run's state says so.
+
+    Args:
+        store: where the run is and its folds go.
+        run_id: the run.
+        worker: computes the folds.
+        job: what it computes; see `Job`.
+        on_fold: called with the run after each fold is on disk.
+        on_trouble: called with a sentence while a fold cannot be saved, and with None after.
+    """
+    if not store.start(run_id, owner=this_process()):
+        return
+    try:
+        while (index := next_fold(store.run(run_id))) is not None:
+            if store.cancel_requested(run_id):
+                raise Cancelled
+            result = _one_fold(store, run_id, worker, job, index)
+            _save(store, run_id, result, on_trouble)
+            on_fold(store.run(run_id))
+        _finish(store, run_id, RunState.FINISHED, None, on_trouble)
+    except Cancelled:
+        _finish(store, run_id, RunState.CANCELLED, None, on_trouble)
+    except KeyboardInterrupt:
+        _finish(store, run_id, RunState.CANCELLED, None, on_trouble)
+        raise
+    except Exception as error:
+        if not isinstance(error, EcvError):
+            log.exception("run %s failed", run_id)
+        _finish(store, run_id, RunState.FAILED, failure(error), on_trouble)
+
+
+def next_fold(run: Run) -> int | None:
+    """The fold to run next; None when the rule has stopped the run or all folds are in."""
+    if run.stopped_at is not None and not run.spec.full:
+        return None
+    done = {result.fold for result in run.folds}
+    return next((fold for fold in run.spec.fold_order if fold not in done), None)
+
+
+def _one_fold(
+    store: Store, run_id: str, worker: Worker | InProcess, job: Job, index: int
+) -> FoldResult:
+    spec = store.run(run_id).spec
+    future: Future[FoldResult] = worker.submit(job, store.url, run_id, spec, index)
+    try:
+        while not wait([future], timeout=CANCEL_POLL_SECONDS).done:
+            if store.cancel_requested(run_id):
+                raise Cancelled
+        return future.result()
+    except (Cancelled, BrokenExecutor):
+        if isinstance(worker, Worker):
+            worker.kill()
+        raise
+
+
+def _save(
+    store: Store, run_id: str, result: FoldResult, on_trouble: Callable[[str | None], None]
+) -> None:
+    """Commit a fold and what the rule makes of it; a full disk delays this, but loses nothing."""
+    run = store.run(run_id)
+    folds = [fold for fold in run.folds if fold.fold != result.fold]
+    moments = stopping.moments(stopping.rule_for(run.spec), [*folds, result], run.spec.confidence)
+    stopped_at = stopping.stop_of(moments, len(run.spec.fold_order))
+    _insist(lambda: store.add_fold(run_id, result, stopped_at=stopped_at), on_trouble)
+
+
+def _finish(
+    store: Store,
+    run_id: str,
+    state: RunState,
+    error: str | None,
+    on_trouble: Callable[[str | None], None],
+) -> None:
+    _insist(lambda: store.finish(run_id, state, error=error), on_trouble)
+
+
+def _insist(write: Callable[[], None], on_trouble: Callable[[str | None], None]) -> None:
+    while True:
+        try:
+            write()
+        except StoreError as error:
+            log.error("%s", error)
+            on_trouble(f"{error}. A result is waiting in memory to be saved; it is tried again.")
+            time.sleep(RETRY_SECONDS)
+        else:
+            on_trouble(None)
+            return

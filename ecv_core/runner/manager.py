@@ -1,0 +1,87 @@
+"""The dashboard's manager: a queue in the database, one thread, one worker process."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+
+from ecv_core.errors import StoreError
+from ecv_core.records import RunSpec
+from ecv_core.runner.drive import RETRY_SECONDS, Job, execute
+from ecv_core.runner.owner import is_alive, this_process
+from ecv_core.runner.worker import Worker, warm_up, work
+from ecv_core.spec import to_the_end
+from ecv_core.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class RunManager:
+    """Runs what is queued, one fold at a time, in the background. One per process."""
+
+    def __init__(self, store: Store, *, job: Job = work) -> None:
+        self._store = store
+        self._job = job
+        self._owner = this_process()
+        self._worker = Worker()
+        self._wake = threading.Event()
+        self._closing = False
+        self.trouble: str | None = None
+        """A sentence to show while something finished cannot be saved; None when all is well."""
+        self.recover()
+        self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
+        self._thread.start()
+
+    def recover(self) -> None:
+        """Mark runs whose program is gone as interrupted, so that they can be resumed."""
+        dead = {owner for owner in self._store.active_owners() if not is_alive(owner)}
+        self._store.interrupt(dead)
+
+    def start(self, specs: Sequence[RunSpec]) -> str:
+        """Queue one run per spec; gives the id of their group, which is that of the first run."""
+        run_ids = self._store.create(specs, owner=self._owner)
+        self._wake.set()
+        return run_ids[0]
+
+    def resume(self, run_id: str, *, full: bool = False) -> None:
+        """Go on with a run at its next missing fold; `full` runs the folds after the stop too."""
+        run = self._store.run(run_id)
+        if not run.state.active:
+            spec = to_the_end(run.spec) if full else run.spec
+            self._store.requeue(run_id, spec, owner=self._owner)
+            self._wake.set()
+
+    def cancel(self, run_id: str) -> None:
+        """Ask a run to stop; its finished folds are kept."""
+        self._store.request_cancel(run_id)
+
+    def warm_up(self, country: str = "DEU") -> None:
+        """Start the worker process in the background, so that the first fold does not wait."""
+        self._worker.submit(warm_up, country)
+
+    def close(self) -> None:
+        """End the thread and the worker; a run that is going is found interrupted next time."""
+        self._closing = True
+        self._wake.set()
+        self._worker.kill()
+
+    def _loop(self) -> None:
+        while not self._closing:
+            try:
+                run_id = self._store.next_queued(self._owner)
+                if run_id is None:
+                    self._wake.wait()
+                    self._wake.clear()
+                    continue
+                execute(
+                    self._store, run_id, self._worker, job=self._job, on_trouble=self._set_trouble
+                )
+            except StoreError as error:  # the thread outlives a database that comes and goes
+                log.error("%s", error)
+                self._set_trouble(str(error))
+                time.sleep(RETRY_SECONDS)
+
+    def _set_trouble(self, sentence: str | None) -> None:
+        self.trouble = sentence

@@ -1,0 +1,163 @@
+"""What computes folds: a worker process that can be killed, or this very process."""
+
+from __future__ import annotations
+
+import getpass
+import importlib
+import logging
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock, Timeout
+
+from ecv_core.errors import EcvError, RunError, StoreError
+from ecv_core.fold import run_fold
+from ecv_core.records import FoldResult, Progress, RunSpec, no_progress
+from ecv_core.store import open_store
+
+log = logging.getLogger(__name__)
+
+PROGRESS_SECONDS = 0.25
+"""In-fold progress is written to the database at most this often."""
+WORKER_NICENESS = 5
+"""The dashboard goes first: on a small machine a fit would otherwise delay every click."""
+
+
+def work(
+    database_url: str, run_id: str, spec: RunSpec, index: int, also: Progress = no_progress
+) -> FoldResult:
+    """Run one fold, metered, and write where it is to the database as it goes on.
+
+    Args:
+        database_url: where progress goes; "" for nowhere.
+        run_id: whose progress it is.
+        spec: the run.
+        index: the held-out fold.
+        also: told every step too; it may raise Cancelled.
+    """
+    from ecv_core.energy import meter_for
+
+    store = open_store(database_url) if database_url else None
+    last = ("", 0.0)
+
+    def report(phase: str, step: int, steps: int) -> None:
+        nonlocal last
+        also(phase, step, steps)
+        if store is not None and (
+            phase != last[0] or time.monotonic() - last[1] > PROGRESS_SECONDS
+        ):
+            last = (phase, time.monotonic())
+            try:
+                store.set_progress(run_id, index, phase, step, steps)
+            except StoreError as error:
+                log.warning("progress was not written: %s", error)  # a fold is worth more
+
+    machine = FileLock(Path(tempfile.gettempdir()) / f"ecv-fold-{getpass.getuser()}.lock")
+    try:
+        _wait_for(machine, report)
+        return run_fold(spec, index, meter=meter_for(spec.country), progress=report)
+    except EcvError:
+        raise
+    except Exception as error:  # a stranger's exception may not survive the way to the parent
+        log.exception("fold %d of run %s failed", index, run_id)
+        raise RunError(failure(error)) from None
+    finally:
+        machine.release()
+
+
+def _wait_for(machine: FileLock, report: Progress) -> None:
+    """Have the machine alone: meters measure all of it, so two folds at once would count twice."""
+    while not machine.is_locked:
+        try:
+            machine.acquire(timeout=PROGRESS_SECONDS)
+        except Timeout:
+            report("wait for another program's fold", 0, 0)
+
+
+def prepare_worker() -> None:
+    """Let the worker yield to the dashboard."""
+    psutil.Process().nice(WORKER_NICENESS)
+
+
+def warm_up(country: str) -> None:
+    """Import what folds need and let the meter find its hardware, before anyone waits for it."""
+    for module in ("torch", "lenskit.als"):
+        importlib.import_module(module)
+    from ecv_core.energy import meter_for
+
+    meter = meter_for(country)
+    meter.start()
+    meter.stop()
+
+
+class InProcess(Executor):
+    """An executor that works here and now: for the command line."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401
+        """Call the function and give its outcome as a finished future."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  the future carries it to whoever asks
+            future.set_exception(error)
+        return future
+
+
+class Worker:
+    """One worker process, started when it is first needed; killed when it has to stop."""
+
+    def __init__(self) -> None:
+        self._executor: Executor | None = None
+        self._lock = threading.Lock()
+
+    def submit(self, fn: Callable[..., Any], *args: object) -> Future[Any]:
+        """Give the process something to do; a new process if the last one is gone."""
+        try:
+            return self._running().submit(fn, *args)
+        except BrokenExecutor:  # it died while it was idle
+            self.kill()
+            return self._running().submit(fn, *args)
+
+    def _running(self) -> Executor:
+        from loky import ProcessPoolExecutor
+
+        with self._lock:
+            if self._executor is None:
+                self._executor = ProcessPoolExecutor(max_workers=1, initializer=prepare_worker)
+            return self._executor
+
+    def kill(self) -> None:
+        """End the process now; the next submit starts another."""
+        with self._lock:
+            executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]  # loky's
+
+
+def failure(error: BaseException) -> str:
+    """Why a run failed, as one sentence for its user."""
+    if isinstance(error, EcvError):
+        return str(error)
+    if isinstance(error, BrokenExecutor):
+        signal = re.search(r"SIG[A-Z]+", str(error))
+        return (
+            f"the worker process was killed ({signal[0] if signal else 'no signal known'}) before "
+            "the fold was done, most likely because memory ran out; finished folds are kept: close "
+            "other programs or pick a smaller dataset or model, and resume"
+        )
+    if isinstance(error, MemoryError) or "not enough memory" in str(error):
+        return (
+            "memory ran out in this fold; finished folds are kept: "
+            "pick a smaller dataset or model, or a machine with more memory, and resume"
+        )
+    return (
+        f"an error nobody expected ended this run ({type(error).__name__}: {error}); "
+        "finished folds are kept, and the program's log has the details"
+    )

@@ -1,0 +1,76 @@
+"""Fold files on disk: read, written in one step, and kept under their content's hash."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from ecv_core.errors import FoldsError
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def store_folds(source: Path | bytes, folder: Path) -> str:
+    """Keep a copy of a fold file under its content's hash, and return that hash.
+
+    Args:
+        source: the file, as a path or as its content.
+        folder: where copies are kept; made when missing.
+    Returns: the SHA-256 of the content, as RunSpec.folds_sha256 names it.
+    Raises: FoldsError if the file cannot be read or the copy not written.
+    """
+    content = (
+        source if isinstance(source, bytes) else read_bytes(source, f"the fold file {source.name}")
+    )
+    sha256 = hashlib.sha256(content).hexdigest()
+    suffix = ".csv.gz" if content.startswith(GZIP_MAGIC) else ".csv"
+    write_bytes(folder / f"{sha256}{suffix}", content)
+    return sha256
+
+
+def stored_folds_path(folder: Path, sha256: str) -> Path:
+    """Where `store_folds` keeps the file with this hash.
+
+    Raises: FoldsError if it is not there, or is no longer what was stored.
+    """
+    if re.fullmatch("[0-9a-f]{64}", sha256) is None:  # it becomes a file name
+        raise FoldsError(f"'{sha256}' is not the SHA-256 of a fold file; import the file again")
+    for path in (folder / f"{sha256}.csv.gz", folder / f"{sha256}.csv"):
+        if path.is_file():
+            if hashlib.sha256(read_bytes(path, "the stored fold file")).hexdigest() != sha256:
+                raise FoldsError(f"the stored fold file {path} is damaged; import the file again")
+            return path
+    raise FoldsError(f"no fold file {sha256} is stored in {folder}; import the file again")
+
+
+def read_bytes(path: Path, name: str) -> bytes:
+    """The file's content; `name` is what to call it in an error. Raises: FoldsError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FoldsError(
+            f"{name} cannot be read ({error.strerror or error}); check its path and permissions"
+        ) from error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write in one step: a reader sees the old file or the whole new one. Raises: FoldsError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            Path(temporary).chmod(0o644)  # mkstemp makes it private
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise FoldsError(
+            f"the fold file {path} cannot be written ({error.strerror or error}); "
+            "free space or choose another folder"
+        ) from error

@@ -1,0 +1,56 @@
+"""The rule of the e-fold paper: stop when the interval's width has stopped mattering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ecv_core.records import Decision, FoldResult
+from ecv_core.stopping.interval import mean_interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EFold:
+    """Stop after fold n when c_n * |c_(n-1) - c_n| <= alpha.
+
+    c_n is the full width of the confidence interval of the mean of n scores. The product form of
+    the paper's |c_(n-1) - c_n| <= alpha / c_n also covers c_n = 0.
+    """
+
+    alpha: float
+    """In units of the score squared; larger stops earlier."""
+    confidence: float = 0.95
+    min_folds: int = 3
+    """No stop before this fold; c_2 is the first width, so fold 3 is the first possible stop."""
+
+    def decide(self, results: Sequence[FoldResult]) -> Decision:
+        n = len(results)
+        scores = [result.score for result in results]
+        first = max(3, self.min_folds)
+        now = mean_interval(scores, self.confidence)
+        if now is None:
+            return Decision(
+                stop=False,
+                reason=f"Fold 1: one score has no interval, and fold {first} is the first that "
+                "can stop: go on.",
+            )
+        if n < first:
+            return Decision(
+                stop=False,
+                reason=f"Fold {n}: the interval is {now.width:.3g} wide, and fold {first} is the "
+                "first that can stop: go on.",
+            )
+        before = mean_interval(scores[:-1], self.confidence)
+        assert before is not None  # n >= 3
+        product = now.width * abs(before.width - now.width)
+        stop = product <= self.alpha
+        verdict = (
+            f"is at most alpha = {self.alpha:.3g}, so the score can be trusted: stop."
+            if stop
+            else f"is above alpha = {self.alpha:.3g}, so the score is still moving: go on."
+        )
+        return Decision(
+            stop=stop,
+            reason=f"Fold {n}: the interval's width went from {before.width:.3g} to "
+            f"{now.width:.3g}; width x change = {product:.3g} {verdict}",
+        )

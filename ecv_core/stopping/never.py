@@ -1,0 +1,16 @@
+"""The rule that is plain k-fold cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ecv_core.records import Decision, FoldResult
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Go on to the last fold, whatever the scores."""
+
+    def decide(self, results: Sequence[FoldResult]) -> Decision:
+        return Decision(stop=False, reason=f"Fold {len(results)}: this rule never stops: go on.")

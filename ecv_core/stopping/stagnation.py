@@ -1,0 +1,52 @@
+"""The rule of the general e-fold paper: stop when the scores' spread no longer grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ecv_core.records import Decision, FoldResult
+from ecv_core.stopping.interval import mean_and_deviation
+
+GROWTH = 0.05
+"""A deviation that grew by no more than this counts as standing still."""
+IN_A_ROW = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdStagnation:
+    """Stop when the standard deviation has, twice in a row, fallen or grown by at most 5 %.
+
+    Two scores give the first deviation, so fold 3 is the first that is checked and fold 4 the first
+    that can stop. Depends on the order of all folds seen.
+    Source: Mahlich, Vente, Beel (2024).
+    """
+
+    min_folds: int = 3
+
+    def decide(self, results: Sequence[FoldResult]) -> Decision:
+        n = len(results)
+        scores = [result.score for result in results]
+        first = max(2 + IN_A_ROW, self.min_folds)
+        latest = range(max(2, n - IN_A_ROW), n + 1)
+        deviations = [mean_and_deviation(scores[:size])[1] for size in latest]
+        trail = " to ".join(f"{deviation:.3g}" for deviation in deviations)
+        if n < first:
+            spread = "one score has no spread yet"
+            if deviations:
+                spread = f"the standard deviation is {deviations[-1]:.3g}"
+            return Decision(
+                stop=False,
+                reason=f"Fold {n}: {spread}, and fold {first} is the first that can stop: go on.",
+            )
+        stands = all(after <= (1 + GROWTH) * before for before, after in pairwise(deviations))
+        verdict = (
+            f"twice in a row it grew by no more than {GROWTH:.0%}: stop."
+            if stands
+            else f"that is not twice in a row without growing by more than {GROWTH:.0%}: go on."
+        )
+        return Decision(
+            stop=stands,
+            reason=f"Fold {n}: the standard deviation went from {trail}; {verdict}",
+        )

@@ -1,0 +1,155 @@
+"""The tables, and a database engine whose errors say what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from ecv_core.errors import StoreError
+
+SCHEMA_VERSION = 1
+
+_DATA = Path(__file__).resolve().parents[2] / "data"
+metadata = sa.MetaData()
+
+schema = sa.Table("ecv_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.String(32), nullable=False, unique=True),
+    sa.Column("group_id", sa.String(32), nullable=False, index=True),
+    sa.Column("spec", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False, index=True),
+    sa.Column("owner", sa.String(128)),
+    sa.Column("cancel_requested", sa.Boolean, nullable=False, default=False),
+    sa.Column("created_at", sa.String(32), nullable=False),
+    sa.Column("queued_at", sa.String(32), nullable=False),
+    sa.Column("started_at", sa.String(32)),
+    sa.Column("finished_at", sa.String(32)),
+    sa.Column("stopped_at", sa.Integer),
+    sa.Column("error", sa.Text),
+)
+folds = sa.Table(
+    "folds",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.String(32), nullable=False, index=True),
+    sa.Column("fold", sa.Integer, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.UniqueConstraint("run_id", "fold"),
+)
+user_scores = sa.Table(
+    "user_scores",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("fold", sa.Integer, primary_key=True),
+    sa.Column("metrics", sa.Text, nullable=False),
+    sa.Column("users", sa.LargeBinary, nullable=False),
+    sa.Column("scores", sa.LargeBinary, nullable=False),
+)
+progress = sa.Table(
+    "progress",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("fold", sa.Integer, nullable=False),
+    sa.Column("phase", sa.String(64), nullable=False),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("steps", sa.Integer, nullable=False),
+    sa.Column("started_at", sa.String(32), nullable=False),
+)
+
+
+def database_url() -> str:
+    """Where runs live: `ECV_DATABASE_URL`, else a SQLite file under data/."""
+    return os.environ.get("ECV_DATABASE_URL") or f"sqlite:///{_DATA / 'runs.sqlite'}"
+
+
+def connect(url: str) -> sa.Engine:
+    """An engine on this database, its tables made if they are missing.
+
+    Raises: StoreError if there is no usable database, or a newer version's.
+    """
+    try:
+        arguments = {"timeout": 15} if url.startswith("sqlite") else {}
+        engine = sa.create_engine(url, connect_args=arguments)
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        raise StoreError(
+            f"'{url}' is not a usable database address ({_first_line(error)}); "
+            "set ECV_DATABASE_URL to one like sqlite:////path/to/runs.sqlite"
+        ) from None
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _sqlite_pragmas)
+        _make_folder(engine.url.database)
+    with transaction(engine, "opened") as connection:
+        metadata.create_all(connection)
+        version = connection.scalar(sa.select(sa.func.max(schema.c.version)))
+        if version is None:
+            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
+        elif version > SCHEMA_VERSION:
+            raise StoreError(
+                f"the database {url} was written by a newer version (schema {version}, this one "
+                f"knows {SCHEMA_VERSION}); update e-fold, or set ECV_DATABASE_URL to another file"
+            )
+    return engine
+
+
+@contextmanager
+def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
+    """One transaction; a database's error becomes one sentence that says the way out.
+
+    Args:
+        engine: the database.
+        doing: what could not be done, as in "the database ... cannot be written".
+    Raises: StoreError.
+    """
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except SQLAlchemyError as error:
+        raise StoreError(
+            f"the database {engine.url.render_as_string()} cannot be {doing}: "
+            f"{_first_line(error)}; {_way_out(error)}"
+        ) from error
+
+
+def _make_folder(path: str | None) -> None:
+    if not path or path == ":memory:":
+        return
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder of the database {path} cannot be made: {error.strerror}; "
+            "set ECV_DATABASE_URL to a place you can write to"
+        ) from None
+
+
+def _sqlite_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401  a DBAPI connection
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")  # a finished fold survives a power cut
+    cursor.close()
+
+
+def _first_line(error: BaseException) -> str:
+    return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+def _way_out(error: BaseException) -> str:
+    text = str(error).lower()
+    if "not a database" in text or "malformed" in text:
+        return "move the damaged file away, or set ECV_DATABASE_URL to another"
+    if "full" in text:
+        return "free some disk space"
+    if "readonly" in text or "read-only" in text or "unable to open" in text:
+        return "make it writable, or set ECV_DATABASE_URL to a place you can write to"
+    if "locked" in text:
+        return "another program holds it; try again"
+    return "set ECV_DATABASE_URL to a database that works"

@@ -1,0 +1,278 @@
+"""Runs and their folds in a database: all that passes between those who compute and who look.
+
+Thread- and process-safe: every method is one transaction, and nothing is cached here. SQLite runs
+in WAL mode with full synchronisation, so what a method has returned from is on disk.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from ecv_core.errors import InputError
+from ecv_core.records import FoldResult, Run, RunSpec, RunState, UserScores
+from ecv_core.store.rows import (
+    fold_json,
+    fold_record,
+    now,
+    progress_record,
+    queue_places,
+    run_record,
+    user_scores_record,
+    user_scores_row,
+)
+from ecv_core.store.schema import (
+    connect,
+    database_url,
+    folds,
+    progress,
+    runs,
+    transaction,
+    user_scores,
+)
+
+
+def open_store(url: str | None = None) -> Store:
+    """The store at this URL (default: `database_url()`), its tables made if they are missing.
+
+    Raises: StoreError if there is no usable database, or a newer version's.
+    """
+    return Store(url or database_url())
+
+
+class Store:
+    """Runs, their folds, per-user scores and in-fold progress."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._engine = connect(url)
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def run(self, run_id: str) -> Run:
+        """One run with its folds.
+
+        Raises: InputError if there is none with this id.
+        """
+        found = self._load(runs.c.run_id == run_id)
+        if not found:
+            raise InputError(
+                f"there is no run '{run_id}' in this database; see History for all runs"
+            )
+        return found[0]
+
+    def runs(self) -> list[Run]:
+        """All runs, newest first."""
+        return self._load()[::-1]
+
+    def group(self, group_id: str) -> list[Run]:
+        """The runs that were started together, in the order of their start; empty if none."""
+        return self._load(runs.c.group_id == group_id)
+
+    def user_scores(self, run_id: str) -> dict[int, UserScores]:
+        """Per-user scores of each finished fold that has them, by fold index."""
+        query = user_scores.select().where(user_scores.c.run_id == run_id)
+        with self._transaction("read") as connection:
+            rows = connection.execute(query).all()
+        return {row.fold: user_scores_record(row) for row in rows}
+
+    def next_queued(self, owner: str) -> str | None:
+        """The run id that has waited longest in this owner's queue, or None."""
+        query = (
+            sa.select(runs.c.run_id)
+            .where(runs.c.state == RunState.QUEUED, runs.c.owner == owner)
+            .order_by(runs.c.queued_at, runs.c.sequence)
+            .limit(1)
+        )
+        with self._transaction("read") as connection:
+            return connection.scalar(query)
+
+    def cancel_requested(self, run_id: str) -> bool:
+        """Whether someone asked this run to stop."""
+        query = sa.select(runs.c.cancel_requested).where(runs.c.run_id == run_id)
+        with self._transaction("read") as connection:
+            return bool(connection.scalar(query))
+
+    def active_owners(self) -> set[str]:
+        """Owners of runs that are queued or running."""
+        active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
+        with self._transaction("read") as connection:
+            owners = connection.scalars(sa.select(runs.c.owner).where(active).distinct())
+            return {owner for owner in owners if owner}
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def create(self, specs: Sequence[RunSpec], *, owner: str) -> list[str]:
+        """Queue one run per spec, as one group named by its first run's id; gives the run ids."""
+        run_ids = [uuid4().hex[:12] for _ in specs]
+        moment = now()
+        with self._transaction("written") as connection:
+            connection.execute(
+                runs.insert(),
+                [
+                    {
+                        "run_id": run_id,
+                        "group_id": run_ids[0],
+                        "spec": spec.to_json(),
+                        "state": RunState.QUEUED,
+                        "owner": owner,
+                        "cancel_requested": False,
+                        "created_at": moment,
+                        "queued_at": moment,
+                    }
+                    for run_id, spec in zip(run_ids, specs, strict=True)
+                ],
+            )
+        return run_ids
+
+    def requeue(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
+        """Queue a run again, to go on at its next missing fold; the spec may go further now."""
+        self._update(
+            run_id,
+            state=RunState.QUEUED,
+            spec=spec.to_json(),
+            owner=owner,
+            cancel_requested=False,
+            queued_at=now(),
+            finished_at=None,
+            error=None,
+        )
+
+    def start(self, run_id: str, *, owner: str) -> bool:
+        """Mark a queued run as running; False if it is no longer queued (cancelled, deleted)."""
+        query = (
+            runs.update()
+            .where(runs.c.run_id == run_id, runs.c.state == RunState.QUEUED)
+            .values(
+                state=RunState.RUNNING,
+                owner=owner,
+                started_at=sa.func.coalesce(runs.c.started_at, now()),
+            )
+        )
+        with self._transaction("written") as connection:
+            return connection.execute(query).rowcount == 1
+
+    def finish(self, run_id: str, state: RunState, *, error: str | None = None) -> None:
+        """Mark a run as no longer active."""
+        with self._transaction("written") as connection:
+            connection.execute(progress.delete().where(progress.c.run_id == run_id))
+            connection.execute(
+                runs.update()
+                .where(runs.c.run_id == run_id)
+                .values(state=state, error=error, finished_at=now())
+            )
+
+    def add_fold(self, run_id: str, result: FoldResult, *, stopped_at: int | None) -> None:
+        """Keep a finished fold. A fold that is already there is left as it is."""
+        scores = result.user_scores
+        with self._transaction("written") as connection:
+            known = connection.scalar(
+                sa.select(folds.c.fold).where(folds.c.run_id == run_id, folds.c.fold == result.fold)
+            )
+            if known is None:
+                connection.execute(
+                    folds.insert().values(run_id=run_id, fold=result.fold, result=fold_json(result))
+                )
+                if scores is not None:
+                    connection.execute(
+                        user_scores.insert().values(
+                            run_id=run_id, fold=result.fold, **user_scores_row(scores)
+                        )
+                    )
+            connection.execute(progress.delete().where(progress.c.run_id == run_id))
+            connection.execute(
+                runs.update().where(runs.c.run_id == run_id).values(stopped_at=stopped_at)
+            )
+
+    def set_progress(self, run_id: str, fold: int, phase: str, step: int, steps: int) -> None:
+        """Say where the running fold is; the start of the fold is kept from its first report."""
+        values = {"phase": phase, "step": step, "steps": steps}
+        same = (progress.c.run_id == run_id) & (progress.c.fold == fold)
+        with self._transaction("written") as connection:
+            if connection.execute(progress.update().where(same).values(**values)).rowcount:
+                return
+            connection.execute(progress.delete().where(progress.c.run_id == run_id))
+            connection.execute(
+                progress.insert().values(run_id=run_id, fold=fold, started_at=now(), **values)
+            )
+
+    def request_cancel(self, run_id: str) -> None:
+        """Ask for a run to stop: a queued one is cancelled at once, a running one by its owner."""
+        mine = runs.c.run_id == run_id
+        with self._transaction("written") as connection:
+            connection.execute(runs.update().where(mine).values(cancel_requested=True))
+            connection.execute(
+                runs.update()
+                .where(mine, runs.c.state == RunState.QUEUED)
+                .values(state=RunState.CANCELLED, finished_at=now())
+            )
+
+    def interrupt(self, dead_owners: Collection[str]) -> None:
+        """Mark the active runs of owners that are gone as interrupted."""
+        gone = (
+            runs.c.state.in_([RunState.QUEUED, RunState.RUNNING]),
+            runs.c.owner.in_(dead_owners),
+        )
+        with self._transaction("written") as connection:
+            connection.execute(
+                progress.delete().where(
+                    progress.c.run_id.in_(sa.select(runs.c.run_id).where(*gone))
+                )
+            )
+            connection.execute(
+                runs.update()
+                .where(*gone)
+                .values(
+                    state=RunState.INTERRUPTED,
+                    finished_at=now(),
+                    error="the program that ran it ended before it was done",
+                )
+            )
+
+    def delete(self, run_id: str) -> None:
+        """Forget a run and everything that belongs to it.
+
+        Raises: InputError while it is queued or running.
+        """
+        if self.run(run_id).state.active:
+            raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
+        with self._transaction("written") as connection:
+            for table in (runs, folds, user_scores, progress):
+                connection.execute(table.delete().where(table.c.run_id == run_id))
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _update(self, run_id: str, **values: object) -> None:
+        with self._transaction("written") as connection:
+            connection.execute(runs.update().where(runs.c.run_id == run_id).values(**values))
+
+    def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
+        """Runs in the order of their start, each query once however many runs."""
+        chosen = sa.select(runs.c.run_id).where(*where)
+        with self._transaction("read") as connection:
+            rows = connection.execute(runs.select().where(*where).order_by(runs.c.sequence)).all()
+            done = connection.execute(
+                folds.select().where(folds.c.run_id.in_(chosen)).order_by(folds.c.sequence)
+            ).all()
+            doing = connection.execute(progress.select().where(progress.c.run_id.in_(chosen))).all()
+            waiting = connection.execute(
+                sa.select(runs.c.run_id, runs.c.owner, runs.c.state)
+                .where(runs.c.state.in_([RunState.QUEUED, RunState.RUNNING]))
+                .order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
+            ).all()
+        results: defaultdict[str, list[FoldResult]] = defaultdict(list)
+        for row in done:
+            results[row.run_id].append(fold_record(row.result))
+        now_at = {row.run_id: progress_record(row) for row in doing}
+        places = queue_places([(row.run_id, row.owner, row.state) for row in waiting])
+        return [
+            run_record(row, results[row.run_id], now_at.get(row.run_id), places.get(row.run_id))
+            for row in rows
+        ]
+
+    def _transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
+        return transaction(self._engine, doing)

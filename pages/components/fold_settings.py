@@ -1,0 +1,127 @@
+"""How the data is split and scored: k, fold strategy or fold file, metric, n, seed."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from ecv_core.evaluation import METRICS
+from ecv_core.fold import import_folds
+from ecv_core.splits import IMPORTED, SPLITS
+
+STRATEGIES = {name: split.title for name, split in SPLITS.items()} | {IMPORTED: "From a file"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldSettings:
+    """What was picked."""
+
+    split: str
+    folds_sha256: str | None
+    k: int
+    seed: int
+    metric: str
+    n: int
+    ready: bool
+    """False while a fold file is wanted but not there yet."""
+
+
+def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
+    """Widgets of folds and score.
+
+    Raises: FoldsError if the uploaded fold file does not fit the dataset.
+    """
+    left, middle, right = st.columns(3)
+    k = left.number_input(
+        "Folds (k)",
+        value=10,
+        min_value=2,
+        max_value=100,
+        key="k",
+        bind="query-params",
+        persist_state="session",
+        help="Folds of a whole cross-validation; the rule may stop before.",
+    )
+    metric = middle.selectbox(
+        "Metric",
+        list(METRICS),
+        format_func=lambda name: METRICS[name].title,
+        key="metric",
+        bind="query-params",
+        persist_state="session",
+        help="The score that the rule watches. All metrics are computed.\n\n"
+        + "\n".join(f"- **{known.title}**: {known.help}" for known in METRICS.values()),
+    )
+    n = right.number_input(
+        "List length (n)",
+        value=10,
+        min_value=1,
+        max_value=1000,
+        key="n",
+        bind="query-params",
+        persist_state="session",
+        help="How many items are recommended to each user (top-n).",
+    )
+    with st.expander("Fold strategy and seed", icon=":material/splitscreen:"):
+        split = st.segmented_control(
+            "Fold strategy",
+            list(STRATEGIES),
+            format_func=STRATEGIES.__getitem__,
+            default="user-k-fold",
+            required=True,
+            key="split",
+            bind="query-params",
+            persist_state="session",
+        )
+        if split != IMPORTED:
+            st.caption(SPLITS[split or "user-k-fold"].help)
+        sha256, k, ready = _fold_file(dataset, on_disk, k) if split == IMPORTED else (None, k, True)
+        seed = st.number_input(
+            "Seed",
+            value=42,
+            min_value=0,
+            max_value=2**32 - 1,
+            key="seed",
+            bind="query-params",
+            persist_state="session",
+            help="Fixes the folds and every random choice: same seed, same scores.",
+            width=200,
+        )
+    return FoldSettings(
+        split=split or "user-k-fold",
+        folds_sha256=sha256,
+        k=int(k),
+        seed=int(seed),
+        metric=metric or "ndcg",
+        n=int(n),
+        ready=ready,
+    )
+
+
+def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bool]:
+    file = st.file_uploader(
+        "Fold file",
+        type=["csv", "gz"],
+        help="CSV with the columns user_id, item_id, fold (from 0), plain or gzipped: every "
+        "interaction of the prepared dataset exactly once.",
+    )
+    if file is None or not on_disk:
+        st.caption("Released folds as CSV: `user_id,item_id,fold`. Their number of folds sets k.")
+        return None, k, False
+    with st.spinner("Checking the folds against the dataset ..."):
+        sha256, folds = _imported(dataset, file.file_id, file)
+    st.caption(f":green[:material/check_circle:] {folds} folds, every interaction once.")
+    return sha256, folds, True
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _imported(dataset: str, file_id: str, _file: UploadedFile) -> tuple[str, int]:
+    name = "folds.csv.gz" if _file.name.endswith(".gz") else "folds.csv"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(_file.getvalue())
+        return import_folds(dataset, path)

@@ -1,0 +1,67 @@
+// Draws a Plotly figure in place: Plotly.react keeps the node, so a new fold neither flickers nor
+// loses a zoom. The page's own background decides between the light and the dark figure.
+const loaded = (url) => {
+  window.ecvPlotly ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = url;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => {
+      window.ecvPlotly = undefined;
+      reject(new Error("plotly.js could not be loaded"));
+    };
+    document.head.append(script);
+  });
+  return window.ecvPlotly;
+};
+
+const isDark = (element) => {
+  const colour = getComputedStyle(element).getPropertyValue("--st-background-color").trim();
+  const probe = document.createElement("canvas").getContext("2d");
+  probe.fillStyle = colour || "#ffffff";
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(probe.fillStyle.slice(at, at + 2), 16));
+  return 0.299 * r + 0.587 * g + 0.114 * b < 128;
+};
+
+const narrowed = (layout, width) => {
+  if (width >= 560) return layout;
+  const font = { ...layout.font, size: 13 };
+  const legend = { ...layout.legend, font: { ...layout.legend.font, size: 12 } };
+  const annotations = (layout.annotations ?? []).map((note) => ({
+    ...note,
+    font: { ...note.font, size: 13 },
+  }));
+  return { ...layout, font, legend, annotations };
+};
+
+const config = { responsive: true, displaylogo: false, displayModeBar: false };
+const drawn = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  const node = parentElement.querySelector(".ecv-figure");
+  node.setAttribute("aria-label", data.alt);
+  node.style.minHeight = `${data.height}px`;
+  const draw = async () => {
+    const dark = isDark(node);
+    const width = node.clientWidth;
+    const state = `${dark}${width < 560}${data.light}`;
+    if (drawn.get(node) === state) return;
+    drawn.set(node, state);
+    const figure = JSON.parse(dark ? data.dark : data.light);
+    const plotly = await loaded(data.plotly);
+    if (drawn.get(node) !== state || !node.isConnected) return;
+    await plotly.react(node, figure.data, narrowed(figure.layout, width), config);
+    node.dataset.drawn = "true";
+  };
+  draw().catch((error) => {
+    drawn.delete(node);
+    node.textContent = `${data.alt} (The figure itself is missing: ${error.message}.)`;
+  });
+  const watcher = new MutationObserver(() => draw().catch(() => {}));
+  watcher.observe(document.head, { childList: true, subtree: true });
+  const resized = new ResizeObserver(() => draw().catch(() => {}));
+  resized.observe(node);
+  return () => {
+    watcher.disconnect();
+    resized.disconnect();
+  };
+}

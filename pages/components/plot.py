@@ -1,0 +1,66 @@
+"""A Plotly figure on a page, drawn in place: no flicker when a fold arrives, zoom kept.
+
+`st.plotly_chart` makes a new node for every change of its data (Streamlit issue 8782), so this is
+a small component that calls `Plotly.react` with the plotly.js of the installed plotly package.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import plotly
+import plotly.graph_objects as go
+import streamlit as st
+
+STATIC = Path(__file__).resolve().parents[2] / "static"
+
+_figure = st.components.v2.component(
+    "ecv_figure",
+    html='<div class="ecv-figure" role="img"></div>',
+    css=".ecv-figure { width: 100%; color: var(--st-text-color); }",
+    js=(Path(__file__).parent / "plot.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def plot(make: Callable[[bool], go.Figure], *, key: str, alt: str, height: int) -> None:
+    """Draw a figure.
+
+    Args:
+        make: gives the figure for a light (False) or dark (True) page; a pure function of data.
+        key: the same key is the same figure on the page, however its data changes.
+        alt: one sentence with what the figure shows.
+        height: in pixels, so that the page does not move when the figure arrives.
+    """
+    script = plotly_script()
+    if script is None:
+        dark = st.context.theme.type == "dark"
+        st.plotly_chart(make(dark), key=key, alt=alt, theme=None)
+        return
+    data = {
+        "light": make(False).to_json(),
+        "dark": make(True).to_json(),
+        "alt": alt,
+        "height": height,
+        "plotly": script,
+    }
+    _figure(key=key, data=data, height=height)
+
+
+@cache
+def plotly_script() -> str | None:
+    """Address of plotly.js on this server; None where the static folder cannot be written."""
+    source = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    target = STATIC / f"plotly-{plotly.__version__}.min.js"
+    try:
+        if not target.exists() or target.stat().st_size != source.stat().st_size:
+            STATIC.mkdir(exist_ok=True)
+            part = target.with_suffix(".part")
+            shutil.copyfile(source, part)
+            part.replace(target)
+    except OSError:
+        return None
+    return f"app/static/{target.name}"

@@ -1,0 +1,138 @@
+"""The form that starts runs: dataset, algorithms, folds, stop; one click with good defaults."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+
+from ecv_core.energy import countries
+from ecv_core.errors import EcvError
+from ecv_core.evaluation import METRICS
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import RunSpec
+from ecv_core.spec import make_spec
+from pages.components.algorithm_picker import algorithm_picker, parameter_key, parameter_settings
+from pages.components.dataset_picker import dataset_picker
+from pages.components.fold_settings import fold_settings
+from pages.components.state import manager, sentence, sentences
+from pages.components.stop_settings import nearest_alpha, stop_settings
+
+COUNTRY = "DEU"
+
+
+def start_form() -> None:
+    """Draw the form; on Start, queue the runs and open them."""
+    specs: list[RunSpec] = []
+    trouble: EcvError | None = None
+    left, right = st.columns(2, gap="medium")
+    with left.container(border=True, height="stretch"):
+        st.subheader("What to evaluate", anchor=False)
+        entry, ready = dataset_picker()
+        names = algorithm_picker()
+        params = parameter_settings(names)
+    with right.container(border=True, height="stretch"):
+        st.subheader("How, and when to stop", anchor=False)
+        try:
+            folds = fold_settings(entry.id, ready)
+            stop = stop_settings(folds.k)
+            country = _country()
+            specs = [
+                make_spec(
+                    dataset=entry.id,
+                    algorithm=name,
+                    params=params[name],
+                    split=folds.split if folds.folds_sha256 is None else "imported",
+                    folds_sha256=folds.folds_sha256,
+                    k=folds.k,
+                    seed=folds.seed,
+                    metric=folds.metric,
+                    n=folds.n,
+                    rule=stop.rule,
+                    alpha=stop.alpha,
+                    confidence=stop.confidence,
+                    min_folds=stop.min_folds,
+                    full=stop.full,
+                    country=country,
+                )
+                for name in names
+                if folds.ready
+            ]
+        except EcvError as error:
+            trouble = error
+    if trouble:
+        st.error(sentence(trouble), icon=":material/error:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="start",
+            disabled=not (specs and ready),
+            shortcut="Ctrl+Enter",
+        )
+        st.markdown(_summary(specs, names, ready))
+    if pressed:
+        with sentences():
+            st.query_params["run"] = manager().start(specs)
+            st.rerun()
+
+
+def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
+    """Put a run's settings into the form; call it from a callback, before the form is drawn."""
+    values = {
+        "dataset": spec.dataset,
+        "algorithm": algorithms,
+        "k": spec.k,
+        "metric": spec.metric,
+        "n": spec.n,
+        "seed": spec.seed,
+        "rule": spec.rule,
+        "alpha": nearest_alpha(spec.alpha),
+        "confidence": spec.confidence,
+        "min_folds": spec.min_folds,
+        "full": spec.full,
+        "country": spec.country,
+    }
+    if spec.folds_sha256 is None:
+        values["split"] = spec.split
+    values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
+    for key, value in values.items():
+        st.session_state[key] = value
+
+
+def _country() -> str:
+    known = countries()
+    codes = list(known)
+    return (
+        st.selectbox(
+            "Country, for the emissions of its electricity",
+            codes,
+            index=codes.index(COUNTRY),
+            format_func=lambda code: (
+                f"{known[code].name} · {known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh"
+            ),
+            key="country",
+            bind="query-params",
+            persist_state="session",
+            help="Nothing looks up where you are: the carbon intensity is that of the country you "
+            "pick (Our World in Data, through CodeCarbon).",
+        )
+        or COUNTRY
+    )
+
+
+def _summary(specs: list[RunSpec], names: list[str], ready: bool) -> str:
+    if not names:
+        return "Pick at least one algorithm."
+    if not ready:
+        return "Download the dataset first."
+    if not specs:
+        return "Add a fold file, or pick another fold strategy."
+    spec = specs[0]
+    titles = ", ".join(ALGORITHMS[one.algorithm].title for one in specs)
+    folds = f"up to {spec.k} folds" if spec.rule != "never" and not spec.full else f"{spec.k} folds"
+    text = f"**{titles}** on **{spec.dataset}**, {folds}, {METRICS[spec.metric].title}@{spec.n}"
+    with suppress(KeyError):
+        text += {"e-fold": f", alpha {spec.alpha:g}", "never": ", no early stop"}[spec.rule]
+    return text

@@ -1,0 +1,135 @@
+"""When to stop: rule, alpha with its presets and its meaning, interval, minimum folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import streamlit as st
+
+from pages.components.words import small_number
+
+PRESETS = {"Thrifty": 1e-4, "Balanced": 1e-5, "Careful": 1e-6}
+"""Alphas with a name: fewer folds and less energy, or more folds and more certainty."""
+
+ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] + [1e-2]
+ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
+RULES = {"e-fold": "Stop early (e-fold)", "never": "Never stop"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopSettings:
+    """What was picked."""
+
+    rule: str
+    alpha: float
+    full: bool
+    confidence: float
+    min_folds: int
+
+
+def stop_settings(k: int) -> StopSettings:
+    """Widgets of the stopping rule for a cross-validation of k folds."""
+    rule = st.segmented_control(
+        "Stopping rule",
+        list(RULES),
+        format_func=RULES.__getitem__,
+        default="e-fold",
+        required=True,
+        key="rule",
+        bind="query-params",
+        persist_state="session",
+        help="The paper's rule stops when the interval width c_n hardly changes any more: "
+        "|c_{n-1} - c_n| <= alpha / c_n. Never stop is plain k-fold cross-validation.",
+    )
+    early = rule == "e-fold"
+    alpha = _alpha() if early else float(st.session_state.get("alpha", PRESETS["Balanced"]))
+    full = early and st.toggle(
+        "Go on to k after the stop, to check it",
+        key="full",
+        bind="query-params",
+        persist_state="session",
+        help="Runs the folds that the rule would have saved, and shows how far the score at the "
+        "stop is from the k-fold mean. Costs the energy that stopping saves.",
+    )
+    with st.expander("Interval and minimum folds", icon=":material/straighten:"):
+        left, right = st.columns(2)
+        confidence = left.number_input(
+            "Confidence",
+            value=0.95,
+            min_value=0.5,
+            max_value=0.999,
+            step=0.01,
+            format="%.3f",
+            key="confidence",
+            bind="query-params",
+            persist_state="session",
+            help="Of the interval of the mean (Student's t with n - 1 degrees of freedom).",
+        )
+        min_folds = right.number_input(
+            "Minimum folds",
+            value=min(3, k),
+            min_value=2,
+            max_value=max(2, k),
+            key="min_folds",
+            persist_state="session",
+            disabled=not early,
+            help="Never stop before this fold. The paper's rule needs two widths, so 3 is the "
+            "first fold at which it can stop.",
+        )
+    return StopSettings(
+        rule=rule or "e-fold",
+        alpha=alpha,
+        full=full,
+        confidence=float(confidence),
+        min_folds=int(min_folds),
+    )
+
+
+def nearest_alpha(alpha: float) -> float:
+    """The slider's step that is closest to this alpha, on its logarithmic scale."""
+    return min(ALPHAS, key=lambda step: max(step / alpha, alpha / step))
+
+
+def alpha_meaning(alpha: float) -> str:
+    """One line that says what an alpha does, in the unit of the score.
+
+    A width w that changes by a tenth has w * 0.1 w = alpha, so w = sqrt(10 alpha).
+    """
+    width = sqrt(10 * alpha)
+    return (
+        f"Stops once an interval {small_number(width)} wide changes by no more than "
+        f"{small_number(width / 10)} from one fold to the next; a wider interval must be steadier."
+    )
+
+
+def _alpha() -> float:
+    def use_preset() -> None:
+        if preset := st.session_state.get("preset"):
+            st.session_state["alpha"] = PRESETS[preset]
+
+    alpha = float(st.session_state.get("alpha", PRESETS["Balanced"]))
+    named = next((name for name, value in PRESETS.items() if value == alpha), None)
+    if st.session_state.get("preset") != named:
+        st.session_state["preset"] = named
+    st.segmented_control(
+        "How careful",
+        list(PRESETS),
+        default="Balanced",
+        key="preset",
+        on_change=use_preset,
+        help="Three named values of alpha.",
+    )
+    picked = st.select_slider(
+        "alpha",
+        ALPHAS,
+        value=PRESETS["Balanced"],
+        format_func=lambda value: f"{value:.0e}".replace("e-0", "e-"),
+        key="alpha",
+        bind="query-params",
+        persist_state="session",
+        help="Larger saves energy, smaller is more certain. It has the unit of the score squared, "
+        "so its scale is logarithmic.",
+    )
+    st.caption(alpha_meaning(float(picked)))
+    return float(picked)

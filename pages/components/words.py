@@ -1,0 +1,77 @@
+"""Numbers and states -> the words and units that pages show."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from ecv_core.evaluation import METRICS
+from ecv_core.records import Run, RunSpec, RunState
+
+STATES: dict[RunState, tuple[str, str]] = {
+    RunState.QUEUED: (":material/hourglass_empty:", "gray"),
+    RunState.RUNNING: (":material/play_arrow:", "blue"),
+    RunState.FINISHED: (":material/check:", "green"),
+    RunState.CANCELLED: (":material/block:", "orange"),
+    RunState.FAILED: (":material/error:", "red"),
+    RunState.INTERRUPTED: (":material/power_off:", "orange"),
+}
+"""Icon and colour of each state; the word is always there too."""
+
+
+def state_badge(state: RunState) -> None:
+    """A run's state as a coloured word with an icon."""
+    icon, colour = STATES[state]
+    st.badge(state.value, icon=icon, color=colour)  # type: ignore[arg-type]  # a literal colour
+
+
+def metric_label(spec: RunSpec) -> str:
+    """The score's name as papers write it: 'nDCG@10'."""
+    return f"{METRICS[spec.metric].title}@{spec.n}"
+
+
+def run_title(run: Run) -> str:
+    """'item-knn on ml-100k'."""
+    return f"{run.spec.algorithm} on {run.spec.dataset}"
+
+
+def small_number(value: float) -> str:
+    """Three significant digits, never an exponent: '0.00214', '12.3', '1,230'."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    digits = 2
+    while abs(value) < 10 ** (2 - digits) and digits < 8:
+        digits += 1
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".")
+
+
+def watt_hours(joules: float) -> str:
+    """Energy as pages show it: '0.0213 Wh'."""
+    return f"{small_number(joules / 3600)} Wh"
+
+
+def duration(seconds: float) -> str:
+    """'0.8 s', '42 s', '3 min 20 s', '2 h 5 min'."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def ago(moment: datetime) -> str:
+    """'just now', '5 min ago', '3 h ago', or the day."""
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min ago"
+    if seconds < 86_400:
+        return f"{seconds // 3600:.0f} h ago"
+    return f"{moment:%Y-%m-%d}"

@@ -1,0 +1,16 @@
+"""Every test has its own database; prepared data is shared by the session and never in the tree."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECV_DATABASE_URL", f"sqlite:///{tmp_path / 'runs.sqlite'}")
+    monkeypatch.setenv("ECV_DATA_DIR", str(data_dir))

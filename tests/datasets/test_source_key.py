@@ -1,0 +1,75 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from ecv_core import datasets
+from ecv_core.datasets import _hashing
+from ecv_core.errors import DatasetError
+
+
+@pytest.fixture
+def mine(data_folder: Path) -> Path:
+    path = data_folder / "mine.csv"
+    path.write_text("user_id,item_id\nu,i\n")
+    return path
+
+
+def forget() -> None:
+    """As a new process would start."""
+    _hashing._remembered.clear()
+
+
+def test_is_fit_for_a_file_name_and_stays_the_same(mine: Path):
+    key = datasets.source_key("mine")
+    assert len(key) == 64
+    assert set(key) <= set("0123456789abcdef")
+    forget()
+    assert datasets.source_key("mine") == key
+    (datasets.cache_dir() / "hashes.json").unlink()
+    forget()
+    assert datasets.source_key("mine") == key
+
+
+def test_changes_with_the_content(mine: Path):
+    key = datasets.source_key("mine")
+    mine.write_text("user_id,item_id\nu,j\n")
+    os.utime(mine, (1, 1))  # clocks are coarse: a rewrite may fall into the same tick
+    assert datasets.source_key("mine") != key
+
+
+def test_differs_between_datasets_with_equal_files(mine: Path):
+    mine.with_name("twin.csv").write_bytes(mine.read_bytes())
+    assert datasets.source_key("mine") != datasets.source_key("twin")
+
+
+def test_an_unchanged_file_is_not_read_again(mine: Path):
+    stamp = mine.stat()
+    key = datasets.source_key("mine")
+    forget()
+    mine.write_text("user_id,item_id\nX,i\n")  # same size, and then the same time
+    os.utime(mine, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert datasets.source_key("mine") == key
+
+
+@pytest.mark.parametrize("content", ["", "not json", "[1]", '{"x": 3}', '{"PATH": [1, 2]}'])
+def test_a_broken_memory_is_ignored(mine: Path, content: str):
+    key = datasets.source_key("mine")
+    memory = datasets.cache_dir() / "hashes.json"
+    memory.write_text(content.replace("PATH", str(mine)))
+    forget()
+    assert datasets.source_key("mine") == key
+
+
+def test_works_where_nothing_can_be_written(mine: Path):
+    datasets.cache_dir().write_text("a file where the folder should be")
+    assert datasets.source_key("mine")
+
+
+def test_a_missing_dataset_says_how_to_get_it(data_folder: Path):
+    with pytest.raises(DatasetError, match="'ml-100k' is not on this machine; download it from"):
+        datasets.source_key("ml-100k")
+
+
+def test_the_synthetic_dataset_has_one_too(data_folder: Path):
+    assert len(datasets.source_key("synthetic")) == 64

@@ -1,0 +1,125 @@
+"""What every algorithm of the registry promises, whatever it is."""
+
+import numpy as np
+import pytest
+import torch
+
+from ecv_core.errors import Cancelled
+from ecv_core.models import ALGORITHMS
+from ecv_core.models.base import Recommender
+from ecv_core.records import no_progress
+
+PERSONAL = sorted(set(ALGORITHMS) - {"popular"})
+
+
+def fitted(algorithm_id, train, *, seed=1, progress=no_progress) -> Recommender:
+    algorithm = ALGORITHMS[algorithm_id]
+    model = algorithm.build(dict(algorithm.resolve({})))
+    model.fit(train, seed=seed, progress=progress)
+    return model
+
+
+@pytest.fixture(params=sorted(ALGORITHMS))
+def algorithm_id(request):
+    return request.param
+
+
+def test_registry_key_is_the_algorithms_own_id(algorithm_id):
+    assert ALGORITHMS[algorithm_id].id == algorithm_id
+
+
+def test_defaults_pass_their_own_checks(algorithm_id):
+    for parameter in ALGORITHMS[algorithm_id].parameters:
+        assert parameter.parse(parameter.default) == parameter.default
+        assert parameter.help
+        assert parameter.source
+
+
+def test_scores_are_finite_float32_one_per_user_and_item(algorithm_id, lopsided):
+    scores = fitted(algorithm_id, lopsided).score(np.arange(13))
+    assert scores.shape == (13, 41)
+    assert scores.dtype == torch.float32
+    assert torch.isfinite(scores).all()
+
+
+def test_same_seed_gives_the_same_scores(algorithm_id, lopsided):
+    first = fitted(algorithm_id, lopsided, seed=7).score(np.arange(13))
+    again = fitted(algorithm_id, lopsided, seed=7).score(np.arange(13))
+    assert torch.equal(first, again)
+
+
+def test_global_seeds_neither_matter_nor_change(algorithm_id, lopsided):
+    torch.manual_seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    expected = torch.rand(1), np.random.rand()  # noqa: NPY002
+    torch.manual_seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    fitted(algorithm_id, lopsided).score(np.arange(13))
+    assert (torch.rand(1), np.random.rand()) == expected  # noqa: NPY002
+
+
+def test_blocks_of_users_agree_with_all_at_once(algorithm_id, lopsided):
+    model = fitted(algorithm_id, lopsided)
+    together = model.score(np.arange(13))
+    for block in ([0, 1, 2], [3], [12, 4, 4]):
+        torch.testing.assert_close(model.score(np.array(block)), together[block])
+
+
+def test_overwriting_a_block_of_scores_does_not_change_the_model(algorithm_id, lopsided):
+    model = fitted(algorithm_id, lopsided)
+    expected = model.score(np.arange(13)).clone()
+    model.score(np.arange(13)).fill_(-torch.inf)
+    assert torch.equal(model.score(np.arange(13)), expected)
+
+
+def test_fitting_leaves_the_training_matrix_as_it_was(algorithm_id, lopsided):
+    before = lopsided.copy()
+    fitted(algorithm_id, lopsided).score(np.arange(13))
+    assert (before != lopsided).nnz == 0
+    assert lopsided.has_sorted_indices
+
+
+def test_user_without_training_items_is_scored(algorithm_id, lopsided):
+    scores = fitted(algorithm_id, lopsided).score(np.array([3]))
+    assert torch.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 1), (1, 4)])
+def test_tiny_data_works(algorithm_id, shape):
+    train = np.ones(shape, dtype=np.float32)
+    from scipy.sparse import csr_array
+
+    scores = fitted(algorithm_id, csr_array(train)).score(np.arange(shape[0]))
+    assert scores.shape == shape
+    assert torch.isfinite(scores).all()
+
+
+def test_leaves_the_number_of_threads_alone(algorithm_id, lopsided):
+    before = torch.get_num_threads()
+    fitted(algorithm_id, lopsided)
+    assert torch.get_num_threads() == before
+
+
+def test_reports_progress_up_to_its_last_step(algorithm_id, lopsided):
+    calls = []
+    fitted(algorithm_id, lopsided, progress=lambda *call: calls.append(call))
+    phases, steps, totals = zip(*calls, strict=True)
+    assert set(phases) == {"fit"}
+    assert list(steps) == sorted(steps)
+    assert len(set(totals)) == 1
+    assert steps[-1] == totals[-1] > 0
+
+
+def test_progress_can_cancel_the_fit(algorithm_id, lopsided):
+    def cancel(phase, step, steps):
+        raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        fitted(algorithm_id, lopsided, progress=cancel)
+
+
+@pytest.mark.parametrize("algorithm_id", PERSONAL)
+def test_finds_the_one_item_that_all_similar_users_have(algorithm_id, checkerboard):
+    scores = fitted(algorithm_id, checkerboard).score(np.arange(20))
+    scores[torch.from_numpy(checkerboard.toarray() > 0)] = -torch.inf
+    assert scores.argmax(dim=1).tolist() == list(range(20))

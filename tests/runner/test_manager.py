@@ -1,0 +1,148 @@
+"""The background manager: cancels mid-fold, outlives its worker, and finds what was interrupted."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.runner import RunManager, owner
+from ecv_core.store import Store, open_store
+from tests.jobs import SCORES, quick, sleepy, suicidal
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+
+
+@pytest.fixture
+def store() -> Store:
+    return open_store()
+
+
+@pytest.fixture
+def manage(store: Store) -> Iterator[Callable[..., RunManager]]:
+    made: list[RunManager] = []
+
+    def make(**more: object) -> RunManager:
+        made.append(RunManager(store, **more))
+        return made[-1]
+
+    yield make
+    for manager in made:
+        manager.close()
+
+
+def wait_for(store: Store, run_id: str, done: Callable[[Run], bool], seconds: float = 30) -> Run:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        run = store.run(run_id)
+        if done(run):
+            return run
+        time.sleep(0.05)
+    pytest.fail(f"waited {seconds} s in vain; the run is {run}")
+
+
+def ended(run: Run) -> bool:
+    return not run.state.active
+
+
+def test_several_runs_queue_and_all_finish(store: Store, manage: Callable) -> None:
+    group = manage(job=quick).start([SPEC, SPEC])
+    for run in store.group(group):
+        done = wait_for(store, run.run_id, ended)
+        assert done.state is RunState.FINISHED
+        assert [result.score for result in done.folds] == list(SCORES)
+
+
+def test_cancel_takes_effect_within_two_seconds_in_the_middle_of_a_fold(
+    store: Store, manage: Callable
+) -> None:
+    manager = manage(job=sleepy)
+    group = manager.start([SPEC, SPEC])
+    first, second = store.group(group)
+    wait_for(store, first.run_id, lambda run: len(run.folds) == 1)
+    time.sleep(0.3)  # into the sleep of fold 1
+    begin = time.monotonic()
+    manager.cancel(first.run_id)
+    cancelled = wait_for(store, first.run_id, ended)
+    assert time.monotonic() - begin < 2
+    assert (cancelled.state, len(cancelled.folds)) == (RunState.CANCELLED, 1)
+    wait_for(store, second.run_id, lambda run: len(run.folds) == 1)  # the queue goes on
+    manager.cancel(second.run_id)
+    wait_for(store, second.run_id, ended)
+
+
+def test_a_killed_worker_fails_its_run_with_the_reason_and_the_queue_goes_on(
+    store: Store, manage: Callable
+) -> None:
+    manager = manage(job=suicidal)
+    group = manager.start([SPEC])
+    failed = wait_for(store, group, ended)
+    assert failed.state is RunState.FAILED
+    assert failed.error is not None
+    assert "SIGKILL" in failed.error
+    assert "resume" in failed.error
+    assert len(failed.folds) == 1
+    manager.resume(group)
+    done = wait_for(store, group, ended)
+    assert done.state is RunState.FINISHED
+    assert [result.score for result in done.folds] == list(SCORES)
+
+
+def test_a_worker_that_died_while_idle_is_replaced(store: Store, manage: Callable) -> None:
+    manager = manage(job=quick)
+    wait_for(store, manager.start([SPEC]), ended)
+    workers = [
+        child
+        for child in psutil.Process().children(recursive=True)
+        if any("popen_loky" in word for word in child.cmdline())
+    ]
+    assert workers
+    for worker in workers:
+        worker.kill()
+    time.sleep(0.2)
+    assert wait_for(store, manager.start([SPEC]), ended).state is RunState.FINISHED
+
+
+def test_runs_of_a_program_that_is_gone_are_found_interrupted_and_resume(
+    store: Store, manage: Callable
+) -> None:
+    gone = owner.this_process().rsplit(":", 2)[0] + ":4194304:1"  # beyond the largest process id
+    run_id = store.create([SPEC], owner=gone)[0]
+    store.start(run_id, owner=gone)
+    manager = manage(job=quick)
+    assert store.run(run_id).state is RunState.INTERRUPTED
+    manager.resume(run_id)
+    assert wait_for(store, run_id, ended).state is RunState.FINISHED
+
+
+def test_a_resumed_run_has_the_scores_it_would_have_had(store: Store, manage: Callable) -> None:
+    """With real folds: interrupted after some, resumed by another manager."""
+    spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+    manager = manage()
+    whole = wait_for(store, manager.start([spec]), ended)
+    broken = manager.start([spec])
+    wait_for(store, broken, lambda run: len(run.folds) >= 2)
+    manager.cancel(broken)
+    wait_for(store, broken, ended)
+    manager.close()
+    second = manage()
+    second.resume(broken)
+    resumed = wait_for(store, broken, lambda run: len(run.folds) == 5)
+    assert [result.metrics for result in resumed.folds] == [r.metrics for r in whole.folds]
+
+
+def test_after_a_stop_the_remaining_folds_can_be_run_to_check(
+    store: Store, manage: Callable
+) -> None:
+    manager = manage(job=quick)
+    run_id = manager.start([RunSpec(dataset="synthetic", algorithm="popular", k=5, alpha=1.0)])
+    assert len(wait_for(store, run_id, ended).folds) == 3
+    manager.resume(run_id, full=True)
+    done = wait_for(store, run_id, lambda run: ended(run) and len(run.folds) == 5)
+    assert done.stopped_at == 3
+
+
+def test_another_hosts_runs_are_not_ours_to_interrupt() -> None:
+    assert owner.is_alive("elsewhere:1:0")
+    assert owner.is_alive(owner.this_process())

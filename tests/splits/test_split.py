@@ -1,0 +1,166 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecv_core.errors import FoldsError, UnknownName
+from ecv_core.records import Interactions
+from ecv_core.splits import SPLITS, split, strategy
+from ecv_core.splits.strategies import MAX_K
+
+sizes = st.lists(st.integers(0, 25), min_size=1, max_size=12)
+
+
+def try_split(interactions, name, k, seed):
+    """The folds, or None where the data cannot fill k of them."""
+    try:
+        return split(interactions, name, k, seed)
+    except FoldsError:
+        return None
+
+
+@pytest.mark.parametrize("name", SPLITS)
+@given(sizes=sizes, k=st.integers(2, 10), seed=st.integers(0, 2**32 - 1))
+def test_every_interaction_gets_one_fold_and_every_fold_something(
+    make_interactions, name, sizes, k, seed
+):
+    interactions = make_interactions(sizes)
+    folds = try_split(interactions, name, k, seed)
+    if folds is not None:
+        assert (folds.strategy, folds.k, folds.seed) == (name, k, seed)
+        assert folds.assignment.shape == (len(interactions),)
+        assert folds.assignment.dtype == np.int16
+        assert set(folds.assignment.tolist()) == set(range(k))
+
+
+@given(sizes=sizes, k=st.integers(2, 10), seed=st.integers(0, 99))
+def test_a_user_with_at_least_k_interactions_is_dealt_evenly(make_interactions, sizes, k, seed):
+    interactions = make_interactions([*sizes, 3 * k])  # the last user alone fills every fold
+    folds = split(interactions, "user-k-fold", k, seed)
+    for user in range(interactions.n_users):
+        held = np.bincount(folds.assignment[interactions.users == user], minlength=k)
+        if held.sum() >= k:
+            assert held.max() - held.min() <= 1
+
+
+@given(sizes=sizes, k=st.integers(2, 10), seed=st.integers(0, 99))
+def test_record_folds_differ_by_at_most_one_in_size(make_interactions, sizes, k, seed):
+    interactions = make_interactions(sizes)
+    if (folds := try_split(interactions, "record-k-fold", k, seed)) is not None:
+        held = np.bincount(folds.assignment, minlength=k)
+        assert held.max() - held.min() <= 1
+
+
+def test_the_order_of_the_interactions_does_not_mix_up_users(make_interactions):
+    tidy = make_interactions([10] * 6)
+    shuffle = np.random.default_rng(3).permutation(len(tidy))
+    mixed = Interactions(
+        dataset="mixed",
+        users=tidy.users[shuffle],
+        items=tidy.items[shuffle],
+        user_ids=tidy.user_ids,
+        item_ids=tidy.item_ids,
+    )
+    folds = split(mixed, "user-k-fold", 10, 1)
+    for user in range(6):
+        assert sorted(folds.assignment[mixed.users == user]) == list(range(10))
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_same_seed_same_folds_other_seed_other_folds(make_interactions, name):
+    interactions = make_interactions([20] * 20)
+    first = split(interactions, name, 5, 7).assignment
+    np.testing.assert_array_equal(first, split(interactions, name, 5, 7).assignment)
+    assert np.any(first != split(interactions, name, 5, 8).assignment)
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_an_interactions_fold_does_not_depend_on_its_place(make_interactions, name):
+    # 2,000 first interactions of users with 10 each: every fold gets about a tenth of them.
+    interactions = make_interactions([10] * 2000)
+    first = np.bincount(split(interactions, name, 10, 0).assignment[::10], minlength=10)
+    assert np.all(np.abs(first - 200) < 70)  # 5 standard deviations of a binomial
+
+
+def test_the_extra_interactions_land_in_every_fold_alike(make_interactions):
+    # 11 interactions in 10 folds: one fold of each user holds two.
+    interactions = make_interactions([11] * 2000)
+    assignment = split(interactions, "user-k-fold", 10, 0).assignment.reshape(2000, 11)
+    doubles = [np.bincount(row, minlength=10).argmax() for row in assignment]
+    assert np.all(np.abs(np.bincount(doubles, minlength=10) - 200) < 70)
+
+
+def test_the_extra_folds_of_a_user_are_not_always_neighbours(make_interactions):
+    interactions = make_interactions([6] * 500)
+    assignment = split(interactions, "user-k-fold", 4, 0).assignment.reshape(500, 6)
+    pairs = {tuple(np.flatnonzero(np.bincount(row, minlength=4) == 2)) for row in assignment}
+    assert len(pairs) == 6  # every pair out of 4 folds comes up
+
+
+def test_a_user_with_few_interactions_has_each_put_independently(make_interactions):
+    # 2 interactions, 4 folds: independent draws meet in one fold for 1/4 of the users.
+    interactions = make_interactions([2] * 4000)
+    assignment = split(interactions, "user-k-fold", 4, 0).assignment.reshape(4000, 2)
+    together = np.mean(assignment[:, 0] == assignment[:, 1])
+    assert abs(together - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+def test_a_record_folds_extra_is_not_always_in_fold_0(make_interactions):
+    interactions = make_interactions([11])
+    extra = {
+        np.bincount(split(interactions, "record-k-fold", 10, seed).assignment).argmax()
+        for seed in range(60)
+    }
+    assert len(extra) > 5
+
+
+@pytest.mark.parametrize("name", SPLITS)
+@pytest.mark.parametrize("k", [-1, 0, 1, 6, MAX_K + 1])
+def test_a_k_that_does_not_fit_is_refused_with_what_works(make_interactions, name, k):
+    with pytest.raises(FoldsError, match=rf"cannot make {k} folds of tiny; choose k from 2 to 5"):
+        split(make_interactions([5]), name, k, 0)
+
+
+def test_a_k_beyond_16_bits_is_refused(make_interactions):
+    interactions = make_interactions([MAX_K + 10])
+    with pytest.raises(FoldsError, match=f"choose k from 2 to {MAX_K}"):
+        split(interactions, "record-k-fold", MAX_K + 1, 0)
+
+
+@pytest.mark.parametrize("sizes", [[0], [1]])
+def test_data_too_small_for_any_folds_is_refused(make_interactions, sizes):
+    with pytest.raises(FoldsError, match="too few to make folds"):
+        split(make_interactions(sizes), "user-k-fold", 2, 0)
+
+
+def test_a_fold_that_stays_empty_is_refused_with_what_works(make_interactions):
+    with pytest.raises(FoldsError, match=r"of 9 folds stayed empty .* 'record-k-fold'"):
+        split(make_interactions([1] * 9), "user-k-fold", 9, 0)  # 9!/9^9: never by chance
+
+
+def test_an_unknown_split_is_refused(make_interactions):
+    with pytest.raises(UnknownName, match="did you mean 'user-k-fold'"):
+        split(make_interactions([5]), "user-kfold", 2, 0)
+
+
+def test_every_strategy_is_registered_under_its_own_id_and_explained():
+    for name in SPLITS:
+        assert strategy(name).id == name
+        assert strategy(name).title
+        assert strategy(name).help.endswith(".")
+
+
+def test_a_million_interactions_are_dealt_quickly():
+    users = np.repeat(np.arange(6040), 165).astype(np.int32)
+    interactions = Interactions(
+        dataset="large",
+        users=users,
+        items=np.tile(np.arange(165), 6040).astype(np.int32),
+        user_ids=np.arange(6040).astype(str),
+        item_ids=np.arange(165).astype(str),
+    )
+    begin = time.perf_counter()
+    split(interactions, "user-k-fold", 10, 0)
+    assert time.perf_counter() - begin < 2  # 0.1 s on a quiet machine; a loop takes far longer

@@ -1,0 +1,87 @@
+"""The meter reports what CodeCarbon reports, says how it knows, and never fails a fold."""
+
+import logging
+import time
+from typing import Any
+
+import pytest
+
+from ecv_core import energy
+from ecv_core.energy import CodeCarbonMeter, FakeMeter, NoMeter, countries, country
+from ecv_core.errors import InputError
+from ecv_core.records import Energy
+
+
+def test_an_unknown_country_is_refused_and_not_silently_the_worlds_average() -> None:
+    with pytest.raises(InputError, match=r"no country has the code 'XXX'.*DEU"):
+        CodeCarbonMeter("XXX")
+
+
+def test_germany_has_the_intensity_of_the_published_table() -> None:
+    germany = country("deu")
+    assert (germany.code, germany.name) == ("DEU", "Germany")
+    assert germany.grams_co2e_per_kwh == pytest.approx(381, abs=1)  # Our World in Data, 2023
+    assert next(iter(countries())) == "AFG"
+
+
+@pytest.fixture(scope="module")
+def measured() -> Energy:
+    meter = CodeCarbonMeter("FRA")
+    meter.start()
+    end = time.perf_counter() + 0.2
+    while time.perf_counter() < end:
+        pass
+    return meter.stop()
+
+
+def test_the_parts_add_up_and_emissions_are_the_countrys(measured: Energy) -> None:
+    assert measured.joules > 0
+    parts = measured.cpu_joules + measured.gpu_joules + measured.ram_joules
+    assert parts == pytest.approx(measured.joules)
+    grams = measured.joules / 3.6e6 * country("FRA").grams_co2e_per_kwh
+    assert measured.grams_co2e == pytest.approx(grams, rel=0.01)
+    assert measured.source in set(energy.SOURCES) - {"none"}
+
+
+class Broken:
+    """A tracker that fails where it is told to."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def start_task(self, name: str) -> None:
+        if self.where == "start":
+            raise OSError("no counters")
+
+    def stop_task(self, name: str) -> Any:
+        return None  # as CodeCarbon does for a task it did not start
+
+
+@pytest.mark.parametrize("where", ["make", "start", "stop"])
+def test_a_broken_meter_gives_none_and_a_warning(
+    where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def make(self: CodeCarbonMeter) -> Broken:
+        if where == "make":
+            raise ImportError("no codecarbon")
+        return Broken(where)
+
+    monkeypatch.setattr(CodeCarbonMeter, "_new_tracker", make)
+    meter = CodeCarbonMeter("DEU")
+    with caplog.at_level(logging.WARNING):
+        meter.start()
+        assert meter.stop() == Energy.none()
+    assert "unmetered" in caplog.text
+
+
+def test_every_source_has_words_that_say_whether_it_was_measured() -> None:
+    assert {"rapl", "cpu-load", "constant", "none"} == set(energy.SOURCES)
+    assert all("not measured" in energy.SOURCES[source] for source in ("cpu-load", "constant"))
+
+
+def test_the_fake_hands_out_what_it_was_given_and_no_meter_nothing() -> None:
+    given = Energy(joules=1, cpu_joules=1, gpu_joules=0, ram_joules=0, grams_co2e=0, source="rapl")
+    fake = FakeMeter([given])
+    for meter in (fake, NoMeter()):
+        meter.start()
+    assert [fake.stop(), fake.stop(), NoMeter().stop()] == [given, Energy.none(), Energy.none()]
