@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-st.set_page_config(page_title="e-fold", page_icon=":material/stacked_line_chart:", layout="wide")
+st.set_page_config(page_title="e-fold", page_icon="pages/components/icon.svg", layout="wide")
 st.navigation(
     [
         st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),

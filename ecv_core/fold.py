@@ -14,7 +14,7 @@ import numpy as np
 
 from ecv_core import datasets, evaluation, models, prepare, splits
 from ecv_core.energy import EnergyMeter, NoMeter
-from ecv_core.errors import DatasetError, FoldsError
+from ecv_core.errors import FoldsError
 from ecv_core.records import (
     FoldResult,
     Folds,
@@ -29,28 +29,21 @@ CORE = 5
 """Users and items with fewer interactions are pruned, as in the paper."""
 
 
-@lru_cache(maxsize=2)
 def prepared(dataset: str) -> Interactions:
-    """A dataset ready to be split: implicit, 5-core; kept on disk by content and in memory.
+    """A dataset ready to be split: implicit, 5-core; kept on disk and in memory by its content.
 
     Raises: DatasetError if it is not on disk, damaged, or not what the catalogue promises.
     """
-    entry = datasets.entry(dataset)
-    key = f"{datasets.source_key(dataset)}-{CORE}core"
-    interactions = prepare.cached(
-        key,
-        datasets.data_dir() / "prepared",
-        lambda: prepare.prepare(datasets.load(dataset), core=CORE),
-    )
-    found = (interactions.n_users, interactions.n_items, len(interactions))
-    promised = (entry.users, entry.items, entry.interactions)
-    if None not in promised and found != promised:
-        raise DatasetError(
-            f"{dataset} has {found[0]:,} users, {found[1]:,} items and {found[2]:,} interactions "
-            f"after preparation, but must have {promised[0]:,}, {promised[1]:,} and "
-            f"{promised[2]:,}: this is not the file the catalogue means; get it "
-            f"from {entry.homepage}"
-        )
+    return _prepared(dataset, f"{datasets.source_key(dataset)}-{CORE}core")
+
+
+@lru_cache(maxsize=2)
+def _prepared(dataset: str, key: str) -> Interactions:
+    def make() -> Interactions:
+        return prepare.prepare(datasets.load(dataset), core=CORE)
+
+    interactions = prepare.cached(key, datasets.cache_dir(), make)
+    datasets.entry(dataset).check_prepared(interactions)
     return interactions
 
 
@@ -78,12 +71,11 @@ def folds_of(spec: RunSpec) -> Folds:
 
     Raises: FoldsError if the data cannot be split so.
     """
-    return _folds(spec.dataset, spec.split, spec.folds_sha256, spec.k, spec.seed)
+    return _folds(prepared(spec.dataset), spec.split, spec.folds_sha256, spec.k, spec.seed)
 
 
 @lru_cache(maxsize=2)
-def _folds(dataset: str, split: str, sha256: str | None, k: int, seed: int) -> Folds:
-    interactions = prepared(dataset)
+def _folds(interactions: Interactions, split: str, sha256: str | None, k: int, seed: int) -> Folds:
     if sha256 is None:
         return splits.split(interactions, split, k, seed)
     folds = splits.read_folds(splits.stored_folds_path(folds_folder(), sha256), interactions)

@@ -39,7 +39,7 @@ def _matrix(interactions: Interactions, chosen: NDArray[np.bool_]) -> csr_array:
     if not np.all(keys[1:] > keys[:-1]):  # preparation sorts, but other callers may not
         ones = np.ones(len(users), dtype=np.float32)
         matrix = csr_array((ones, (users, items)), shape=(interactions.n_users, width))
-        matrix.sum_duplicates()
+        # Building it from pairs has sorted them and added up what was there twice.
         matrix.data[:] = 1
         return matrix
     sizes = np.bincount(users, minlength=interactions.n_users)

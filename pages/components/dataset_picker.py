@@ -62,7 +62,11 @@ def _offer_download(entry: DatasetEntry) -> None:
             return
         st.markdown(f"**Licence.** {escaped(entry.licence)}")
         st.markdown(f"**Please cite.** {escaped(entry.citation)}")
-        size = f"about {entry.download_bytes / 1e6:,.0f} MB" if entry.download_bytes else "size unknown"
+        size = (
+            f"about {entry.download_bytes / 1e6:,.0f} MB"
+            if entry.download_bytes
+            else "size unknown"
+        )
         if st.button(f"Download ({size})", icon=":material/download:", key="download"):
             with sentences():
                 _download(entry)

@@ -9,9 +9,11 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS
 from ecv_core.fold import import_folds
 from ecv_core.splits import IMPORTED, SPLITS
+from pages.components.state import sentence
 
 STRATEGIES = {name: split.title for name, split in SPLITS.items()} | {IMPORTED: "From a file"}
 
@@ -31,10 +33,7 @@ class FoldSettings:
 
 
 def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
-    """Widgets of folds and score.
-
-    Raises: FoldsError if the uploaded fold file does not fit the dataset.
-    """
+    """Widgets of folds and score; a fold file that does not fit is refused beside them."""
     left, middle, right = st.columns(3)
     k = left.number_input(
         "Folds (k)",
@@ -112,8 +111,12 @@ def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bo
     if file is None or not on_disk:
         st.caption("Released folds as CSV: `user_id,item_id,fold`. Their number of folds sets k.")
         return None, k, False
-    with st.spinner("Checking the folds against the dataset ..."):
-        sha256, folds = _imported(dataset, file.file_id, file)
+    try:
+        with st.spinner("Checking the folds against the dataset ..."):
+            sha256, folds = _imported(dataset, file.file_id, file)
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return None, k, False
     st.caption(f":green[:material/check_circle:] {folds} folds, every interaction once.")
     return sha256, folds, True
 

@@ -40,6 +40,10 @@ export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".ecv-figure");
   node.setAttribute("aria-label", data.alt);
   node.style.minHeight = `${data.height}px`;
+  if (data.top && window.ecvTop !== data.top) {
+    window.ecvTop = data.top;
+    node.closest('[data-testid="stMain"]')?.scrollTo(0, 0);
+  }
   const draw = async () => {
     const dark = isDark(node);
     const width = node.clientWidth;

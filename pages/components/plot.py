@@ -7,7 +7,7 @@ a small component that calls `Plotly.react` with the plotly.js of the installed 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cache
 from pathlib import Path
 
@@ -26,28 +26,49 @@ _figure = st.components.v2.component(
 )
 
 
-def plot(make: Callable[[bool], go.Figure], *, key: str, alt: str, height: int) -> None:
+def plot(
+    make: Callable[[bool], go.Figure],
+    *,
+    version: Hashable,
+    key: str,
+    alt: str,
+    height: int,
+    top: str = "",
+) -> None:
     """Draw a figure.
 
     Args:
         make: gives the figure for a light (False) or dark (True) page; a pure function of data.
+        version: of that data: the figure is made anew only when this changes.
         key: the same key is the same figure on the page, however its data changes.
         alt: one sentence with what the figure shows.
         height: in pixels, so that the page does not move when the figure arrives.
+        top: when this changes, the page is scrolled to its top.
     """
     script = plotly_script()
     if script is None:
         dark = st.context.theme.type == "dark"
         st.plotly_chart(make(dark), key=key, alt=alt, theme=None)
         return
+    light, dark_json = _both(key, version, make)
     data = {
-        "light": make(False).to_json(),
-        "dark": make(True).to_json(),
+        "light": light,
+        "dark": dark_json,
         "alt": alt,
         "height": height,
         "plotly": script,
+        "top": top,
     }
     _figure(key=key, data=data, height=height)
+
+
+@st.cache_data(
+    show_spinner=False,
+    max_entries=64,
+    hash_funcs={tuple: repr},  # a version is plain data
+)
+def _both(key: str, version: Hashable, _make: Callable[[bool], go.Figure]) -> tuple[str, str]:
+    return str(_make(False).to_json()), str(_make(True).to_json())
 
 
 @cache

@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import streamlit as st
 
-from ecv_core.energy import countries
 from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS
 from ecv_core.models import ALGORITHMS
@@ -18,8 +17,6 @@ from pages.components.fold_settings import fold_settings
 from pages.components.state import manager, sentence, sentences
 from pages.components.stop_settings import nearest_alpha, stop_settings
 
-COUNTRY = "DEU"
-
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
@@ -30,13 +27,12 @@ def start_form() -> None:
         st.subheader("What to evaluate", anchor=False)
         entry, ready = dataset_picker()
         names = algorithm_picker()
+        folds = fold_settings(entry.id, ready)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
-        st.subheader("How, and when to stop", anchor=False)
+        st.subheader("When to stop", anchor=False)
+        stop = stop_settings(folds.k)
         try:
-            folds = fold_settings(entry.id, ready)
-            stop = stop_settings(folds.k)
-            country = _country()
             specs = [
                 make_spec(
                     dataset=entry.id,
@@ -53,7 +49,7 @@ def start_form() -> None:
                     confidence=stop.confidence,
                     min_folds=stop.min_folds,
                     full=stop.full,
-                    country=country,
+                    country=stop.country,
                 )
                 for name in names
                 if folds.ready
@@ -99,27 +95,6 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
     for key, value in values.items():
         st.session_state[key] = value
-
-
-def _country() -> str:
-    known = countries()
-    codes = list(known)
-    return (
-        st.selectbox(
-            "Country, for the emissions of its electricity",
-            codes,
-            index=codes.index(COUNTRY),
-            format_func=lambda code: (
-                f"{known[code].name} · {known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh"
-            ),
-            key="country",
-            bind="query-params",
-            persist_state="session",
-            help="Nothing looks up where you are: the carbon intensity is that of the country you "
-            "pick (Our World in Data, through CodeCarbon).",
-        )
-        or COUNTRY
-    )
 
 
 def _summary(specs: list[RunSpec], names: list[str], ready: bool) -> str:

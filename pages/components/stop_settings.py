@@ -7,6 +7,7 @@ from math import sqrt
 
 import streamlit as st
 
+from ecv_core.energy import countries
 from pages.components.words import small_number
 
 PRESETS = {"Thrifty": 1e-4, "Balanced": 1e-5, "Careful": 1e-6}
@@ -14,6 +15,7 @@ PRESETS = {"Thrifty": 1e-4, "Balanced": 1e-5, "Careful": 1e-6}
 
 ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] + [1e-2]
 ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
+COUNTRY = "DEU"
 RULES = {"e-fold": "Stop early (e-fold)", "never": "Never stop"}
 
 
@@ -26,6 +28,7 @@ class StopSettings:
     full: bool
     confidence: float
     min_folds: int
+    country: str
 
 
 def stop_settings(k: int) -> StopSettings:
@@ -52,7 +55,7 @@ def stop_settings(k: int) -> StopSettings:
         help="Runs the folds that the rule would have saved, and shows how far the score at the "
         "stop is from the k-fold mean. Costs the energy that stopping saves.",
     )
-    with st.expander("Interval and minimum folds", icon=":material/straighten:"):
+    with st.expander("Interval, minimum folds, country", icon=":material/straighten:"):
         left, right = st.columns(2)
         confidence = left.number_input(
             "Confidence",
@@ -77,12 +80,14 @@ def stop_settings(k: int) -> StopSettings:
             help="Never stop before this fold. The paper's rule needs two widths, so 3 is the "
             "first fold at which it can stop.",
         )
+        country = _country()
     return StopSettings(
         rule=rule or "e-fold",
         alpha=alpha,
         full=full,
         confidence=float(confidence),
         min_folds=int(min_folds),
+        country=country,
     )
 
 
@@ -101,6 +106,25 @@ def alpha_meaning(alpha: float) -> str:
         f"Stops once an interval {small_number(width)} wide changes by no more than "
         f"{small_number(width / 10)} from one fold to the next; a wider interval must be steadier."
     )
+
+
+def _country() -> str:
+    known = countries()
+    codes = list(known)
+    picked = st.selectbox(
+        "Country",
+        codes,
+        index=codes.index(COUNTRY),
+        format_func=lambda code: (
+            f"{known[code].name} · {known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh"
+        ),
+        key="country",
+        bind="query-params",
+        persist_state="session",
+        help="Its electricity turns energy into emissions. Nothing looks up where you are: pick "
+        "it yourself (carbon intensity from Our World in Data, through CodeCarbon).",
+    )
+    return picked or COUNTRY
 
 
 def _alpha() -> float:

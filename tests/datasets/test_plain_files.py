@@ -99,7 +99,7 @@ BAD_CSV = {
     "user,item\nu,i\n": "lacks the column 'user_id' and 'item_id'; it reads 'user, item'",
     "user_id,rating\nu,1\n": "lacks the column 'item_id'",
     "1,2,3\n1,3,4\n": "lacks the column 'user_id' and 'item_id'; it reads '1, 2, 3'",
-    "user_id,item_id,rating\nu,i,1\nu,j,good\n": "Row #3: CSV conversion error to double: invalid value 'good'",
+    "user_id,item_id,rating\nu,i,1\nu,j,good\n": "Row #3: CSV conversion error to double",
     "user_id,item_id,rating\nu,i,1\nu,j,\n": "row 2 of the data has no valid rating",
     "user_id,item_id,rating\nu,i,nan\n": "row 1 of the data has no valid rating",
     "user_id,item_id,timestamp\nu,i,inf\n": "row 1 of the data has no valid timestamp",

@@ -52,11 +52,16 @@ def test_an_unchanged_file_is_not_read_again(mine: Path):
     assert datasets.source_key("mine") == key
 
 
-@pytest.mark.parametrize("content", ["", "not json", "[1]", '{"x": 3}', '{"PATH": [1, 2]}'])
+@pytest.mark.parametrize("content", ["", "not json", "[1]", '{"x": 3}', '{"PATH": [SIZE, TIME]}'])
 def test_a_broken_memory_is_ignored(mine: Path, content: str):
     key = datasets.source_key("mine")
     memory = datasets.cache_dir() / "hashes.json"
-    memory.write_text(content.replace("PATH", str(mine)))
+    status = mine.stat()
+    for name, value in (
+        ("PATH", mine), ("SIZE", status.st_size), ("TIME", status.st_mtime_ns)
+    ):  # fmt: skip
+        content = content.replace(name, str(value))
+    memory.write_text(content)
     forget()
     assert datasets.source_key("mine") == key
 

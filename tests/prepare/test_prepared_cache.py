@@ -71,7 +71,9 @@ def damage_by_dropping_an_array(path: Path) -> None:
 
 
 def damage_by_a_pickle(path: Path) -> None:
-    np.savez(path, dataset=np.array("made"), users=np.array([{}], dtype=object))
+    arrays = {name: getattr(made(), name) for name in NAMES}
+    arrays["users"] = arrays["users"].astype(object)  # complete, but only a pickle can hold it
+    np.savez(path, dataset=np.array("made"), **arrays)
 
 
 @pytest.mark.parametrize(

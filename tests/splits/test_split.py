@@ -99,6 +99,15 @@ def test_the_extra_folds_of_a_user_are_not_always_neighbours(make_interactions):
     assert len(pairs) == 6  # every pair out of 4 folds comes up
 
 
+def test_a_users_interactions_are_shuffled(make_interactions):
+    # 20 interactions, 2 in each of 10 folds: any two are together for 1/19 of the users.
+    interactions = make_interactions([20] * 4000)
+    assignment = split(interactions, "user-k-fold", 10, 0).assignment.reshape(4000, 20)
+    for other in (1, 10, 19):
+        together = np.mean(assignment[:, 0] == assignment[:, other])
+        assert abs(together - 1 / 19) < 5 * np.sqrt(1 / 19 * 18 / 19 / 4000)
+
+
 def test_a_user_with_few_interactions_has_each_put_independently(make_interactions):
     # 2 interactions, 4 folds: independent draws meet in one fold for 1/4 of the users.
     interactions = make_interactions([2] * 4000)

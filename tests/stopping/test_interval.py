@@ -85,7 +85,7 @@ def test_nearly_equal_scores_keep_their_spread():
 
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
 def test_tiny_and_huge_scores_neither_vanish_nor_overflow(unit):
-    assert mean_and_deviation([unit, 2 * unit, 3 * unit])[1] == pytest.approx(unit)
+    assert mean_and_deviation([unit, 2 * unit, 3 * unit])[1] == pytest.approx(unit, abs=0)
 
 
 @given(scores=scores, low=st.floats(0.05, 0.9))
@@ -109,7 +109,7 @@ def test_a_score_that_is_no_number_is_refused(bad):
         (0.0, 0.5, 200.0),
         (3.0, 1.0, 100.0),  # 2 / 2
         (-3.0, -1.0, 100.0),
-        (-1.0, 1.0, 200.0),
+        (-1.0, 3.0, 200.0),  # 4 / 2
     ],
 )
 def test_differences_worked_by_hand(x, y, percent):

@@ -62,7 +62,7 @@ def test_e_fold_uses_its_confidence(fold_results, confidence, alpha, stop):
 
 @pytest.mark.parametrize("score", [0.0, 0.3, 1 / 3, -2.0])
 def test_e_fold_stops_at_once_when_the_scores_are_equal(fold_results, score):
-    assert stops(EFold(alpha=1e-300), fold_results([score] * 4)) == [3, 4]
+    assert stops(EFold(alpha=0.0), fold_results([score] * 4)) == [3, 4]
 
 
 def test_e_fold_can_stop_on_a_width_that_grew(fold_results):

@@ -1,0 +1,69 @@
+"""The numbers beside figure 1: mean, folds, time, energy used and saved, emissions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ecv_core.records import Moment, Run
+from pages.components.facts import energy_facts, source_sentence
+from pages.components.words import duration, metric_label, small_number, watt_hours
+
+
+def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
+    """A pure function of the completed folds; the clock is `live_run`'s."""
+    k = len(run.spec.fold_order)
+    at = moments[min(run.stopped_at or len(moments), len(moments)) - 1] if moments else None
+    mean = "-"
+    if at:
+        half = f" ± {at.interval.width / 2:.4f}" if at.interval else ""
+        mean = f"{at.mean:.4f}{half}"
+    st.metric(
+        f"Mean {metric_label(run.spec)}",
+        mean,
+        help=f"Mean of the folds used, plus or minus half the width of its "
+        f"{run.spec.confidence:.0%} interval.",
+    )
+    left, right = st.columns(2)
+    used = at.n if at else 0
+    left.metric("Folds used", f"{used} of {k}", help="Folds that the mean is of (e), of k.")
+    seconds = sum(fold.total_seconds for fold in run.folds)
+    right.metric(
+        "Time",
+        duration(seconds) if run.folds else "-",
+        help="Computing time of the finished folds: splitting, fitting and evaluating.",
+    )
+    _energy(run, k)
+
+
+def _energy(run: Run, k: int) -> None:
+    facts = energy_facts(run.folds, k, run.stopped_at)
+    left, right = st.columns(2)
+    if facts.source == "none":
+        left.metric("Energy used", "-")
+        right.metric("Energy saved", "-")
+        if run.folds:
+            st.caption(source_sentence("none"))
+        return
+    left.metric("Energy used", watt_hours(facts.joules))
+    checked = run.stopped_at is not None and len(run.folds) > run.stopped_at
+    saved, percent = facts.saved_joules, facts.saved_percent
+    right.metric(
+        "Saving given up" if checked else "Energy saved",
+        "-" if saved is None else watt_hours(saved),
+        None if not percent else f"{percent:.0f} % of {k} folds",
+        delta_arrow="off",
+        delta_color="off" if checked else "normal",
+        help="What the folds after the stop cost: they ran to check it."
+        if checked
+        else "Known at the stop: the folds never run, at the mean energy of those that ran.",
+    )
+    left, right = st.columns(2)
+    left.metric(
+        "Emissions",
+        f"{small_number(facts.grams_co2e)} g",
+        help=f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
+    )
+    right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))
+    st.caption(source_sentence(facts.source))

@@ -1,0 +1,101 @@
+"""A run's folds as a table, with its exports and the command line that repeats it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.document import command_for, run_document
+from ecv_core.evaluation import METRICS
+from ecv_core.figures.efold import efold_frame
+from ecv_core.records import Moment, Run
+from pages.components.words import metric_label
+
+
+def fold_table(run: Run, moments: list[Moment]) -> None:
+    """The table, newest fold last, and its downloads."""
+    if not run.folds:
+        st.caption("No fold is finished yet.")
+        return
+    frame = fold_frame(run, moments)
+    label = metric_label(run.spec)
+    reals = {
+        name: st.column_config.NumberColumn(name, format="%.4f")
+        for name in frame.columns
+        if name not in ("fold", "users", "used", "source")
+    }
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=reals
+        | {
+            "fold": st.column_config.NumberColumn("fold", pinned=True, help="Counted from 0."),
+            "used": st.column_config.CheckboxColumn("used", help="Up to the stop."),
+            "score": st.column_config.NumberColumn(label, format="%.4f", pinned=True),
+            "fit s": st.column_config.NumberColumn("fit s", format="%.2f"),
+            "evaluate s": st.column_config.NumberColumn("evaluate s", format="%.2f"),
+        },
+        placeholder="",
+        height="content" if len(frame) <= 12 else 460,
+        key=f"folds-{run.run_id}",
+        alt=f"{label}, all metrics, seconds and energy of each of {len(frame)} folds",
+    )
+
+
+def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
+    """One row per finished fold: score, mean and width so far, cost, and all metrics."""
+    so_far = efold_frame(moments, run.stopped_at)
+    costs = pd.DataFrame(
+        {
+            "fit s": [fold.fit_seconds for fold in run.folds],
+            "evaluate s": [fold.evaluate_seconds for fold in run.folds],
+            "energy Wh": [fold.energy.watt_hours for fold in run.folds],
+            "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
+            "source": [fold.energy.source for fold in run.folds],
+            "users": [fold.users for fold in run.folds],
+        }
+    )
+    metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
+    metrics.columns = [_title(name) for name in metrics.columns]
+    head = so_far[["fold", "used", "score", "mean", "low", "high", "width"]]
+    return pd.concat([head, costs, metrics], axis=1)
+
+
+def downloads(run: Run, moments: list[Moment]) -> None:
+    """Buttons for the run as CSV (folds) and JSON (all of it)."""
+    if not run.folds:
+        return
+    name = re.sub(r"[^\w.-]+", "-", f"{run.spec.dataset}-{run.spec.algorithm}-{run.run_id}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Folds as CSV",
+            fold_frame(run, moments).to_csv(index=False),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            key=f"csv-{run.run_id}",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Run as JSON",
+            json.dumps(run_document(run), indent=2),
+            file_name=f"{name}.json",
+            mime="application/json",
+            icon=":material/download:",
+            key=f"json-{run.run_id}",
+            on_click="ignore",
+        )
+
+
+def repeat_command(run: Run) -> None:
+    """The command line that gives the same scores again."""
+    st.markdown("The same run on a command line, with the same scores:")
+    st.code(command_for(run.spec), language="bash", wrap_lines=True)
+
+
+def _title(metric: str) -> str:
+    name, _, n = metric.partition("@")
+    return f"{METRICS[name].title}@{n}" if name in METRICS else metric

@@ -1,0 +1,187 @@
+"""A run as it goes on: the figure follows completed folds, the clock ticks on its own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ecv_core.document import moments_of
+from ecv_core.figures.compare import Entry, compare_alt_text, compare_figure, compare_frame
+from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.records import Moment, Run, RunState
+from pages.components.fact_panel import fact_panel
+from pages.components.facts import check_sentence, elapsed_seconds, remaining_seconds
+from pages.components.fold_table import downloads, fold_table, repeat_command
+from pages.components.plot import plot
+from pages.components.run_actions import run_actions
+from pages.components.state import escaped, manager, opened_runs, sentences
+from pages.components.words import duration, metric_label, run_title, state_badge, watt_hours
+
+FIGURE_HEIGHT = 470
+SECONDS_BETWEEN_LOOKS = 1.0
+
+
+def live_run(runs: list[Run]) -> None:
+    """Everything about the opened runs; it follows them while any is active."""
+    tick = SECONDS_BETWEEN_LOOKS if any(run.state.active for run in runs) else None
+    names = [run.spec.algorithm for run in runs]
+    if len(runs) > 1:
+        st.segmented_control(
+            "Show",
+            names,
+            key="show",
+            bind="query-params",
+            help="With none picked, the run that is going is shown.",
+        )
+    st.fragment(_clock, run_every=tick)(tick is not None)
+    st.fragment(_run, run_every=tick)(tick is not None)
+
+
+def shown_run(runs: list[Run]) -> Run:
+    """The run whose algorithm is picked, else the one that is going, else the last."""
+    picked = st.session_state.get("show")
+    chosen = [run for run in runs if run.spec.algorithm == picked]
+    going = [run for run in runs if run.state is RunState.RUNNING]
+    waiting = [run for run in runs if run.state is RunState.QUEUED]
+    return (chosen or going or waiting or runs[-1:])[0]
+
+
+def headline(run: Run, moments: list[Moment]) -> tuple[str, str]:
+    """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
+    k = len(run.spec.fold_order)
+    stopped = run.stopped_at is not None and run.stopped_at < k
+    last = moments[run.stopped_at - 1 if stopped and run.stopped_at else -1] if moments else None
+    finished = f"{len(moments)} of {k} folds are finished and kept"
+    match run.state:
+        case RunState.QUEUED:
+            before = run.queue_position or 0
+            runs = "1 run is" if before == 1 else f"{before} runs are"
+            return "info", f"Queued: {runs} before this one." if before else "About to start."
+        case RunState.FAILED:
+            return "error", f"Failed: {run.error or 'for an unknown reason'}. {finished}."
+        case RunState.CANCELLED:
+            return "warning", f"Cancelled: {finished}."
+        case RunState.INTERRUPTED:
+            return "warning", f"Interrupted: {run.error or 'the program ended'}. {finished}."
+    if last is None:
+        return "info", "Fold 1 is on its way; the first interval comes with fold 2."
+    if stopped:
+        return "success", " ".join(
+            [last.decision.reason, check_sentence(moments, k, run.stopped_at)]
+        )
+    if run.state is RunState.FINISHED:
+        return "info", f"All {k} folds are in and the rule did not stop. {last.decision.reason}"
+    return "info", last.decision.reason
+
+
+def _clock(following: bool) -> None:
+    with sentences():
+        runs = opened_runs()
+        if not runs:
+            return
+        run = shown_run(runs)
+        if trouble := manager().trouble:
+            st.warning(escaped(trouble), icon=":material/warning:")
+        if not run.state.active:
+            return
+        k, done = len(run.spec.fold_order), len(run.folds)
+        words, part = [], 0.0
+        if run.progress is not None:
+            step = run.progress
+            words = [f"fold {done + 1} of {k}", step.phase]
+            if step.steps:
+                words[-1] += f" {step.step} of {step.steps}"
+                part = min(step.step / step.steps, 1.0)
+        elif run.state is RunState.RUNNING:
+            words = [f"fold {min(done + 1, k)} of {k}", "preparing"]
+        else:
+            words = ["queued"]
+        if run.state is RunState.RUNNING:
+            words.append(f"{duration(elapsed_seconds(run, datetime.now(UTC)))} elapsed")
+            remaining = remaining_seconds(run)
+            if remaining is not None:
+                words.append(f"at most {duration(remaining)} remaining")
+        st.progress(min((done + part) / k, 1.0), text=" · ".join(words))
+
+
+def _run(following: bool) -> None:
+    with sentences():
+        runs = opened_runs()
+        if not runs:
+            st.rerun()
+        if following and not any(run.state.active for run in runs):
+            st.rerun()  # the last look: stop following
+        run = shown_run(runs)
+        moments = moments_of(run)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.subheader(run_title(run), anchor=False, width="content")
+            state_badge(run.state)
+            with st.container(horizontal=True, horizontal_alignment="right"):
+                run_actions(run, runs)
+        kind, text = headline(run, moments)
+        boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
+        icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
+        boxes[kind](escaped(text), icon=f":material/{icons[kind]}:")
+        left, right = st.columns([3.2, 1.15], gap="medium")
+        with left:
+            _figure(run, moments)
+        with right:
+            fact_panel(run, moments)
+        if len(runs) > 1:
+            _compare(runs)
+        _details(run, moments)
+
+
+def _figure(run: Run, moments: list[Moment]) -> None:
+    k, stopped_at, metric = len(run.spec.fold_order), run.stopped_at, metric_label(run.spec)
+    frame = efold_frame(moments, stopped_at)
+
+    def make(dark: bool) -> go.Figure:
+        return efold_figure(
+            frame,
+            k=k,
+            metric=metric,
+            stopped_at=stopped_at,
+            confidence=run.spec.confidence,
+            dark=dark,
+            height=FIGURE_HEIGHT,
+        )
+
+    alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=run_title(run))
+    version = (run.run_id, len(moments), stopped_at, run.spec.to_json())
+    plot(make, version=version, key="figure-1", alt=alt, height=FIGURE_HEIGHT, top=run.run_id)
+
+
+def _compare(runs: list[Run]) -> None:
+    metric = metric_label(runs[0].spec)
+    frame = compare_frame([Entry(run, moments_of(run)) for run in runs])
+    st.subheader("All runs started together", anchor=False)
+    left, right = st.columns([1.4, 1], gap="medium")
+    with left:
+        plot(
+            lambda dark: compare_figure(frame, metric=metric, dark=dark),
+            version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
+            key="compare",
+            alt=compare_alt_text(frame, metric=metric),
+            height=110 + 58 * len(runs),
+        )
+    lines = ["| algorithm | state | folds used | saved | energy used |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {row['algorithm']} | {row['state']} | {row['folds_used']} | {row['folds_saved']} "
+        f"| {watt_hours(row['joules'])} |"
+        for row in frame.to_dict("records")
+    ]
+    right.markdown("\n".join(lines))
+
+
+def _details(run: Run, moments: list[Moment]) -> None:
+    folds, again, export = st.tabs(["Folds", "Repeat this run", "Export"])
+    with folds:
+        fold_table(run, moments)
+    with again:
+        repeat_command(run)
+    with export:
+        downloads(run, moments)

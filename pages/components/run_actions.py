@@ -1,0 +1,73 @@
+"""What can be done with a run: cancel, resume, check the stop, start another, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from ecv_core.records import Run, RunState
+from pages.components.start_form import fill_form
+from pages.components.state import manager, sentences, store
+from pages.components.words import run_title
+
+RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
+
+
+def can_check(run: Run) -> bool:
+    """Whether folds were saved that could still run, to check the stop."""
+    missing = len(run.folds) < len(run.spec.fold_order)
+    return run.state is RunState.FINISHED and run.stopped_at is not None and missing
+
+
+def run_actions(run: Run, group: list[Run]) -> None:
+    """The buttons that make sense now; a press acts and draws the page anew."""
+    active = [one for one in group if one.state.active]
+    if run.state.active and st.button("Cancel", icon=":material/stop:", key="cancel"):
+        _act(lambda: manager().cancel(run.run_id))
+    if len(active) > 1 and st.button("Cancel all", icon=":material/cancel:", key="cancel-all"):
+        _act(lambda: _cancel_all(active))
+    if run.state in RESUMABLE and st.button(
+        "Resume", icon=":material/resume:", type="primary", key="resume"
+    ):
+        _act(lambda: manager().resume(run.run_id))
+    if can_check(run) and st.button(
+        "Run the remaining folds to check", icon=":material/fact_check:", key="check"
+    ):
+        _act(lambda: manager().resume(run.run_id, full=True))
+    st.button(
+        "New run",
+        icon=":material/add:",
+        key="new",
+        help="Back to the form, with this run's settings filled in.",
+        on_click=_new_run,
+        args=(run, [one.spec.algorithm for one in group]),
+    )
+
+
+@st.dialog("Delete this run?", icon=":material/delete:")
+def confirm_delete(run: Run) -> None:
+    """Ask before a run and its folds are deleted."""
+    folds = "1 fold" if len(run.folds) == 1 else f"{len(run.folds)} folds"
+    st.markdown(f"**{run_title(run)}** and its {folds} will be gone for good.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep", key="keep"):
+            st.rerun()
+        if st.button("Delete", type="primary", icon=":material/delete:", key="confirm-delete"):
+            _act(lambda: store().delete(run.run_id))
+
+
+def _new_run(run: Run, algorithms: list[str]) -> None:
+    st.query_params.pop("run", None)
+    fill_form(run.spec, algorithms)
+
+
+def _cancel_all(runs: list[Run]) -> None:
+    for run in reversed(runs):  # the queue first, or the next one would start
+        manager().cancel(run.run_id)
+
+
+def _act(act: Callable[[], None]) -> None:
+    with sentences():
+        act()
+        st.rerun()

@@ -1,0 +1,31 @@
+"""Start runs, or watch the ones that the address names."""
+
+import streamlit as st
+
+from ecv_core.errors import EcvError
+from ecv_core.records import Run
+from pages.components.live_run import live_run
+from pages.components.start_form import start_form
+from pages.components.state import manager, opened_runs, sentence, sentences
+
+
+def _opened() -> list[Run]:
+    try:
+        return opened_runs()
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return []
+
+
+with sentences():
+    manager()  # starts the worker in the background, so that a first run does not wait for it
+    if runs := _opened():
+        live_run(runs)
+    else:
+        st.title("Know when you have evaluated enough", anchor=False)
+        st.markdown(
+            "e-fold cross-validation evaluates a recommender fold by fold, like k-fold "
+            "cross-validation, but stops as soon as the score is trustworthy, and so saves energy. "
+            "Press **Start** to see it at work, or pick your own dataset and algorithms first."
+        )
+        start_form()

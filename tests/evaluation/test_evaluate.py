@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from ecv_core.errors import Cancelled, InputError, RunError
+from ecv_core.evaluation import METRICS, evaluate, recommend
+
+
+class Fixed:
+    """A model whose scores are given."""
+
+    def __init__(self, scores):
+        self.scores = torch.tensor(scores, dtype=torch.float32)
+
+    def score(self, users):
+        return self.scores[torch.from_numpy(users)]
+
+
+def matrix(*rows):
+    return csr_array(np.array(rows, dtype=np.float32))
+
+
+TRAIN = matrix([1, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0])
+HELD_OUT = matrix([0, 1, 0, 0, 0], [1, 0, 0, 0, 1], [0, 0, 0, 0, 0])
+SCORES = [[9, 2, 3, 1, 0], [5, 4, 3, 2, 1], [1, 9, 2, 3, 4]]
+
+
+def lists(score, train, users, n, **sizes):
+    return np.concatenate([top.items for top in recommend(score, train, users, n, **sizes)])
+
+
+def test_training_items_are_never_recommended():
+    users = np.array([0, 1, 2])
+    assert lists(Fixed(SCORES).score, TRAIN, users, 2).tolist() == [[2, 1], [0, 1], [4, 3]]
+
+
+def test_users_come_back_in_the_order_they_were_asked_for():
+    users = np.array([2, 0])
+    blocks = list(recommend(Fixed(SCORES).score, TRAIN, users, 1, block=1))
+    assert [top.users.tolist() for top in blocks] == [[2], [0]]
+    assert [top.items.tolist() for top in blocks] == [[[4]], [[2]]]
+
+
+def test_places_without_a_candidate_left_are_empty():
+    train = matrix([1, 1, 0, 1])
+    items = lists(Fixed([[1, 2, 3, 4]]).score, train, np.array([0]), 3)
+    assert items.tolist() == [[2, -1, -1]]
+
+
+def test_empty_places_are_no_hits_even_where_the_item_is_held_out():
+    # A fold file cannot hold an item out and train on it, but a caller can.
+    train = matrix([1, 1, 1, 1])
+    held_out = matrix([1, 0, 0, 1])
+    result = evaluate(Fixed([[1, 2, 3, 4]]), train, held_out, [4])
+    assert result.means["hit@4"] == 0
+
+
+def test_only_users_with_something_held_out_count():
+    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2])
+    assert result.users.tolist() == [0, 1]
+    assert result.values.shape == (2, 2 * len(METRICS))
+
+
+def test_user_without_training_items_counts():
+    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2])
+    assert result.of("hit@1").tolist() == [0, 1]
+    assert result.of("recall@2").tolist() == [1, 0.5]
+
+
+def test_means_are_over_users():
+    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [2])
+    # user 0: hit at rank 2 of 1 held out; user 1: hit at rank 1 of 2 held out
+    assert result.means["mrr@2"] == pytest.approx((1 / 2 + 1) / 2)
+    assert result.means["recall@2"] == pytest.approx((1 + 1 / 2) / 2)
+    assert result.means.keys() == set(result.metrics)
+
+
+def test_repeated_cutoffs_in_any_order_count_once():
+    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [3, 1, 3])
+    assert {name.split("@")[1] for name in result.metrics} == {"1", "3"}
+    assert len(result.metrics) == 2 * len(METRICS)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 7))
+def test_any_block_size_gives_the_lists_of_a_full_sort(seed, block):
+    rng = np.random.default_rng(seed)
+    dense = rng.permutation(8 * 11).reshape(8, 11).astype(np.float32)  # no ties
+    train = csr_array((rng.random((8, 11)) < 0.3).astype(np.float32))
+    users = rng.permutation(8)
+    masked = np.where(train.toarray() > 0, -np.inf, dense)
+    order = np.argsort(-masked, axis=1)[:, :5]
+    expected = np.where(np.isinf(np.take_along_axis(masked, order, axis=1)), -1, order)[users]
+    actual = lists(Fixed(dense).score, train, users, 5, block=block)
+    np.testing.assert_array_equal(actual, expected)
+
+
+def test_progress_counts_users():
+    calls = []
+    evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1], lambda *call: calls.append(call))
+    assert calls[0] == ("evaluate", 0, 2)
+    assert calls[-1] == ("evaluate", 2, 2)
+
+
+def test_progress_can_cancel():
+    def cancel(phase, step, steps):
+        raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1], cancel)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_scores_that_are_not_finite_are_a_failed_run(bad):
+    scores = [row.copy() for row in SCORES]
+    scores[1][3] = bad
+    with pytest.raises(RunError, match="not finite"):
+        evaluate(Fixed(scores), TRAIN, HELD_OUT, [1])
+
+
+def test_huge_but_finite_scores_are_fine():
+    scores = [[3.2e38, 3e38, 2e38, 1e38, 0]] * 3
+    assert evaluate(Fixed(scores), TRAIN, HELD_OUT, [1]).means["hit@1"] == 1
+
+
+@pytest.mark.parametrize(
+    ("cutoffs", "message"),
+    [
+        ([], "no cut-off is given"),
+        ([0], "from 1 on, but is 0"),
+        ([5, -3], "from 1 on, but is -3"),
+        ([2.5], r"whole number .* 2\.5"),
+        ([6], "cut-off 6 is more than the dataset's 5 items"),
+    ],
+)
+def test_bad_cutoffs_are_refused(cutoffs, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(Fixed(SCORES), TRAIN, HELD_OUT, cutoffs)
+
+
+def test_nothing_held_out_is_refused():
+    with pytest.raises(InputError, match="nothing to evaluate"):
+        evaluate(Fixed(SCORES), TRAIN, csr_array((3, 5), dtype=np.float32), [1])
