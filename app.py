@@ -2,7 +2,10 @@
 
 import streamlit as st
 
+from pages.components.look import look
+
 st.set_page_config(page_title="e-fold", page_icon="pages/components/icon.svg", layout="wide")
+look()
 st.navigation(
     [
         st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),

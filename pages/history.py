@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.components.history_list import filtered, history_list
+from pages.components.history_list import filtered, follow, history_list
 from pages.components.state import manager, sentences, store
 
 with sentences():
@@ -14,3 +14,4 @@ with sentences():
         st.page_link("pages/run.py", label="Start the first one", icon=":material/play_circle:")
     else:
         history_list(filtered(runs))
+        follow(runs)

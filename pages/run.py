@@ -26,6 +26,6 @@ with sentences():
         st.markdown(
             "e-fold cross-validation evaluates a recommender fold by fold, like k-fold "
             "cross-validation, but stops as soon as the score is trustworthy, and so saves energy. "
-            "Press **Start** to see it at work, or pick your own dataset and algorithms first."
+            "Press **Start** to see it at work, or change anything below first."
         )
         start_form()

@@ -39,10 +39,10 @@ def efold_figure(
     low, high = score_range(frame)
     figure = go.Figure()
     used, checked = frame[frame["used"]], frame[~frame["used"]]
-    _band(figure, used, colours, f"{confidence:.0%} {BAND}", 1.0)
+    _band(figure, used, colours, colours.band, f"{100 * confidence:g} % {BAND}")
     if not checked.empty:
         rest = frame[frame["n"] >= (stopped_at or 0)]
-        _band(figure, rest, colours, "", 0.45)
+        _band(figure, rest, colours, colours.faint_band, "")
         figure.add_scatter(
             x=rest["n"],
             y=rest["mean"],
@@ -102,20 +102,15 @@ def _axis(title: str, colour: str, span: list[float], colours: Palette) -> dict[
     }
 
 
-def _band(
-    figure: go.Figure, rows: pd.DataFrame, colours: Palette, name: str, opacity: float
-) -> None:
+def _band(figure: go.Figure, rows: pd.DataFrame, colours: Palette, fill: str, name: str) -> None:
     rows = rows.dropna(subset=["width"])
-    edge = {"color": colours.mean, "width": 1}
+    edge = {"color": fill, "width": 2}
     common = {"x": rows["n"], "mode": "lines", "hoverinfo": "skip", "line": edge}
-    figure.add_scatter(
-        y=rows["high"], showlegend=False, opacity=opacity, legendgroup="band", **common
-    )
+    figure.add_scatter(y=rows["high"], showlegend=False, legendgroup="band", **common)
     figure.add_scatter(
         y=rows["low"],
         fill="tonexty",
-        fillcolor=colours.band,
-        opacity=opacity,
+        fillcolor=fill,
         name=name,
         showlegend=bool(name),
         legendgroup="band",
@@ -175,6 +170,7 @@ def _widths(figure: go.Figure, rows: pd.DataFrame, colours: Palette, opacity: fl
 
 def _stop(figure: go.Figure, k: int, stopped_at: int, checked: int, colours: Palette) -> None:
     saved = k - stopped_at
+    early = stopped_at < 0.3 * k  # no room for the label on the left
     folds = "fold" if saved == 1 else "folds"
     label = f"{saved} {folds} saved" if not checked else f"{saved} {folds} run to check"
     figure.add_vrect(
@@ -186,8 +182,8 @@ def _stop(figure: go.Figure, k: int, stopped_at: int, checked: int, colours: Pal
         y=1,
         yref="paper",
         yanchor="top",
-        xanchor="right",
-        xshift=-6,
+        xanchor="left" if early else "right",
+        xshift=6 if early else -6,
         text=f"<b>stop: fold {stopped_at}</b>",
         showarrow=False,
         font={"color": colours.stop, "size": 17},

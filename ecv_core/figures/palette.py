@@ -15,6 +15,7 @@ class Palette:
     grid: str
     mean: str
     band: str
+    faint_band: str
     width: str
     stop: str
     saved: str
@@ -25,7 +26,8 @@ LIGHT = Palette(
     muted="#4E5A64",
     grid="rgba(29, 39, 48, 0.10)",
     mean="#0072B2",
-    band="rgba(0, 114, 178, 0.18)",
+    band="rgba(0, 114, 178, 0.20)",
+    faint_band="rgba(0, 114, 178, 0.10)",
     width="#00795A",
     stop="#C2361B",
     saved="rgba(29, 39, 48, 0.06)",
@@ -35,7 +37,8 @@ DARK = Palette(
     muted="#B4BEC7",
     grid="rgba(230, 234, 237, 0.13)",
     mean="#56B4E9",
-    band="rgba(86, 180, 233, 0.22)",
+    band="rgba(86, 180, 233, 0.26)",
+    faint_band="rgba(86, 180, 233, 0.13)",
     width="#3BC79C",
     stop="#FF8A6B",
     saved="rgba(230, 234, 237, 0.08)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ecv_core.errors import UnknownName
+from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.implicit_mf import IMPLICIT_MF
 from ecv_core.models.item_knn import ITEM_KNN
 from ecv_core.models.parameters import Algorithm
@@ -14,6 +15,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "popular": POPULAR,
     "item-knn": ITEM_KNN,
     "implicit-mf": IMPLICIT_MF,
+    "ease": EASE_MODEL,
 }
 """Every algorithm by its id, in the order in which pages list them."""
 

@@ -129,7 +129,7 @@ IMPLICIT_MF = Algorithm(
         ),
         Parameter(
             name="regularization",
-            default=10.0,
+            default=40.0,
             low=1e-6,
             high=1e6,
             help="Pulls vectors towards zero; more for small or sparse data.",
@@ -137,7 +137,7 @@ IMPLICIT_MF = Algorithm(
         ),
         Parameter(
             name="weight",
-            default=1.0,
+            default=8.0,
             low=1e-3,
             high=1e6,
             help="How much more an interaction counts than a missing one.",

@@ -33,7 +33,10 @@ class ItemKNN:
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
-        self._train = train
+        self._train = csr_array(
+            (train.data, train.indices.astype(np.int32), train.indptr.astype(np.int32)),
+            shape=train.shape,
+        )
         votes = cosine_neighbours(train, neighbours=self._neighbours, shrink=self._shrink)
         progress("fit", 1, 2)
         self._parts: list[torch.Tensor] = []

@@ -61,16 +61,37 @@ def _from_dense(
 def _from_sparse(
     shared: csr_array, counts: NDArray[np.float32], neighbours: int, shrink: float
 ) -> csr_array:
-    rows = np.repeat(np.arange(len(counts), dtype=np.int32), np.diff(shared.indptr))
+    sizes = np.diff(shared.indptr)
+    rows = np.repeat(np.arange(len(counts), dtype=np.int32), sizes)
     norms = np.sqrt(np.maximum(counts, 1))
     similar = shared.data / (norms[rows] * norms[shared.indices] + np.float32(shrink))
-    others = rows != shared.indices
-    rows, indices, similar = rows[others], shared.indices[others], similar[others]
-    # Similarities are at most 1, so this key orders by row first and by similarity inside a row.
-    order = np.argsort(2.0 * rows - similar)
-    sizes = np.bincount(rows, minlength=len(counts))
-    starts = np.cumsum(sizes) - sizes
-    rank = np.arange(len(rows)) - starts[rows]  # rows are in order, before sorting and after
-    order = order[rank < neighbours]
-    indptr = np.concatenate(([0], np.cumsum(np.minimum(sizes, neighbours)))).astype(np.int32)
-    return csr_array((similar[order], indices[order], indptr), shape=shared.shape)
+    similar[rows == shared.indices] = 0
+    kept = _largest(similar, rows, shared.indptr, neighbours) & (similar > 0)
+    ends = np.concatenate(([0], np.cumsum(kept)))
+    # One index type everywhere: scipy converts a whole matrix for every product of two types.
+    indptr = ends[shared.indptr].astype(np.int32)
+    indices = shared.indices[kept].astype(np.int32)
+    return csr_array((similar[kept], indices, indptr), shape=shared.shape)
+
+
+def _largest(
+    values: NDArray[np.floating], rows: NDArray[np.int32], indptr: NDArray[np.int32], k: int
+) -> NDArray[np.bool_]:
+    """Marks the k largest values of each row, of equal ones those stored first.
+
+    A plain sort of one key is several times faster than sorting with positions or row by row; it
+    tells each row's k-th value, and only the values equal to that one have to be counted.
+    """
+    # Values lie in [0, 1], so this key orders by row first and falls with the value inside a row.
+    keys = 2.0 * rows - values
+    long = np.flatnonzero(np.diff(indptr) > k)
+    limits = np.full(len(indptr) - 1, np.inf)
+    limits[long] = np.sort(keys)[indptr[long] + k - 1]
+    limit = limits[rows]
+    kept = keys < limit
+    tied = np.flatnonzero(keys == limit)
+    places = k - np.bincount(rows[kept], minlength=len(limits))
+    tied_rows = rows[tied]
+    before = np.arange(len(tied)) - np.searchsorted(tied_rows, tied_rows)
+    kept[tied[before < places[tied_rows]]] = True
+    return kept

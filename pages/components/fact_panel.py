@@ -23,9 +23,9 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
         f"Mean {metric_label(run.spec)}",
         mean,
         help=f"Mean of the folds used, plus or minus half the width of its "
-        f"{run.spec.confidence:.0%} interval.",
+        f"{100 * run.spec.confidence:g} % interval.",
     )
-    left, right = st.columns(2)
+    left, right = st.columns(2, wrap=False)
     used = at.n if at else 0
     left.metric("Folds used", f"{used} of {k}", help="Folds that the mean is of (e), of k.")
     seconds = sum(fold.total_seconds for fold in run.folds)
@@ -39,7 +39,7 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
 
 def _energy(run: Run, k: int) -> None:
     facts = energy_facts(run.folds, k, run.stopped_at)
-    left, right = st.columns(2)
+    left, right = st.columns(2, wrap=False)
     if facts.source == "none":
         left.metric("Energy used", "-")
         right.metric("Energy saved", "-")
@@ -59,7 +59,7 @@ def _energy(run: Run, k: int) -> None:
         if checked
         else "Known at the stop: the folds never run, at the mean energy of those that ran.",
     )
-    left, right = st.columns(2)
+    left, right = st.columns(2, wrap=False)
     left.metric(
         "Emissions",
         f"{small_number(facts.grams_co2e)} g",

@@ -7,12 +7,11 @@ import streamlit as st
 from ecv_core.document import moments_of
 from ecv_core.records import Run, RunState
 from pages.components.run_actions import RESUMABLE, confirm_delete
-from pages.components.state import manager, sentences
-from pages.components.words import ago, metric_label, run_title, state_badge, watt_hours
+from pages.components.state import manager, sentences, store
+from pages.components.words import ago, alpha_text, metric_label, run_title, state_badge, watt_hours
 
 ROWS = 20
-WIDTHS = [1.15, 2.2, 1, 1.1, 1.6, 1.05, 1.05, 1.9]
-HEADS = ["State", "Run", "alpha", "Stop", "Mean", "Energy", "When", ""]
+SECONDS_BETWEEN_LOOKS = 2.0
 
 
 def filtered(runs: list[Run]) -> list[Run]:
@@ -41,8 +40,6 @@ def history_list(runs: list[Run]) -> None:
         st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
         return
     shown = int(st.session_state.get("rows", ROWS))
-    for head, column in zip(HEADS, st.columns(WIDTHS), strict=True):
-        column.caption(head)
     for run in runs[:shown]:
         with st.container(border=True):
             _row(run)
@@ -51,37 +48,52 @@ def history_list(runs: list[Run]) -> None:
         st.rerun()
 
 
+def follow(runs: list[Run]) -> None:
+    """Draw the page anew when an active run goes on; nothing is asked while none is active."""
+    if any(run.state.active for run in runs):
+        st.fragment(_look_again, run_every=SECONDS_BETWEEN_LOOKS)(_where(runs))
+
+
+def _look_again(before: list[tuple[str, RunState, int]]) -> None:
+    with sentences():
+        if _where(store().runs()) != before:
+            st.rerun()
+
+
+def _where(runs: list[Run]) -> list[tuple[str, RunState, int]]:
+    return [(run.run_id, run.state, len(run.folds)) for run in runs]
+
+
 def _row(run: Run) -> None:
-    k = len(run.spec.fold_order)
-    cells = st.columns(WIDTHS, vertical_alignment="center")
-    with cells[0]:
+    name, facts, actions = st.columns([1.5, 3, 1.1], vertical_alignment="center")
+    with name:
+        st.page_link(
+            "pages/run.py", label=f"**{run_title(run)}**", query_params={"run": run.run_id}
+        )
+    with facts, st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run.state)
-    cells[1].markdown(f"**{run.spec.algorithm}** on {run.spec.dataset}", help=f"run {run.run_id}")
-    cells[2].markdown(f"{run.spec.alpha:g}" if run.spec.rule == "e-fold" else run.spec.rule)
-    stop = f"{run.stopped_at} of {k}" if run.stopped_at else f"{len(run.folds)} of {k} so far"
-    cells[3].markdown(stop)
-    cells[4].markdown(_mean(run))
-    cells[5].markdown(watt_hours(sum(fold.energy.joules for fold in run.folds)))
-    cells[6].markdown(ago(run.created_at), help=f"{run.created_at:%Y-%m-%d %H:%M} UTC")
-    with cells[7].container(horizontal=True, horizontal_alignment="right"):
+        st.markdown(_facts(run), width="content")
+    with actions, st.container(horizontal=True, horizontal_alignment="right"):
         _actions(run)
 
 
-def _mean(run: Run) -> str:
+def _facts(run: Run) -> str:
+    k, stopped_at = len(run.spec.fold_order), run.stopped_at
     moments = moments_of(run)
-    if not moments:
-        return "-"
-    at = moments[min(run.stopped_at or len(moments), len(moments)) - 1]
-    return f"{at.mean:.4f} {metric_label(run.spec)}"
+    rule = f"alpha {alpha_text(run.spec.alpha)}" if run.spec.rule == "e-fold" else run.spec.rule
+    if stopped_at and stopped_at < k:
+        folds = f"stop **{stopped_at}** of {k}"
+    else:
+        folds = f"**{len(run.folds)}** of {k} folds"
+    words = [rule, folds]
+    if moments:
+        at = moments[min(stopped_at or len(moments), len(moments)) - 1]
+        joules = sum(fold.energy.joules for fold in run.folds)
+        words += [f"{metric_label(run.spec)} **{at.mean:.4f}**", watt_hours(joules)]
+    return " · ".join([*words, ago(run.created_at)])
 
 
 def _actions(run: Run) -> None:
-    st.page_link(
-        "pages/run.py",
-        label="Open",
-        icon=":material/open_in_full:",
-        query_params={"run": run.run_id},
-    )
     if run.state in RESUMABLE and st.button(
         "Resume", key=f"resume-{run.run_id}", icon=":material/resume:", type="tertiary"
     ):

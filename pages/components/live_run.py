@@ -18,10 +18,13 @@ from pages.components.fold_table import downloads, fold_table, repeat_command
 from pages.components.plot import plot
 from pages.components.run_actions import run_actions
 from pages.components.state import escaped, manager, opened_runs, sentences
-from pages.components.words import duration, metric_label, run_title, state_badge, watt_hours
+from pages.components.words import duration, metric_label, run_title, state_badge
 
-FIGURE_HEIGHT = 470
+FIGURE_HEIGHT = 440
 SECONDS_BETWEEN_LOOKS = 1.0
+SECONDS_BETWEEN_GLANCES = 5.0
+"""At runs that are over: someone else may resume one."""
+FOLLOW = "follow"
 
 
 def live_run(runs: list[Run]) -> None:
@@ -31,13 +34,18 @@ def live_run(runs: list[Run]) -> None:
     if len(runs) > 1:
         st.segmented_control(
             "Show",
-            names,
+            [FOLLOW, *names],
+            format_func=lambda name: "Follow the queue" if name == FOLLOW else name,
+            default=FOLLOW,
+            required=True,
             key="show",
             bind="query-params",
-            help="With none picked, the run that is going is shown.",
+            label_visibility="collapsed",
         )
     st.fragment(_clock, run_every=tick)(tick is not None)
     st.fragment(_run, run_every=tick)(tick is not None)
+    if tick is None:
+        st.fragment(_glance, run_every=SECONDS_BETWEEN_GLANCES)([run.state for run in runs])
 
 
 def shown_run(runs: list[Run]) -> Run:
@@ -73,7 +81,7 @@ def headline(run: Run, moments: list[Moment]) -> tuple[str, str]:
             [last.decision.reason, check_sentence(moments, k, run.stopped_at)]
         )
     if run.state is RunState.FINISHED:
-        return "info", f"All {k} folds are in and the rule did not stop. {last.decision.reason}"
+        return "info", f"All {k} folds are in. {last.decision.reason}"
     return "info", last.decision.reason
 
 
@@ -107,6 +115,12 @@ def _clock(following: bool) -> None:
         st.progress(min((done + part) / k, 1.0), text=" · ".join(words))
 
 
+def _glance(states: list[RunState]) -> None:
+    with sentences():
+        if [run.state for run in opened_runs()] != states:
+            st.rerun()
+
+
 def _run(following: bool) -> None:
     with sentences():
         runs = opened_runs()
@@ -117,7 +131,7 @@ def _run(following: bool) -> None:
         run = shown_run(runs)
         moments = moments_of(run)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.subheader(run_title(run), anchor=False, width="content")
+            st.title(run_title(run), anchor=False, width="content")
             state_badge(run.state)
             with st.container(horizontal=True, horizontal_alignment="right"):
                 run_actions(run, runs)
@@ -158,7 +172,7 @@ def _figure(run: Run, moments: list[Moment]) -> None:
 def _compare(runs: list[Run]) -> None:
     metric = metric_label(runs[0].spec)
     frame = compare_frame([Entry(run, moments_of(run)) for run in runs])
-    st.subheader("All runs started together", anchor=False)
+    st.header("All runs started together", anchor=False)
     left, right = st.columns([1.4, 1], gap="medium")
     with left:
         plot(
@@ -168,13 +182,20 @@ def _compare(runs: list[Run]) -> None:
             alt=compare_alt_text(frame, metric=metric),
             height=110 + 58 * len(runs),
         )
-    lines = ["| algorithm | state | folds used | saved | energy used |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {row['algorithm']} | {row['state']} | {row['folds_used']} | {row['folds_saved']} "
-        f"| {watt_hours(row['joules'])} |"
-        for row in frame.to_dict("records")
-    ]
-    right.markdown("\n".join(lines))
+    right.dataframe(
+        frame[["algorithm", "state", "mean", "folds_used", "folds_saved", "joules"]].assign(
+            joules=frame["joules"] / 3600
+        ),
+        hide_index=True,
+        column_config={
+            "mean": st.column_config.NumberColumn(metric, format="%.4f"),
+            "folds_used": "folds used",
+            "folds_saved": "saved",
+            "joules": st.column_config.NumberColumn("energy Wh", format="%.4f"),
+        },
+        placeholder="",
+        alt=compare_alt_text(frame, metric=metric),
+    )
 
 
 def _details(run: Run, moments: list[Moment]) -> None:

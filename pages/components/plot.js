@@ -37,7 +37,12 @@ const config = { responsive: true, displaylogo: false, displayModeBar: false };
 const drawn = new WeakMap();
 
 export default function ({ data, parentElement }) {
+  if (!data.light) {
+    loaded(data.plotly).catch(() => {}); // only a head start: the figure will say what is wrong
+    return;
+  }
   const node = parentElement.querySelector(".ecv-figure");
+  node.setAttribute("role", "img");
   node.setAttribute("aria-label", data.alt);
   node.style.minHeight = `${data.height}px`;
   if (data.top && window.ecvTop !== data.top) {

@@ -19,7 +19,7 @@ STATIC = Path(__file__).resolve().parents[2] / "static"
 
 _figure = st.components.v2.component(
     "ecv_figure",
-    html='<div class="ecv-figure" role="img"></div>',
+    html='<div class="ecv-figure"></div>',
     css=".ecv-figure { width: 100%; color: var(--st-text-color); }",
     js=(Path(__file__).parent / "plot.js").read_text(encoding="utf-8"),
     isolate_styles=False,
@@ -69,6 +69,12 @@ def plot(
 )
 def _both(key: str, version: Hashable, _make: Callable[[bool], go.Figure]) -> tuple[str, str]:
     return str(_make(False).to_json()), str(_make(True).to_json())
+
+
+def preload_plots() -> None:
+    """Load plotly.js before the first figure needs it."""
+    if script := plotly_script():
+        _figure(key="preload", data={"plotly": script})
 
 
 @cache

@@ -14,23 +14,26 @@ from ecv_core.spec import make_spec
 from pages.components.algorithm_picker import algorithm_picker, parameter_key, parameter_settings
 from pages.components.dataset_picker import dataset_picker
 from pages.components.fold_settings import fold_settings
+from pages.components.plot import preload_plots
 from pages.components.state import manager, sentence, sentences
 from pages.components.stop_settings import nearest_alpha, stop_settings
+from pages.components.words import alpha_text
 
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
+    top = st.container(horizontal=True, vertical_alignment="center")
     specs: list[RunSpec] = []
     trouble: EcvError | None = None
     left, right = st.columns(2, gap="medium")
     with left.container(border=True, height="stretch"):
-        st.subheader("What to evaluate", anchor=False)
+        st.header("What to evaluate", anchor=False)
         entry, ready = dataset_picker()
         names = algorithm_picker()
         folds = fold_settings(entry.id, ready)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
-        st.subheader("When to stop", anchor=False)
+        st.header("When to stop", anchor=False)
         stop = stop_settings(folds.k)
         try:
             specs = [
@@ -58,16 +61,16 @@ def start_form() -> None:
             trouble = error
     if trouble:
         st.error(sentence(trouble), icon=":material/error:")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with top:
         pressed = st.button(
             "Start",
             type="primary",
             icon=":material/play_arrow:",
             key="start",
             disabled=not (specs and ready),
-            shortcut="Ctrl+Enter",
         )
         st.markdown(_summary(specs, names, ready))
+    preload_plots()
     if pressed:
         with sentences():
             st.query_params["run"] = manager().start(specs)
@@ -109,5 +112,7 @@ def _summary(specs: list[RunSpec], names: list[str], ready: bool) -> str:
     folds = f"up to {spec.k} folds" if spec.rule != "never" and not spec.full else f"{spec.k} folds"
     text = f"**{titles}** on **{spec.dataset}**, {folds}, {METRICS[spec.metric].title}@{spec.n}"
     with suppress(KeyError):
-        text += {"e-fold": f", alpha {spec.alpha:g}", "never": ", no early stop"}[spec.rule]
+        text += {"e-fold": f", alpha {alpha_text(spec.alpha)}", "never": ", no early stop"}[
+            spec.rule
+        ]
     return text

@@ -8,9 +8,9 @@ from math import sqrt
 import streamlit as st
 
 from ecv_core.energy import countries
-from pages.components.words import small_number
+from pages.components.words import alpha_text
 
-PRESETS = {"Thrifty": 1e-4, "Balanced": 1e-5, "Careful": 1e-6}
+PRESETS = {"Thrifty": 1e-3, "Balanced": 1e-4, "Careful": 1e-5}
 """Alphas with a name: fewer folds and less energy, or more folds and more certainty."""
 
 ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] + [1e-2]
@@ -103,8 +103,8 @@ def alpha_meaning(alpha: float) -> str:
     """
     width = sqrt(10 * alpha)
     return (
-        f"Stops once an interval {small_number(width)} wide changes by no more than "
-        f"{small_number(width / 10)} from one fold to the next; a wider interval must be steadier."
+        f"Stops once an interval {width:.2g} wide changes by no more than "
+        f"{width / 10:.2g} from one fold to the next; a wider interval must be steadier."
     )
 
 
@@ -148,7 +148,7 @@ def _alpha() -> float:
         "alpha",
         ALPHAS,
         value=PRESETS["Balanced"],
-        format_func=lambda value: f"{value:.0e}".replace("e-0", "e-"),
+        format_func=alpha_text,
         key="alpha",
         bind="query-params",
         persist_state="session",

@@ -48,6 +48,14 @@ def small_number(value: float) -> str:
     return f"{value:.{digits}f}".rstrip("0").rstrip(".")
 
 
+def alpha_text(alpha: float) -> str:
+    """'1e-4', '5e-3', '0.01'."""
+    if alpha >= 0.01:
+        return f"{alpha:g}"
+    mantissa, exponent = f"{alpha:e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
 def watt_hours(joules: float) -> str:
     """Energy as pages show it: '0.0213 Wh'."""
     return f"{small_number(joules / 3600)} Wh"

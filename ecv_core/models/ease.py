@@ -1,0 +1,95 @@
+"""EASE: the best linear model that predicts each of a user's items from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ecv_core.errors import RunError
+from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper, sparse_counts
+from ecv_core.models.device import best_device, profiles
+from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.records import ParamValue, Progress, no_progress
+
+if TYPE_CHECKING:
+    import torch
+
+
+class EASE:
+    """Ridge regression of the training matrix on itself, with weights from an item to itself 0.
+
+    Closed form: with P the inverse of X'X + regularization I, the weight from item i to item j is
+    -P[i, j] / P[j, j]. Everything is float32: regularization of the size that works keeps the
+    condition number far below what that can carry. Peak memory is 3 matrices of items x items.
+    """
+
+    def __init__(self, *, regularization: float) -> None:
+        self._regularization = regularization
+
+    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+        import torch
+
+        progress("fit", 0, 3)
+        self._train = train
+        device = best_device()
+        if dense_is_cheaper(train):
+            gram = dense_counts(train)
+        else:
+            gram = torch.from_numpy(sparse_counts(train).toarray())
+        gram = gram.to(device)
+        gram.diagonal().add_(self._regularization)
+        progress("fit", 1, 3)
+        factor, failed = torch.linalg.cholesky_ex(gram, upper=False)
+        if failed.any():
+            raise RunError(
+                f"ease could not be solved with regularization {self._regularization:g}: the "
+                "numbers are too large for it; try a higher one, such as 250"
+            )
+        del gram
+        progress("fit", 2, 3)
+        weights = torch.cholesky_inverse(factor)
+        del factor
+        weights.div_(-weights.diagonal().clone())
+        weights.fill_diagonal_(0.0)
+        self._weights = weights
+        progress("fit", 3, 3)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        import torch
+
+        items, starts = profiles(self._train, users, self._weights.device)
+        return torch.nn.functional.embedding_bag(
+            items, self._weights, starts, mode="sum", include_last_offset=True
+        )
+
+
+def build(params: Mapping[str, ParamValue]) -> EASE:
+    """An unfitted model with these parameters."""
+    return EASE(regularization=float(params["regularization"]))
+
+
+EASE_MODEL = Algorithm(
+    id="ease",
+    title="EASE",
+    summary=(
+        "Solves, in closed form, for the linear weights between items that best rebuild every "
+        "user's items from the others. Hard to beat for its cost up to some ten thousand items; "
+        "beyond that its items x items matrix costs gigabytes."
+    ),
+    paper="Steck (2019): Embarrassingly shallow autoencoders for sparse data",
+    parameters=(
+        Parameter(
+            name="regularization",
+            default=250.0,
+            low=1e-3,
+            high=1e9,
+            help="Pulls weights towards zero: more for small or sparse data.",
+            source="RecBole 1.2.1",
+        ),
+    ),
+    build=build,
+)

@@ -1,0 +1,178 @@
+"""The main job in a real browser: start, watch the stop, reload, cancel, kill, restart, resume."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from ecv_core import datasets
+from ecv_core.records import Run, RunState
+from ecv_core.store import open_store
+from tests.browser.conftest import Dashboard
+
+pytestmark = pytest.mark.browser
+
+LONG = {"algorithm": "implicit-mf", "factors": 512, "epochs": 1000}
+"""A fit that takes far longer than any test waits."""
+
+
+def figure(page: Page) -> Locator:
+    return page.locator(".ecv-figure").first
+
+
+def start(page: Page, dashboard: Dashboard, *, dataset: str = "synthetic", **model: object) -> str:
+    """Start a run through the form; gives its id from the address."""
+    algorithm = model.pop("algorithm", "item-knn")
+    page.goto(f"{dashboard.url}/?dataset={dataset}")
+    chips = page.get_by_role("toolbar", name="Algorithms")
+    if algorithm != "item-knn":
+        chips.get_by_role("button", name=str(algorithm)).click()
+        chips.get_by_role("button", name="item-knn").click()
+        expect(page.get_by_role("button", name="Start")).to_be_enabled()
+    if model:
+        page.get_by_text("Model parameters").click()
+        for name, value in model.items():
+            box = page.get_by_label(re.compile(f"^{name}", re.IGNORECASE)).first
+            box.fill(str(value))
+            box.press("Enter")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
+    match = re.search(r"run=([0-9a-f]+)", page.url)
+    assert match
+    return match[1]
+
+
+def wait_for(dashboard: Dashboard, run_id: str, done: Callable[[Run], bool]) -> Run:
+    store = open_store(dashboard.database_url)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        run = store.run(run_id)
+        if done(run):
+            return run
+        time.sleep(0.1)
+    pytest.fail(f"waited in vain: {run}")
+
+
+def computing(run: Run) -> bool:
+    return run.progress is not None and run.progress.phase == "fit" and run.progress.step > 0
+
+
+def test_a_run_on_synthetic_shows_the_stop_and_survives_a_reload(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.goto(dashboard.url)
+    page.get_by_role("radio", name="Thrifty").check()
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
+    expect(figure(page).get_by_text(re.compile("stop: fold [3-9]"))).to_be_visible()
+    expect(figure(page).get_by_text(re.compile("folds? saved"))).to_be_visible()
+    sentence = figure(page).get_attribute("aria-label")
+    assert sentence is not None
+    assert re.search(r"after \d of 10 folds .* the rule stopped here", sentence)
+    page.reload()
+    expect(figure(page).get_by_text(re.compile("stop: fold [3-9]"))).to_be_visible()
+    assert figure(page).get_attribute("aria-label") == sentence
+    page.get_by_role("button", name="Run the remaining folds to check").click()
+    expect(figure(page).get_by_text(re.compile("mean of all 10"))).to_be_visible()
+
+
+@pytest.mark.skipif(
+    not datasets.available(datasets.entry("ml-100k")), reason="ml-100k is not on this machine"
+)
+def test_a_run_on_ml_100k_stops(page: Page, dashboard: Dashboard) -> None:
+    run_id = start(page, dashboard, dataset="ml-100k")
+    expect(figure(page).get_by_text(re.compile("stop: fold"))).to_be_visible()
+    run = wait_for(dashboard, run_id, lambda run: not run.state.active)
+    assert run.spec.dataset == "ml-100k"
+    assert run.stopped_at is not None
+    assert len(run.folds) == run.stopped_at < 10
+
+
+def test_another_tab_and_a_reload_in_the_middle_see_the_same_run_and_cancel_ends_it(
+    page: Page, browser: Browser, dashboard: Dashboard
+) -> None:
+    run_id = start(page, dashboard, **LONG)
+    wait_for(dashboard, run_id, computing)
+    page.reload()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    other = browser.new_context().new_page()
+    other.goto(page.url)
+    expect(other.get_by_role("button", name="Cancel")).to_be_visible()
+    begin = time.monotonic()
+    page.get_by_role("button", name="Cancel").click()
+    wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
+    assert time.monotonic() - begin < 2
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    expect(other.get_by_role("button", name="Resume")).to_be_visible()
+    other.context.close()
+
+
+def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(
+    page: Page, dashboard: Dashboard
+) -> None:
+    run_id = start(page, dashboard, **LONG)
+    wait_for(dashboard, run_id, computing)
+    for worker in dashboard.workers():
+        worker.kill()
+    expect(page.get_by_text(re.compile("worker process was killed.*SIGKILL"))).to_be_visible()
+    assert wait_for(dashboard, run_id, lambda run: True).state is RunState.FAILED
+    next_id = start(page, dashboard, algorithm="popular")
+    assert wait_for(dashboard, next_id, lambda run: not run.state.active).state is RunState.FINISHED
+
+
+def test_a_restart_finds_the_run_interrupted_and_resumes_it(
+    page: Page, dashboard: Dashboard
+) -> None:
+    run_id = start(page, dashboard, **LONG)
+    wait_for(dashboard, run_id, computing)
+    dashboard.kill()
+    dashboard.start()
+    page.goto(f"{dashboard.url}/history")
+    expect(page.get_by_text("interrupted", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    wait_for(dashboard, run_id, computing)
+    page.get_by_role("button", name="Cancel").click()
+    wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
+
+
+def test_history_opens_and_deletes_after_asking(page: Page, dashboard: Dashboard) -> None:
+    run_id = start(page, dashboard, algorithm="popular")
+    wait_for(dashboard, run_id, lambda run: not run.state.active)
+    page.goto(f"{dashboard.url}/history")
+    page.get_by_role("link", name="Open").click()
+    page.wait_for_url(re.compile(f"run={run_id}"))
+    expect(figure(page)).to_be_visible()
+    page.goto(f"{dashboard.url}/history")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("will be gone for good")).to_be_visible()
+    assert len(open_store(dashboard.database_url).runs()) == 1
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert open_store(dashboard.database_url).runs() == []
+
+
+def test_an_unknown_run_in_the_address_is_a_sentence_and_the_form(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.goto(f"{dashboard.url}/?run=000000000000")
+    expect(page.get_by_text(re.compile("no run '000000000000'"))).to_be_visible()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+
+
+def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashboard) -> None:
+    page.goto(dashboard.url)
+    chips = page.get_by_role("toolbar", name="Algorithms")
+    chips.get_by_role("button", name="popular").click()
+    expect(
+        page.get_by_text("Popular, ItemKNN").or_(page.get_by_text("ItemKNN, Popular"))
+    ).to_be_visible()
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
+    expect(page.get_by_text("All runs started together")).to_be_visible()
+    expect(page.locator(".ecv-figure")).to_have_count(2)
