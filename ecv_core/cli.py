@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     level.add_argument("--alpha", type=float, default=1e-5, help="larger stops sooner")
     level.add_argument("--tolerance", type=float, help="for the precision rule: 0.03 is 3 %%")
     running.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
-    running.add_argument("--min-folds", type=int, default=3, metavar="3")
+    running.add_argument("--min-folds", type=int, metavar="3", help="never stop before")
     _add_split_options(running)
     running.add_argument("--folds", type=Path, metavar="FILE", help="use these released folds")
     running.add_argument("--metric", default="ndcg", help="what the score is (default ndcg)")

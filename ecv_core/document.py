@@ -90,7 +90,7 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
         ("-n", spec.n, default.n),
         ("--confidence", spec.confidence, default.confidence),
         ("-k", spec.k, default.k),
-        ("--min-folds", spec.min_folds, default.min_folds),
+        ("--min-folds", spec.min_folds, min(3, spec.k)),
         ("--country", spec.country, default.country),
     ):
         if value != usual and not (option == "-k" and spec.folds_sha256):

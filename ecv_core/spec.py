@@ -26,11 +26,11 @@ def make_spec(
     alpha: float = 1e-5,
     tolerance: float | None = None,
     confidence: float = 0.95,
-    min_folds: int = 3,
+    min_folds: int | None = None,
     full: bool = False,
     country: str = "DEU",
 ) -> RunSpec:
-    """A checked spec; arguments as in `records.RunSpec`.
+    """A checked spec; arguments as in `records.RunSpec`; `min_folds` is 3 where k allows it.
 
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
@@ -75,7 +75,7 @@ def make_spec(
         alpha=alpha,
         tolerance=tolerance,
         confidence=confidence,
-        min_folds=min_folds,
+        min_folds=min(3, k) if min_folds is None else min_folds,
         full=full,
         country=energy.country(country).code,
     )

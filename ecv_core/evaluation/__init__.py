@@ -18,7 +18,16 @@ from ecv_core.records import Progress, no_progress
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["METRICS", "Evaluation", "Metric", "TopN", "evaluate", "recommend"]
+__all__ = [
+    "METRICS",
+    "Evaluation",
+    "Metric",
+    "TopN",
+    "evaluate",
+    "hits_of",
+    "per_user",
+    "recommend",
+]
 
 USERS_AT_ONCE = 8192
 """Users whose metrics are computed together, to bound the memory of long lists."""

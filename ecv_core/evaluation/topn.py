@@ -57,7 +57,7 @@ def recommend(
     size = block or max(1, BLOCK_CELLS // train.shape[1])
     for start in range(0, len(users), size):
         part = users[start : start + size]
-        scores = score(part)
+        scores = score(part).contiguous()
         seen = train[part]
         rows = np.repeat(np.arange(len(part)), np.diff(seen.indptr))
         cells = torch.from_numpy(rows * train.shape[1] + seen.indices).to(scores.device)

@@ -83,7 +83,10 @@ def alt_text(
         text += f", confidence interval {at['low']:.4f} to {at['high']:.4f}"
         text += f" ({at['width']:.4f} wide)"
     if stopped_at is not None and stopped_at < k:
-        text += f"; the rule stopped here and saved {k - stopped_at} folds"
-    if stopped_at is not None and stopped_at < len(frame) == k:
-        text += f"; the mean of all {k} folds, run to check, is {frame['mean'].iloc[-1]:.4f}"
+        spared = "1 fold" if k - stopped_at == 1 else f"{k - stopped_at} folds"
+        checked = len(frame) > stopped_at
+        text += "; the rule stopped here"
+        text += f", {spared} before the end" if checked else f" and saved {spared}"
+        if len(frame) == k:
+            text += f"; the mean of all {k} folds, run to check, is {frame['mean'].iloc[-1]:.4f}"
     return text + "."

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 0.25
 """In-fold progress is written to the database at most this often."""
-WORKER_NICENESS = 5
+WORKER_NICENESS = 10
 """The dashboard goes first: on a small machine a fit would otherwise delay every click."""
 
 

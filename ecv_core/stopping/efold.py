@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core.records import Decision, FoldResult
 from ecv_core.stopping.interval import mean_interval
+
+Widths = TypeVar("Widths", float, NDArray[np.float64])
+
+
+def least_alpha(before: Widths, now: Widths) -> Widths:
+    """The least alpha that stops when the interval's width goes from `before` to `now`."""
+    return now * abs(before - now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +34,15 @@ class EFold:
     min_folds: int = 3
     """No stop before this fold; c_2 is the first width, so fold 3 is the first possible stop."""
 
+    @property
+    def first(self) -> int:
+        """The first fold that can stop: a change needs two widths, a width two scores."""
+        return max(3, self.min_folds)
+
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         scores = [result.score for result in results]
-        first = max(3, self.min_folds)
+        first = self.first
         now = mean_interval(scores, self.confidence)
         if now is None:
             return Decision(
@@ -42,7 +58,7 @@ class EFold:
             )
         before = mean_interval(scores[:-1], self.confidence)
         assert before is not None  # n >= 3
-        product = now.width * abs(before.width - now.width)
+        product = least_alpha(before.width, now.width)
         stop = product <= self.alpha
         verdict = (
             f"is at most alpha = {self.alpha:.3g}, so the score can be trusted: stop."

@@ -40,7 +40,7 @@ def mean_interval(scores: Sequence[float], confidence: float) -> Interval | None
         confidence: in (0, 1), e.g. 0.95.
     Returns: None for one score; its `width` is c_n of the paper.
     Raises: InputError for a score that is not a finite number.
-    Source: the paper is silent on which interval; reference/facts, "Silent: the interval".
+    Source: the paper is silent on which interval; see docs/method.md for how we read it.
     """
     mean, deviation = mean_and_deviation(scores)
     if len(scores) < 2:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records import Decision, FoldResult
 from ecv_core.stopping.interval import mean_and_deviation
@@ -12,6 +14,20 @@ from ecv_core.stopping.interval import mean_and_deviation
 GROWTH = 0.05
 """A deviation that grew by no more than this counts as standing still."""
 IN_A_ROW = 2
+
+
+def stands(deviations: ArrayLike) -> NDArray[np.bool_]:
+    """Where the deviation has grown by at most GROWTH, twice in a row.
+
+    Args:
+        deviations: in the order of the folds; shape (..., times).
+    Returns: same shape; False where fewer than two steps lead there.
+    """
+    deviations = np.asarray(deviations, dtype=np.float64)
+    calm = deviations[..., 1:] <= (1 + GROWTH) * deviations[..., :-1]
+    found = np.zeros(deviations.shape, dtype=np.bool_)
+    found[..., 2:] = calm[..., 1:] & calm[..., :-1]
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +41,15 @@ class StdStagnation:
 
     min_folds: int = 3
 
+    @property
+    def first(self) -> int:
+        """The first fold that can stop."""
+        return max(2 + IN_A_ROW, self.min_folds)
+
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         scores = [result.score for result in results]
-        first = max(2 + IN_A_ROW, self.min_folds)
+        first = self.first
         latest = range(max(2, n - IN_A_ROW), n + 1)
         deviations = [mean_and_deviation(scores[:size])[1] for size in latest]
         trail = " to ".join(f"{deviation:.3g}" for deviation in deviations)
@@ -43,10 +64,10 @@ class StdStagnation:
         stands = all(after <= (1 + GROWTH) * before for before, after in pairwise(deviations))
         verdict = (
             f"twice in a row it grew by no more than {GROWTH:.0%}: stop."
-            if stands
+            if stop
             else f"that is not twice in a row without growing by more than {GROWTH:.0%}: go on."
         )
         return Decision(
-            stop=stands,
+            stop=stop,
             reason=f"Fold {n}: the standard deviation went from {trail}; {verdict}",
         )

@@ -65,15 +65,17 @@ def _where(runs: list[Run]) -> list[tuple[str, RunState, int]]:
 
 
 def _row(run: Run) -> None:
-    name, facts, actions = st.columns([1.5, 3, 1.1], vertical_alignment="center")
-    with name:
-        st.page_link(
-            "pages/run.py", label=f"**{run_title(run)}**", query_params={"run": run.run_id}
-        )
+    name, facts, actions = st.columns([1.4, 3, 1.5], vertical_alignment="center")
+    name.markdown(
+        f"**{run_title(run)}**", help=f"run {run.run_id}, {run.created_at:%Y-%m-%d %H:%M}"
+    )
     with facts, st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run.state)
         st.markdown(_facts(run), width="content")
-    with actions, st.container(horizontal=True, horizontal_alignment="right"):
+    with (
+        actions,
+        st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"),
+    ):
         _actions(run)
 
 
@@ -94,6 +96,12 @@ def _facts(run: Run) -> str:
 
 
 def _actions(run: Run) -> None:
+    st.page_link(
+        "pages/run.py",
+        label="Open",
+        icon=":material/open_in_full:",
+        query_params={"run": run.run_id},
+    )
     if run.state in RESUMABLE and st.button(
         "Resume", key=f"resume-{run.run_id}", icon=":material/resume:", type="tertiary"
     ):

@@ -6,7 +6,6 @@ import streamlit as st
 _STYLE = """
 <style>
 [data-testid="stBaseButton-primary"]:not(:disabled) { color: var(--ecv-on-primary, #fff); }
-@media print { [data-testid="stHeader"] { display: none; } }
 </style>
 """
 _ON_PRIMARY = "<style>:root { --ecv-on-primary: #0b1620; }</style>"

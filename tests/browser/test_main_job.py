@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from ecv_core import datasets
 from ecv_core.records import Run, RunState
 from ecv_core.store import open_store
-from tests.browser.conftest import Dashboard
+from tests.browser.dashboard import Dashboard
 
 pytestmark = pytest.mark.browser
 

@@ -1,0 +1,17 @@
+"""Fold scores -> what a stopping rule does over every order of the folds, exactly or sampled."""
+
+from ecv_core.orders.lattice import MAX_K, Lattice
+from ecv_core.orders.outcome import QUANTILES, Curve, Outcome
+from ecv_core.orders.subsets import FoldSubsets
+from ecv_core.orders.walk import Orders, fixed
+
+__all__ = [
+    "MAX_K",
+    "QUANTILES",
+    "Curve",
+    "FoldSubsets",
+    "Lattice",
+    "Orders",
+    "Outcome",
+    "fixed",
+]

@@ -1,0 +1,90 @@
+"""A real dashboard in a process of its own, and the Chromium that looks at it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Dashboard:
+    """The dashboard as `make run` starts it, on its own database; it can be killed."""
+
+    def __init__(self, folder: Path, data_dir: Path) -> None:
+        self.folder = folder
+        self.database_url = f"sqlite:///{folder / 'runs.sqlite'}"
+        self.log = folder / "streamlit.log"
+        self._environment = os.environ | {
+            "ECV_DATABASE_URL": self.database_url,
+            "ECV_DATA_DIR": str(data_dir),
+        }
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        command += ["--server.headless", "true", "--server.port", str(self.port)]
+        command += ["--server.address", "127.0.0.1"]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
+            )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer:
+                    if answer.read() == b"ok":
+                        return
+            except OSError:
+                time.sleep(0.1)
+        raise TimeoutError(f"the dashboard did not start:\n{self.log.read_text()}")
+
+    def workers(self) -> list[psutil.Process]:
+        assert self.process is not None
+        return [
+            child
+            for child in psutil.Process(self.process.pid).children(recursive=True)
+            if any("popen_loky" in word for word in child.cmdline())
+        ]
+
+    def kill(self) -> None:
+        """As when the machine goes down: nobody gets to say goodbye."""
+        assert self.process is not None
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            child.send_signal(signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()

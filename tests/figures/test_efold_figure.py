@@ -1,0 +1,192 @@
+"""Figure 1: the frame by hand, the axis that does not jump, and what the figure marks."""
+
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecv_core.figures.efold import COLUMNS, alt_text, efold_frame, score_range
+from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.records import Decision, Interval, Moment
+
+GO_ON = Decision(stop=False, reason="go on")
+# Scores 0.30, 0.34, 0.32, 0.36; the intervals are made up, round numbers.
+MOMENTS = [
+    Moment(n=1, fold=2, score=0.30, mean=0.30, interval=None, decision=GO_ON),
+    Moment(
+        n=2, fold=0, score=0.34, mean=0.32, interval=Interval(low=0.2, high=0.44), decision=GO_ON
+    ),
+    Moment(
+        n=3, fold=1, score=0.32, mean=0.32, interval=Interval(low=0.27, high=0.37), decision=GO_ON
+    ),
+    Moment(
+        n=4, fold=3, score=0.36, mean=0.33, interval=Interval(low=0.29, high=0.37), decision=GO_ON
+    ),
+]
+
+
+def figure_of(moments, stopped_at, k=10):
+    frame = efold_frame(moments, stopped_at)
+    return efold_figure(frame, k=k, metric="nDCG@10", stopped_at=stopped_at)
+
+
+def texts(figure):
+    return [note.text for note in figure.layout.annotations]
+
+
+def trace(figure, name):
+    return next(trace for trace in figure.data if trace.name == name)
+
+
+def test_the_frame_has_one_row_per_fold_with_the_documented_columns():
+    frame = efold_frame(MOMENTS, stopped_at=3)
+    assert list(frame.columns) == list(COLUMNS)
+    assert frame["n"].tolist() == [1, 2, 3, 4]
+    assert frame["fold"].tolist() == [2, 0, 1, 3]
+    assert frame["width"].tolist()[1:] == pytest.approx([0.24, 0.10, 0.08])
+    assert math.isnan(frame["width"][0])
+    assert frame["used"].tolist() == [True, True, True, False]
+
+
+def test_every_fold_counts_while_there_is_no_stop():
+    assert efold_frame(MOMENTS, stopped_at=None)["used"].all()
+
+
+def test_a_run_without_folds_gives_an_empty_frame_and_still_a_figure():
+    frame = efold_frame([], None)
+    assert frame.empty
+    assert figure_of([], None).layout.xaxis.range == (0.5, 10.5)
+
+
+def test_the_second_fold_sets_the_score_axis_around_its_interval():
+    low, high = score_range(efold_frame(MOMENTS[:2], None))
+    assert (low + high) / 2 == pytest.approx(0.32)
+    assert low < 0.2
+    assert high > 0.44
+
+
+def test_later_folds_that_fit_leave_the_axes_alone():
+    ranges = {score_range(efold_frame(MOMENTS[:n], None)) for n in (2, 3, 4)}
+    assert len(ranges) == 1
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12))
+def test_the_score_axis_only_grows_and_always_holds_every_fold(scores):
+    moments = []
+    for n, score in enumerate(scores, start=1):
+        mean = sum(scores[:n]) / n
+        spread = max(scores[:n]) - min(scores[:n])
+        interval = Interval(low=mean - spread, high=mean + spread) if n > 1 else None
+        moments.append(
+            Moment(n=n, fold=n - 1, score=score, mean=mean, interval=interval, decision=GO_ON)
+        )
+    before = (math.inf, -math.inf)
+    for n in range(2, len(moments) + 1):
+        frame = efold_frame(moments[:n], None)
+        low, high = score_range(frame)
+        assert low <= before[0]
+        assert high >= before[1]
+        held = pd.concat([frame["score"], frame["low"], frame["high"]]).dropna()
+        assert low - 1e-9 <= held.min()
+        assert held.max() <= high + 1e-9
+        before = (low, high)
+
+
+def test_the_axis_is_usable_when_all_scores_are_equal():
+    flat = [
+        Moment(n=1, fold=0, score=0.0, mean=0.0, interval=None, decision=GO_ON),
+        Moment(n=2, fold=1, score=0.0, mean=0.0, interval=Interval(low=0, high=0), decision=GO_ON),
+    ]
+    for n in (1, 2):
+        low, high = score_range(efold_frame(flat[:n], None))
+        assert low < 0 < high
+
+
+def test_the_two_axes_have_the_same_length_per_unit():
+    layout = figure_of(MOMENTS, None).layout
+    left, right = layout.yaxis.range, layout.yaxis2.range
+    assert right[0] == 0
+    assert right[1] - right[0] == pytest.approx(left[1] - left[0])
+
+
+def test_the_stop_is_a_dashed_line_with_its_fold_and_the_folds_saved():
+    figure = figure_of(MOMENTS[:3], stopped_at=3)
+    line = next(shape for shape in figure.layout.shapes if shape.type == "line")
+    assert (line.x0, line.x1, line.line.dash) == (3, 3, "dash")
+    shade = next(shape for shape in figure.layout.shapes if shape.type == "rect")
+    assert (shade.x0, shade.x1) == (3, 10.5)
+    assert texts(figure) == ["<b>stop: fold 3</b>", "7 folds saved"]
+
+
+def test_one_saved_fold_is_a_fold():
+    assert "1 fold saved" in texts(figure_of(MOMENTS[:3], stopped_at=3, k=4))
+
+
+def test_nothing_is_marked_while_there_is_no_stop_or_when_the_stop_is_the_last_fold():
+    assert texts(figure_of(MOMENTS, None)) == []
+    assert texts(figure_of(MOMENTS, stopped_at=4, k=4)) == []
+
+
+def test_folds_run_to_check_are_open_circles_and_the_k_fold_mean_is_drawn_when_all_are_in():
+    figure = figure_of(MOMENTS, stopped_at=3, k=4)
+    checked = trace(figure, "folds run to check")
+    assert list(checked.x) == [4]
+    assert checked.marker.symbol == "circle-open"
+    assert list(trace(figure, "mean so far").x) == [1, 2, 3]
+    assert texts(figure)[1:] == ["1 fold run to check", "mean of all 4: 0.3300"]
+
+
+def test_traces_differ_in_more_than_colour():
+    figure = figure_of(MOMENTS, None)
+    marks = {
+        (trace.marker.symbol, trace.line.dash, trace.mode)
+        for trace in figure.data
+        if trace.name in ("mean so far", "interval width", "score of one fold")
+    }
+    assert len(marks) == 3
+
+
+def test_the_dark_figure_differs_in_colours_only():
+    frame = efold_frame(MOMENTS, 3)
+    light, dark = (
+        efold_figure(frame, k=10, metric="nDCG@10", stopped_at=3, dark=dark)
+        for dark in (False, True)
+    )
+    assert trace(light, "mean so far").line.color != trace(dark, "mean so far").line.color
+    assert list(trace(light, "mean so far").y) == list(trace(dark, "mean so far").y)
+
+
+@pytest.mark.parametrize(
+    ("count", "stopped_at", "k", "says"),
+    [
+        (0, None, 10, "no fold of 10 is finished yet."),
+        (1, None, 10, "after 1 of 10 folds the mean nDCG@10 is 0.3000."),
+        (
+            2,
+            None,
+            10,
+            "after 2 of 10 folds the mean nDCG@10 is 0.3200, confidence interval 0.2000 to 0.4400 "
+            "(0.2400 wide).",
+        ),
+        (
+            3,
+            3,
+            10,
+            "after 3 of 10 folds the mean nDCG@10 is 0.3200, confidence interval 0.2700 to 0.3700 "
+            "(0.1000 wide); the rule stopped here and saved 7 folds.",
+        ),
+        (
+            4,
+            3,
+            4,
+            "after 3 of 4 folds the mean nDCG@10 is 0.3200, confidence interval 0.2700 to 0.3700 "
+            "(0.1000 wide); the rule stopped here, 1 fold before the end; the mean of all 4 folds, "
+            "run to check, is 0.3300.",
+        ),
+    ],
+)
+def test_the_alt_text_says_the_numbers(count, stopped_at, k, says):
+    frame = efold_frame(MOMENTS[:count], stopped_at)
+    assert alt_text(frame, k=k, metric="nDCG@10", stopped_at=stopped_at) == says

@@ -1,0 +1,96 @@
+"""The pages in AppTest, with a manager that queues but never computes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
+from ecv_core.spec import make_spec
+from ecv_core.store import Store, database_url, open_store
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+
+
+class QueueOnly:
+    """The run manager's face: tests write the folds themselves."""
+
+    trouble: str | None = None
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def warm_up(self) -> None:
+        """There is no worker."""
+
+    def start(self, specs: Sequence[RunSpec]) -> str:
+        return self._store.create(specs, owner="test")[0]
+
+    def resume(self, run_id: str, *, full: bool = False) -> None:
+        self._store.requeue(run_id, self._store.run(run_id).spec, owner=f"full={full}")
+
+    def cancel(self, run_id: str) -> None:
+        self._store.request_cancel(run_id)
+
+
+@pytest.fixture(autouse=True)
+def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.components.state.RunManager", QueueOnly)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.fixture
+def store() -> Store:
+    return open_store(database_url())
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return AppTest.from_file(APP, default_timeout=30)
+
+
+@pytest.fixture
+def a_run(store: Store) -> Callable[..., Run]:
+    """Puts a run with these fold scores into the database."""
+
+    def put(
+        scores: Sequence[float] = (),
+        *,
+        stopped_at: int | None = None,
+        state: RunState = RunState.FINISHED,
+        error: str | None = None,
+        source: str = "cpu-load",
+        **settings: object,
+    ) -> Run:
+        spec = make_spec(
+            **{"dataset": "synthetic", "algorithm": "item-knn", "alpha": 1e-4} | settings
+        )
+        run_id = store.create([spec], owner="test")[0]
+        if state is not RunState.QUEUED:
+            store.start(run_id, owner="test")
+        for index, score in enumerate(scores):
+            store.add_fold(run_id, a_fold(index, score, source), stopped_at=stopped_at)
+        if not state.active:
+            store.finish(run_id, state, error=error)
+        return store.run(run_id)
+
+    return put
+
+
+def a_fold(index: int, score: float, source: str) -> FoldResult:
+    """A fold of 36 J, which is 0.01 Wh."""
+    return FoldResult(
+        fold=index,
+        score=score,
+        metrics={"ndcg@10": score, "recall@10": score / 2},
+        users=943,
+        fit_seconds=1.0,
+        evaluate_seconds=0.5,
+        total_seconds=2.0,
+        energy=Energy(
+            joules=36, cpu_joules=16, gpu_joules=0, ram_joules=20, grams_co2e=0.004, source=source
+        ),
+    )

@@ -1,0 +1,229 @@
+"""The form of the Run page: one click starts, the address keeps choices, mistakes are sentences."""
+
+import pytest
+
+from ecv_core import datasets
+from ecv_core.fold import export_folds
+from ecv_core.records import RunState
+from ecv_core.spec import make_spec
+
+
+def button(app, label):
+    return next(one for one in app.button if one.label == label)
+
+
+def said(app):
+    return " ".join(one.value for one in app.error)
+
+
+def test_one_click_starts_item_knn_on_synthetic_and_puts_the_run_into_the_address(app, store):
+    app.run()
+    assert not app.exception
+    button(app, "Start").click().run()
+    assert not app.exception
+    (run,) = store.runs()
+    assert (run.spec.dataset, run.spec.algorithm, run.spec.k) == ("synthetic", "item-knn", 10)
+    assert (run.spec.rule, run.spec.alpha, run.spec.full) == ("e-fold", 1e-4, False)
+    assert app.query_params["run"] == run.run_id
+    assert app.title[0].value == "item-knn on synthetic"
+
+
+def test_the_dataset_shows_its_size_and_density(app):
+    app.run()
+    line = next(one.value for one in app.markdown if "density" in one.value)
+    assert "**943** users" in line
+    assert "**1,360** items" in line
+    assert "**101,325** interactions" in line
+    assert "**7.90 %**" in line  # 101325 / (943 * 1360)
+
+
+def test_several_algorithms_become_several_runs_of_one_group(app, store):
+    app.run()
+    app.pills(key="algorithm").set_value(["implicit-mf", "popular"]).run()
+    button(app, "Start").click().run()
+    assert not app.exception
+    runs = store.group(app.query_params["run"])
+    assert [run.spec.algorithm for run in runs] == ["popular", "implicit-mf"]
+
+
+def test_without_an_algorithm_nothing_can_start(app):
+    app.run()
+    app.pills(key="algorithm").set_value([]).run()
+    assert button(app, "Start").disabled
+    assert any("at least one algorithm" in one.value for one in app.markdown)
+
+
+def test_choices_in_the_address_fill_the_form_in(app, store):
+    app.query_params["algorithm"] = "popular"
+    app.query_params["alpha"] = "0.001"
+    app.query_params["k"] = "5"
+    app.query_params["metric"] = "recall"
+    app.query_params["country"] = "FRA"
+    app.run()
+    button(app, "Start").click().run()
+    (run,) = store.runs()
+    assert (run.spec.algorithm, run.spec.alpha, run.spec.k) == ("popular", 1e-3, 5)
+    assert (run.spec.metric, run.spec.country) == ("recall", "FRA")
+
+
+def test_nonsense_in_the_address_falls_back_to_the_defaults(app):
+    app.query_params["alpha"] = "minus one"
+    app.query_params["dataset"] = "no-such"
+    app.query_params["k"] = "0"
+    app.run()
+    assert not app.exception
+    assert app.select_slider(key="alpha").value == 1e-4
+    assert app.selectbox(key="dataset").value == "synthetic"
+
+
+def test_a_preset_moves_alpha_and_moving_alpha_leaves_the_preset(app):
+    app.run()
+    app.segmented_control(key="preset").set_value("Careful").run()
+    assert app.select_slider(key="alpha").value == 1e-5
+    app.select_slider(key="alpha").set_value(2e-5).run()
+    assert app.segmented_control(key="preset").value is None
+    app.select_slider(key="alpha").set_value(1e-3).run()
+    assert app.segmented_control(key="preset").value == "Thrifty"
+
+
+def test_the_meaning_of_alpha_has_the_numbers_of_the_rule(app):
+    app.query_params["alpha"] = "1e-05"  # 0.01 wide, changing by 0.001: the product is alpha
+    app.run()
+    meaning = next(one.value for one in app.caption if one.value.startswith("Stops once"))
+    assert "0.01 wide changes by no more than 0.001" in meaning
+
+
+def test_never_stop_is_plain_cross_validation(app, store):
+    app.run()
+    app.segmented_control(key="rule").set_value("never").run()
+    assert not app.select_slider
+    button(app, "Start").click().run()
+    assert store.runs()[0].spec.rule == "never"
+
+
+def test_every_setting_reaches_the_run(app, store):
+    app.run()
+    app.number_input(key="k").set_value(4).run()
+    app.number_input(key="n").set_value(20)
+    app.number_input(key="seed").set_value(7)
+    app.number_input(key="confidence").set_value(0.9)
+    app.number_input(key="min_folds").set_value(4)
+    app.toggle(key="full").set_value(True)
+    app.segmented_control(key="split").set_value("record-k-fold")
+    app.number_input(key="param-item-knn-neighbours").set_value(20)
+    app.selectbox(key="country").set_value("USA").run()
+    button(app, "Start").click().run()
+    spec = store.runs()[0].spec
+    assert (spec.k, spec.n, spec.seed, spec.confidence) == (4, 20, 7, 0.9)
+    assert (spec.min_folds, spec.full, spec.split) == (4, True, "record-k-fold")
+    assert (dict(spec.params)["neighbours"], spec.country) == (20, "USA")
+
+
+def test_two_folds_can_start_although_three_are_the_usual_minimum(app, store):
+    app.query_params["k"] = "2"
+    app.run()
+    assert not app.error
+    button(app, "Start").click().run()
+    assert store.runs()[0].spec.k == 2
+
+
+def test_a_setting_that_cannot_work_is_one_sentence_and_no_start(app):
+    app.query_params["k"] = "100"
+    app.run()
+    app.number_input(key="n").set_value(1000).run()
+    assert not app.error
+    app.number_input(key="k").set_value(None).run()
+    assert not app.exception
+
+
+def test_a_dataset_that_is_not_on_disk_shows_licence_citation_and_a_download(app, monkeypatch):
+    monkeypatch.setattr(datasets, "available", lambda entry: entry.generated)
+    app.query_params["dataset"] = "ml-1m"
+    app.run()
+    assert not app.exception
+    assert button(app, "Start").disabled
+    text = " ".join(one.value for one in app.markdown)
+    assert "not on disk" in text
+    assert "**Licence.**" in text
+    assert "**Please cite.**" in text
+    assert any(one.label.startswith("Download (about 6 MB") for one in app.button)
+
+
+def test_a_failed_download_is_one_sentence(app, monkeypatch):
+    def fail(entry, progress):
+        progress(10, 100)
+        raise datasets._catalogue.DatasetError("the download of 'ml-1m' was cut off; try again")
+
+    monkeypatch.setattr(datasets, "available", lambda entry: entry.generated)
+    monkeypatch.setattr(datasets, "download", fail)
+    app.query_params["dataset"] = "ml-1m"
+    app.run()
+    app.button(key="download").click().run()
+    assert not app.exception
+    assert "The download of 'ml-1m' was cut off" in said(app)
+
+
+def test_a_fold_file_sets_k_and_is_kept(app, store, tmp_path):
+    path = tmp_path / "folds.csv.gz"
+    export_folds(make_spec(dataset="synthetic", algorithm="popular", k=4), path)
+    app.query_params["split"] = "imported"
+    app.run()
+    assert button(app, "Start").disabled
+    app.file_uploader[0].upload("folds.csv.gz", path.read_bytes(), "application/gzip").run()
+    assert not app.exception
+    assert not app.error
+    button(app, "Start").click().run()
+    spec = store.runs()[0].spec
+    assert (spec.split, spec.k) == ("imported", 4)
+    assert spec.folds_sha256
+
+
+@pytest.mark.parametrize(
+    "content", [b"user_id,item_id,fold\n1,2,0\n", b"a,b\n1,2\n", b"", b"\xff\xfe\x00"]
+)
+def test_a_bad_fold_file_is_one_sentence_and_no_start(app, content):
+    app.query_params["split"] = "imported"
+    app.run()
+    app.file_uploader[0].upload("folds.csv", content, "text/csv").run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert button(app, "Start").disabled
+
+
+def test_an_unknown_run_in_the_address_is_a_sentence_and_the_form(app):
+    app.query_params["run"] = "nope"
+    app.run()
+    assert not app.exception
+    assert "no run 'nope'" in said(app)
+    assert not button(app, "Start").disabled
+
+
+def test_a_broken_database_is_one_sentence_that_names_it(app, tmp_path, monkeypatch):
+    broken = tmp_path / "broken.sqlite"
+    broken.write_bytes(b"this is no database" * 100)
+    monkeypatch.setenv("ECV_DATABASE_URL", f"sqlite:///{broken}")
+    app.run()
+    assert not app.exception
+    assert "broken.sqlite" in said(app).replace("\\", "")
+    assert not app.title
+
+
+def test_new_run_goes_back_to_the_form_with_the_settings_of_the_run(app, a_run, store):
+    run = a_run(
+        [0.3, 0.31, 0.3],
+        stopped_at=3,
+        algorithm="popular",
+        k=5,
+        alpha=1e-3,
+        seed=9,
+        metric="recall",
+        state=RunState.FINISHED,
+    )
+    app.query_params["run"] = run.run_id
+    app.run()
+    button(app, "New run").click().run()
+    assert not app.exception
+    assert "run" not in app.query_params
+    button(app, "Start").click().run()
+    assert store.runs()[0].run_id != run.run_id
+    assert store.runs()[0].spec == run.spec
