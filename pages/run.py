@@ -1,15 +1,19 @@
 """Start runs, or watch the ones that the address names."""
 
+from importlib import import_module
+
 import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
-from pages.components.live_run import live_run
 from pages.components.start_form import start_form
-from pages.components.state import manager, opened_runs, sentence, sentences
+from pages.components.state import manager, opened_runs, sentence, sentences, store
 
 
 def _opened() -> list[Run]:
+    if "run" not in st.query_params:
+        return []
+    manager()  # marks what an earlier dashboard left behind as interrupted
     try:
         return opened_runs()
     except EcvError as error:
@@ -18,8 +22,10 @@ def _opened() -> list[Run]:
 
 
 with sentences():
-    manager()  # starts the worker in the background, so that a first run does not wait for it
+    store()
     if runs := _opened():
+        from pages.components.live_run import live_run
+
         live_run(runs)
     else:
         st.title("Know when you have evaluated enough", anchor=False)
@@ -29,3 +35,6 @@ with sentences():
             "Press **Start** to see it at work, or change anything below first."
         )
         start_form()
+        # The form is on the screen by now: get ready what Start will need.
+        manager()
+        import_module("pages.components.live_run")

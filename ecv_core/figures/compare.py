@@ -110,7 +110,9 @@ def compare_alt_text(frame: pd.DataFrame, *, metric: str) -> str:
     """One sentence with the numbers, for those who do not see the figure."""
     columns = zip(frame["algorithm"], frame["mean"], frame["folds_used"], strict=True)
     parts = [
-        f"{algorithm} {mean:.4f} after {used} fold{'s' * (used > 1)}" if used else f"{algorithm} has no fold yet"
+        f"{algorithm} {mean:.4f} after {used} fold{'s' * (used > 1)}"
+        if used
+        else f"{algorithm} has no fold yet"
         for algorithm, mean, used in columns
     ]
     return f"{metric} of {len(frame)} runs: " + "; ".join(parts) + "."

@@ -62,6 +62,8 @@ def efold_figure(
         _stop(figure, k, stopped_at, len(checked), colours)
     if stopped_at is not None and stopped_at < k == len(frame):
         _k_fold_mean(figure, float(frame["mean"].iloc[-1]), k, colours)
+    if frame.empty:
+        _waiting(figure, colours)
     figure.update_layout(
         base_layout(colours, height)
         | {
@@ -85,6 +87,8 @@ def efold_figure(
             "uirevision": "figure-1",
         }
     )
+    if frame.empty:  # there is no scale yet
+        figure.update_yaxes(showticklabels=False, showgrid=False)
     return figure
 
 
@@ -165,6 +169,18 @@ def _widths(figure: go.Figure, rows: pd.DataFrame, colours: Palette, opacity: fl
         showlegend=opacity == 1.0,
         hovertemplate="%{y:.4f}",
         hoverinfo=None if opacity == 1.0 else "skip",
+    )
+
+
+def _waiting(figure: go.Figure, colours: Palette) -> None:
+    figure.add_annotation(
+        x=0.5,
+        xref="paper",
+        y=0.5,
+        yref="paper",
+        text="waiting for the first fold",
+        showarrow=False,
+        font={"color": colours.muted, "size": 19},
     )
 
 

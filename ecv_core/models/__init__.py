@@ -6,6 +6,7 @@ from ecv_core.errors import UnknownName
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.implicit_mf import IMPLICIT_MF
 from ecv_core.models.item_knn import ITEM_KNN
+from ecv_core.models.multi_vae import MULTI_VAE
 from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
 
@@ -15,6 +16,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "popular": POPULAR,
     "item-knn": ITEM_KNN,
     "implicit-mf": IMPLICIT_MF,
+    "multi-vae": MULTI_VAE,
     "ease": EASE_MODEL,
 }
 """Every algorithm by its id, in the order in which pages list them."""

@@ -1,8 +1,10 @@
-"""Where models compute, and how training data gets there."""
+"""Training matrices on the device where models compute: the GPU when there is one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +21,70 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def profiles(
-    train: csr_array, users: NDArray[np.intp], device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The items of a block of users, one user after another.
+def low_precision(device: torch.device) -> torch.autocast:
+    """Matrix products in bfloat16 on a GPU that has it; no change anywhere else.
 
-    Args:
-        train: shape (users, items).
-        users: row numbers of `train`; shape (block,).
-        device: where the result lies.
-    Returns: (items, starts): item numbers, shape (entries,), and where each user's begin, with
-        the end of the last one's, shape (block + 1,); as `embedding_bag` takes them.
+    Weights, their gradients and the sums of losses stay float32.
     """
     import torch
 
-    rows = train[users]
-    return torch.from_numpy(rows.indices).to(device), torch.from_numpy(rows.indptr).to(device)
+    able = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=able)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """A sparse matrix of ones on a device: the columns of each row, one row after another.
+
+    `columns` has shape (entries,) and `starts` (rows + 1,): row r has columns[starts[r] :
+    starts[r + 1]]; both int32, as `embedding_bag` takes them.
+    """
+
+    columns: torch.Tensor
+    starts: torch.Tensor
+
+    @classmethod
+    def of(cls, matrix: csr_array, device: torch.device) -> Self:
+        """The rows of a matrix; shares its memory on the processor, so do not write to them."""
+        import torch
+
+        return cls(
+            columns=torch.from_numpy(matrix.indices.astype(np.int32, copy=False)).to(device),
+            starts=torch.from_numpy(matrix.indptr.astype(np.int32, copy=False)).to(device),
+        )
+
+    @property
+    def sizes(self) -> torch.Tensor:
+        """Entries in each row; shape (rows,)."""
+        return self.starts.diff()
+
+    @property
+    def owners(self) -> torch.Tensor:
+        """The row of each entry; shape (entries,)."""
+        import torch
+
+        rows = torch.arange(len(self.starts) - 1, device=self.starts.device)
+        return rows.repeat_interleave(self.sizes, output_size=len(self.columns))
+
+    def take(self, rows: torch.Tensor | NDArray[np.intp]) -> Self:
+        """These rows, in this order; repeats are fine."""
+        import torch
+
+        rows = torch.as_tensor(rows, device=self.starts.device)
+        sizes = self.sizes[rows]
+        starts = torch.zeros(len(rows) + 1, dtype=torch.int32, device=self.starts.device)
+        torch.cumsum(sizes, 0, out=starts[1:])
+        total = int(starts[-1])
+        shift = (self.starts[rows] - starts[:-1]).repeat_interleave(sizes, output_size=total)
+        places = torch.arange(total, dtype=torch.int32, device=shift.device) + shift
+        return type(self)(columns=self.columns[places], starts=starts)
+
+    def batches(self, size: int) -> Iterator[Self]:
+        """Consecutive parts of `size` rows; the last may be shorter."""
+        rows = len(self.starts) - 1
+        bounds = [*range(0, rows, size), rows]
+        ends = self.starts[bounds].tolist()
+        for first, last, start, end in zip(bounds, bounds[1:], ends, ends[1:], strict=False):
+            yield type(self)(
+                columns=self.columns[start:end], starts=self.starts[first : last + 1] - start
+            )

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.errors import RunError
 from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper, sparse_counts
-from ecv_core.models.device import best_device, profiles
+from ecv_core.models.device import Rows, best_device
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.records import ParamValue, Progress, no_progress
 
@@ -34,8 +34,8 @@ class EASE:
         import torch
 
         progress("fit", 0, 3)
-        self._train = train
         device = best_device()
+        self._input = Rows.of(train, device)
         if dense_is_cheaper(train):
             gram = dense_counts(train)
         else:
@@ -61,9 +61,9 @@ class EASE:
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         import torch
 
-        items, starts = profiles(self._train, users, self._weights.device)
+        rows = self._input.take(users)
         return torch.nn.functional.embedding_bag(
-            items, self._weights, starts, mode="sum", include_last_offset=True
+            rows.columns, self._weights, rows.starts, mode="sum", include_last_offset=True
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -17,6 +18,11 @@ from ecv_core.records import ParamValue, Progress, no_progress
 if TYPE_CHECKING:
     import torch
     from lenskit.data import Dataset
+
+_DIVERGED = (
+    "implicit-mf could not be trained: its equations have no finite solution in single precision; "
+    "try a higher regularization, a lower weight or fewer factors"
+)
 
 
 class ImplicitMF:
@@ -48,16 +54,19 @@ class ImplicitMF:
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(_dataset(train), options)  # type: ignore[no-untyped-call]
-        for epoch in range(self._epochs):
-            trainer.train_epoch()
-            progress("fit", epoch + 1, self._epochs)
-        trainer.als_half_epoch(self._epochs + 1, trainer.u_ctx)
+        try:
+            for epoch in range(self._epochs):
+                trainer.train_epoch()
+                progress("fit", epoch + 1, self._epochs)
+            trainer.als_half_epoch(self._epochs + 1, trainer.u_ctx)
+        except BaseException as error:
+            # LensKit's compiled part panics on a singular system, and that is no Exception.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise RunError(_DIVERGED) from error
         users, items = scorer.user_embeddings, scorer.item_embeddings
         if users is None or not (np.isfinite(users).all() and np.isfinite(items).all()):
-            raise RunError(
-                "implicit-mf diverged: its factors are not finite; "
-                "try a higher regularization or a lower weight"
-            )
+            raise RunError(_DIVERGED)
         self._users, self._items = torch.from_numpy(users), torch.from_numpy(items)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
@@ -69,16 +78,22 @@ class ImplicitMF:
 def _start_lenskit() -> None:
     """Set LensKit's thread pools up once, and leave torch's as they are.
 
-    Left alone LensKit sets torch to one thread, and warns if torch is already in use.
+    Left alone LensKit sets torch to one thread, and warns and logs if torch is already in use.
     """
     import torch
     from lenskit.parallel import config
 
     if config._config is None:
         threads = torch.get_num_threads()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            config.initialize(processes=1, threads=threads, backend_threads=threads)
+        log = logging.getLogger(config.__name__)
+        level = log.level
+        log.setLevel(logging.ERROR)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                config.initialize(processes=1, threads=threads, backend_threads=threads)
+        finally:
+            log.setLevel(level)
 
 
 def _dataset(train: csr_array) -> Dataset:

@@ -1,7 +1,9 @@
 """Fold scores -> what a stopping rule does over every order of the folds, exactly or sampled."""
 
+from ecv_core.orders.files import read_scores
 from ecv_core.orders.lattice import MAX_K, Lattice
 from ecv_core.orders.outcome import QUANTILES, Curve, Outcome
+from ecv_core.orders.sampling import running, sampled
 from ecv_core.orders.subsets import FoldSubsets
 from ecv_core.orders.walk import Orders, fixed
 
@@ -14,4 +16,7 @@ __all__ = [
     "Orders",
     "Outcome",
     "fixed",
+    "read_scores",
+    "running",
+    "sampled",
 ]

@@ -55,7 +55,7 @@ def sampled(
     factors = np.array([math.nan] + [t_quantile(n - 1, confidence) for n in range(2, k + 1)])
     half = factors[stop - 1] * deviations / np.sqrt(stop)
     differences = np.where(stop == k, 0.0, differences_percent(means, goal))
-    covered = (np.abs(means - goal) <= half) | ((stop == k) & (k > 1))
+    covered = (np.abs(means - goal) <= half) | (stop == k)
     costs = np.ones(k) if costs is None else np.asarray(costs, dtype=np.float64)
     spent = np.cumsum(costs[drawn], axis=1)[at_stop] / costs.sum() * 100
     columns = {

@@ -22,6 +22,7 @@ of sets, of shapes (n, sets) and (sets,), and the answer broadcasts to (n, sets)
 
 _BLOCK = 2**16
 """Numbers per block of the walk: few enough to stay in the processor's cache."""
+_ROUNDING = 1e-12
 MAX_POINTS = 6000
 """Rows of a whole curve; 10 folds have at most 5,110 breakpoints."""
 
@@ -105,7 +106,9 @@ class Orders:
             found.append(thresholds[thresholds < reached])
             reach[level] = np.minimum(reached, thresholds).max(axis=0)
         points = np.unique(np.concatenate(found))
-        return points[np.isfinite(points)]
+        points = points[np.isfinite(points)]
+        # Steps that are equal but for rounding count as one, from the last of them on.
+        return points[np.append(points[1:] > points[:-1] * (1 + _ROUNDING), True)]
 
 
 def fixed(

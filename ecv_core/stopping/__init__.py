@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.records import FoldResult, Moment, RunSpec
 from ecv_core.statistics import difference_percent
-from ecv_core.stopping.base import StoppingRule
+from ecv_core.stopping.base import OwnInterval, StoppingRule
 from ecv_core.stopping.efold import EFold
 from ecv_core.stopping.fixed import Fixed
 from ecv_core.stopping.interval import mean_and_deviation, mean_interval
 from ecv_core.stopping.never import Never
+from ecv_core.stopping.precision import Precision
 from ecv_core.stopping.stagnation import StdStagnation
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "EFold",
     "Fixed",
     "Never",
+    "Precision",
     "Rule",
     "StdStagnation",
     "StoppingRule",
@@ -47,6 +49,10 @@ class Rule:
     least_folds: int
     """The lowest `min_folds` that makes sense for it."""
     build: Callable[[RunSpec], StoppingRule]
+    default_folds: int = 3
+    """The `min_folds` to offer first."""
+    needs_user_scores: bool = False
+    """True where FoldResult.user_scores must be there, which stored runs keep apart."""
 
 
 RULES: dict[str, Rule] = {
@@ -64,6 +70,21 @@ RULES: dict[str, Rule] = {
         build=lambda spec: EFold(
             alpha=spec.alpha, confidence=spec.confidence, min_folds=spec.min_folds
         ),
+    ),
+    "precision": Rule(
+        id="precision",
+        title="Precision",
+        help=(
+            "Stops when the k-fold mean is known to within the tolerance you state, with the "
+            "confidence you state. It compares every user's score from fold to fold, so large "
+            "data may need one fold and noisy data nearly all."
+        ),
+        source="this project; finite-population variance of the fold means",
+        settings=("tolerance", "confidence", "min_folds"),
+        least_folds=1,
+        default_folds=1,
+        needs_user_scores=True,
+        build=lambda spec: _precision(spec),  # defined below
     ),
     "std-stagnation": Rule(
         id="std-stagnation",
@@ -97,6 +118,23 @@ RULES: dict[str, Rule] = {
     ),
 }
 """Every stopping rule, by id."""
+
+
+def _precision(spec: RunSpec) -> Precision:
+    if spec.tolerance is None:
+        raise InputError("the precision rule needs a tolerance, for example 0.03 for 3 %")
+    if not 0 < spec.tolerance < 1:
+        raise InputError(
+            f"the tolerance is a share of the score between 0 and 1, but is {spec.tolerance}; "
+            "use for example 0.03 for 3 %"
+        )
+    return Precision(
+        tolerance=spec.tolerance,
+        k=len(spec.fold_order),
+        metric=spec.metric_name,
+        confidence=spec.confidence,
+        min_folds=spec.min_folds,
+    )
 
 
 def rule(rule_id: str) -> Rule:
@@ -136,7 +174,7 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
     Args:
         rule: asked after every fold, also after it first said stop.
         results: the folds in the order in which they came; may be empty.
-        confidence: of the intervals, in (0, 1).
+        confidence: of the intervals, in (0, 1), where the rule has none of its own.
     Returns: one moment per fold.
     Raises: InputError for a score that is not a finite number.
     """
@@ -149,7 +187,11 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
                 fold=results[n - 1].fold,
                 score=scores[-1],
                 mean=mean_and_deviation(scores)[0],
-                interval=mean_interval(scores, confidence),
+                interval=(
+                    rule.interval(results[:n])
+                    if isinstance(rule, OwnInterval)
+                    else mean_interval(scores, confidence)
+                ),
                 decision=rule.decide(results[:n]),
             )
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from ecv_core.records import Decision, FoldResult
+from ecv_core.records import Decision, FoldResult, Interval
 
 
 class StoppingRule(Protocol):
@@ -16,4 +16,16 @@ class StoppingRule(Protocol):
 
         Args:
             results: the folds so far in the order in which they came; at least one.
+        """
+
+
+@runtime_checkable
+class OwnInterval(Protocol):
+    """A rule that reasons with another interval than Student's t of the fold scores."""
+
+    def interval(self, results: Sequence[FoldResult]) -> Interval | None:
+        """The interval to show after these folds; None where there is none.
+
+        Args:
+            results: as for `StoppingRule.decide`.
         """

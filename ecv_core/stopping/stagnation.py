@@ -61,7 +61,7 @@ class StdStagnation:
                 stop=False,
                 reason=f"Fold {n}: {spread}, and fold {first} is the first that can stop: go on.",
             )
-        stands = all(after <= (1 + GROWTH) * before for before, after in pairwise(deviations))
+        stop = bool(stands(deviations)[-1])
         verdict = (
             f"twice in a row it grew by no more than {GROWTH:.0%}: stop."
             if stop

@@ -21,7 +21,6 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
         "Dataset",
         names,
         index=names.index(DEFAULT),
-        format_func=lambda name: entries[name].title,
         key="dataset",
         bind="query-params",
         persist_state="session",
@@ -43,10 +42,10 @@ def _size(entry: DatasetEntry, ready: bool) -> None:
         place = ":green[:material/check_circle:] on disk"
     else:
         place = ":orange[:material/cloud_download:] not on disk"
-    facts = []
+    facts = [f"**{escaped(entry.title)}**"] if entry.title != entry.id else []
     if entry.users and entry.items and entry.interactions:
         density = 100 * entry.interactions / (entry.users * entry.items)
-        facts = [
+        facts += [
             f"**{entry.users:,}** users",
             f"**{entry.items:,}** items",
             f"**{entry.interactions:,}** interactions",

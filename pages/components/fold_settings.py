@@ -15,8 +15,6 @@ from ecv_core.fold import import_folds
 from ecv_core.splits import IMPORTED, SPLITS
 from pages.components.state import sentence
 
-STRATEGIES = {name: split.title for name, split in SPLITS.items()} | {IMPORTED: "From a file"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldSettings:
@@ -68,8 +66,7 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
     with st.expander("Fold strategy and seed", icon=":material/splitscreen:"):
         split = st.segmented_control(
             "Fold strategy",
-            list(STRATEGIES),
-            format_func=STRATEGIES.__getitem__,
+            [*SPLITS, IMPORTED],
             default="user-k-fold",
             required=True,
             key="split",

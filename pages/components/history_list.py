@@ -65,10 +65,8 @@ def _where(runs: list[Run]) -> list[tuple[str, RunState, int]]:
 
 
 def _row(run: Run) -> None:
-    name, facts, actions = st.columns([1.4, 3, 1.5], vertical_alignment="center")
-    name.markdown(
-        f"**{run_title(run)}**", help=f"run {run.run_id}, {run.created_at:%Y-%m-%d %H:%M}"
-    )
+    name, facts, actions = st.columns([1.3, 3.5, 1.5], vertical_alignment="center")
+    name.markdown(f"**{run_title(run)}**")
     with facts, st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run.state)
         st.markdown(_facts(run), width="content")

@@ -130,10 +130,13 @@ def _run(following: bool) -> None:
             st.rerun()  # the last look: stop following
         run = shown_run(runs)
         moments = moments_of(run)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.title(run_title(run), anchor=False, width="content")
-            state_badge(run.state)
-            with st.container(horizontal=True, horizontal_alignment="right"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+        ):
+            with st.container(horizontal=True, vertical_alignment="center", width="content"):
+                st.title(run_title(run), anchor=False, width="content")
+                state_badge(run.state)
+            with st.container(horizontal=True, width="content"):
                 run_actions(run, runs)
         kind, text = headline(run, moments)
         boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
@@ -172,6 +175,8 @@ def _figure(run: Run, moments: list[Moment]) -> None:
 def _compare(runs: list[Run]) -> None:
     metric = metric_label(runs[0].spec)
     frame = compare_frame([Entry(run, moments_of(run)) for run in runs])
+    if frame["mean"].isna().all():
+        return
     st.header("All runs started together", anchor=False)
     left, right = st.columns([1.4, 1], gap="medium")
     with left:

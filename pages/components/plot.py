@@ -9,11 +9,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Hashable
 from functools import cache
+from importlib.metadata import version as installed_version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import plotly
-import plotly.graph_objects as go
 import streamlit as st
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 
@@ -80,8 +84,11 @@ def preload_plots() -> None:
 @cache
 def plotly_script() -> str | None:
     """Address of plotly.js on this server; None where the static folder cannot be written."""
-    source = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-    target = STATIC / f"plotly-{plotly.__version__}.min.js"
+    spec = find_spec("plotly")  # where it is, without the time that importing it takes
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    target = STATIC / f"plotly-{installed_version('plotly')}.min.js"
     try:
         if not target.exists() or target.stat().st_size != source.stat().st_size:
             STATIC.mkdir(exist_ok=True)

@@ -8,6 +8,7 @@ from math import sqrt
 import streamlit as st
 
 from ecv_core.energy import countries
+from ecv_core.stopping import RULES
 from pages.components.words import alpha_text
 
 PRESETS = {"Thrifty": 1e-3, "Balanced": 1e-4, "Careful": 1e-5}
@@ -16,7 +17,7 @@ PRESETS = {"Thrifty": 1e-3, "Balanced": 1e-4, "Careful": 1e-5}
 ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] + [1e-2]
 ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
 COUNTRY = "DEU"
-RULES = {"e-fold": "Stop early (e-fold)", "never": "Never stop"}
+OFFERED = ("e-fold", "never")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +36,13 @@ def stop_settings(k: int) -> StopSettings:
     """Widgets of the stopping rule for a cross-validation of k folds."""
     rule = st.segmented_control(
         "Stopping rule",
-        list(RULES),
-        format_func=RULES.__getitem__,
+        list(OFFERED),
         default="e-fold",
         required=True,
         key="rule",
         bind="query-params",
         persist_state="session",
-        help="The paper's rule stops when the interval width c_n hardly changes any more: "
-        "|c_{n-1} - c_n| <= alpha / c_n. Never stop is plain k-fold cross-validation.",
+        help="\n\n".join(f"**{name}**: {RULES[name].help}" for name in OFFERED),
     )
     early = rule == "e-fold"
     alpha = _alpha() if early else float(st.session_state.get("alpha", PRESETS["Balanced"]))
@@ -115,16 +114,16 @@ def _country() -> str:
         "Country",
         codes,
         index=codes.index(COUNTRY),
-        format_func=lambda code: (
-            f"{known[code].name} · {known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh"
-        ),
+        format_func=lambda code: known[code].name,
         key="country",
         bind="query-params",
         persist_state="session",
         help="Its electricity turns energy into emissions. Nothing looks up where you are: pick "
         "it yourself (carbon intensity from Our World in Data, through CodeCarbon).",
     )
-    return picked or COUNTRY
+    code = picked or COUNTRY
+    st.caption(f"{known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh ({known[code].year}).")
+    return code
 
 
 def _alpha() -> float:

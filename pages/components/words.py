@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import floor, log10
 
 import streamlit as st
 
@@ -40,12 +41,9 @@ def small_number(value: float) -> str:
     """Three significant digits, never an exponent: '0.00214', '12.3', '1,230'."""
     if value == 0:
         return "0"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    digits = 2
-    while abs(value) < 10 ** (2 - digits) and digits < 8:
-        digits += 1
-    return f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    digits = max(2 - floor(log10(abs(value))), 0)
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if digits else text
 
 
 def alpha_text(alpha: float) -> str:

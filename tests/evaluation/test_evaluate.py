@@ -58,6 +58,13 @@ def test_empty_places_are_no_hits_even_where_the_item_is_held_out():
     assert result.means["hit@4"] == 0
 
 
+def test_empty_places_are_not_taken_for_the_last_item_of_the_user_before():
+    train = matrix([0, 0, 0], [1, 1, 1])
+    held_out = matrix([0, 0, 1], [1, 0, 0])
+    result = evaluate(Fixed([[3, 2, 1], [3, 2, 1]]), train, held_out, [2])
+    assert result.of("hit@2").tolist() == [0, 0]
+
+
 def test_only_users_with_something_held_out_count():
     result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2])
     assert result.users.tolist() == [0, 1]
@@ -95,6 +102,23 @@ def test_any_block_size_gives_the_lists_of_a_full_sort(seed, block):
     expected = np.where(np.isinf(np.take_along_axis(masked, order, axis=1)), -1, order)[users]
     actual = lists(Fixed(dense).score, train, users, 5, block=block)
     np.testing.assert_array_equal(actual, expected)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    items=st.integers(40, 700),
+    n=st.integers(1, 12),
+    unseen=st.floats(0, 1),
+)
+def test_long_rows_give_the_lists_of_a_full_sort(seed, items, n, unseen):
+    rng = np.random.default_rng(seed)
+    dense = rng.permutation(4 * items).reshape(4, items).astype(np.float32)  # no ties
+    seen = rng.random((4, items)) >= unseen
+    masked = np.where(seen, -np.inf, dense)
+    order = np.argsort(-masked, axis=1)[:, :n]
+    expected = np.where(np.isinf(np.take_along_axis(masked, order, axis=1)), -1, order)
+    train = csr_array(seen.astype(np.float32))
+    np.testing.assert_array_equal(lists(Fixed(dense).score, train, np.arange(4), n), expected)
 
 
 def test_progress_counts_users():

@@ -57,7 +57,9 @@ def test_every_fold_counts_while_there_is_no_stop():
 def test_a_run_without_folds_gives_an_empty_frame_and_still_a_figure():
     frame = efold_frame([], None)
     assert frame.empty
-    assert figure_of([], None).layout.xaxis.range == (0.5, 10.5)
+    figure = figure_of([], None)
+    assert figure.layout.xaxis.range == (0.5, 10.5)
+    assert texts(figure) == ["waiting for the first fold"]
 
 
 def test_the_second_fold_sets_the_score_axis_around_its_interval():

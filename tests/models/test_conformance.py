@@ -94,12 +94,6 @@ def test_tiny_data_works(algorithm_id, shape):
     assert torch.isfinite(scores).all()
 
 
-def test_leaves_the_number_of_threads_alone(algorithm_id, lopsided):
-    before = torch.get_num_threads()
-    fitted(algorithm_id, lopsided)
-    assert torch.get_num_threads() == before
-
-
 def test_reports_progress_up_to_its_last_step(algorithm_id, lopsided):
     calls = []
     fitted(algorithm_id, lopsided, progress=lambda *call: calls.append(call))

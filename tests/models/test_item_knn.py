@@ -65,6 +65,14 @@ def test_keeps_only_the_nearest_neighbours(representation):
         )
 
 
+def test_equally_similar_neighbours_are_cut_at_k_too(representation):
+    train = csr_array(np.ones((4, 9), dtype=np.float32))  # all pairs have similarity 1
+    for k in (1, 3, 8, 20):
+        kept = neighbourhood.cosine_neighbours(train, neighbours=k, shrink=0.0)
+        assert np.diff(kept.indptr).tolist() == [min(k, 8)] * 9
+        assert kept.diagonal().tolist() == [0] * 9
+
+
 def test_hand_worked_case(representation):
     # Items a and b share 1 user of 2 and 1: sim = 1/sqrt(2); c is alone.
     dense = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=np.float32)
@@ -84,7 +92,11 @@ def test_both_products_count_shared_users(dense):
     train = csr_array(dense)
     train.eliminate_zeros()
     expected = dense.T @ dense
-    np.testing.assert_array_equal(cooccurrence.dense_counts(train).numpy(), expected)
+    for block in (2, 1024):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cooccurrence, "BLOCK_ITEMS", block)
+            counts = cooccurrence.dense_counts(train).numpy()
+        np.testing.assert_array_equal(counts, expected)
     np.testing.assert_array_equal(cooccurrence.sparse_counts(train).toarray(), expected)
 
 

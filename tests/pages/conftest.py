@@ -53,6 +53,11 @@ def app() -> AppTest:
 
 
 @pytest.fixture
+def a_fold() -> Callable[[int, float, str], FoldResult]:
+    return fold_result
+
+
+@pytest.fixture
 def a_run(store: Store) -> Callable[..., Run]:
     """Puts a run with these fold scores into the database."""
 
@@ -72,7 +77,7 @@ def a_run(store: Store) -> Callable[..., Run]:
         if state is not RunState.QUEUED:
             store.start(run_id, owner="test")
         for index, score in enumerate(scores):
-            store.add_fold(run_id, a_fold(index, score, source), stopped_at=stopped_at)
+            store.add_fold(run_id, fold_result(index, score, source), stopped_at=stopped_at)
         if not state.active:
             store.finish(run_id, state, error=error)
         return store.run(run_id)
@@ -80,7 +85,7 @@ def a_run(store: Store) -> Callable[..., Run]:
     return put
 
 
-def a_fold(index: int, score: float, source: str) -> FoldResult:
+def fold_result(index: int, score: float, source: str) -> FoldResult:
     """A fold of 36 J, which is 0.01 Wh."""
     return FoldResult(
         fold=index,

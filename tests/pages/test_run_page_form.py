@@ -55,10 +55,10 @@ def test_without_an_algorithm_nothing_can_start(app):
 
 def test_choices_in_the_address_fill_the_form_in(app, store):
     app.query_params["algorithm"] = "popular"
-    app.query_params["alpha"] = "0.001"
+    app.query_params["alpha"] = "1e-3"
     app.query_params["k"] = "5"
-    app.query_params["metric"] = "recall"
-    app.query_params["country"] = "FRA"
+    app.query_params["metric"] = "Recall"
+    app.query_params["country"] = "France"
     app.run()
     button(app, "Start").click().run()
     (run,) = store.runs()
@@ -87,7 +87,7 @@ def test_a_preset_moves_alpha_and_moving_alpha_leaves_the_preset(app):
 
 
 def test_the_meaning_of_alpha_has_the_numbers_of_the_rule(app):
-    app.query_params["alpha"] = "1e-05"  # 0.01 wide, changing by 0.001: the product is alpha
+    app.query_params["alpha"] = "1e-5"  # 0.01 wide, changing by 0.001: the product is alpha
     app.run()
     meaning = next(one.value for one in app.caption if one.value.startswith("Stops once"))
     assert "0.01 wide changes by no more than 0.001" in meaning

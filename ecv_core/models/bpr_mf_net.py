@@ -1,0 +1,56 @@
+"""Matrix factorisation for BPR, and how it is trained and scores; loads torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from torch.nn.functional import embedding, logsigmoid
+
+from ecv_core.models.pair_net import PairNet
+
+
+class BPRNet(PairNet):
+    """A user's vector times an item's; items that a user has shall score above those at random."""
+
+    def __init__(
+        self,
+        train: csr_array,
+        *,
+        factors: int,
+        regularization: float,
+        **how: Any,  # noqa: ANN401
+    ) -> None:
+        self._factors = factors
+        self._regularization = regularization
+        super().__init__(train, weight_decay=0.0, **how)
+
+    def start(self) -> None:
+        self._users = self.normal(self.n_users, self._factors, std=0.1)
+        self._items = self.normal(self.n_items, self._factors, std=0.1)
+        self._bias = self.normal(self.n_items, 1, std=0.0)
+
+    def weights(self) -> list[torch.Tensor]:
+        return [self._users, self._items, self._bias]
+
+    def loss(
+        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
+    ) -> torch.Tensor:
+        candidates = torch.cat((items[:, None], negatives), dim=1)
+        user = embedding(users, self._users)
+        item = embedding(candidates, self._items)
+        bias = embedding(candidates, self._bias)
+        scores = torch.bmm(item, user[:, :, None])[:, :, 0] + bias[:, :, 0]
+        ranking = -logsigmoid(scores[:, :1] - scores[:, 1:]).mean()
+        size = user.square().sum() + (item.square().sum() + bias.square().sum()) / (
+            candidates.shape[1]
+        )
+        return ranking + self._regularization * size / len(users)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        with torch.no_grad():
+            rows = torch.as_tensor(users, device=self.device)
+            return torch.addmm(self._bias[:, 0], self._users[rows], self._items.T)

@@ -1,0 +1,122 @@
+"""MultiVAE: a variational autoencoder of users' items with a multinomial likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
+from ecv_core.records import ParamValue
+
+
+def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+    """An unfitted model with these parameters."""
+    from ecv_core.models.multi_vae_net import MultiVAENet, Settings
+
+    settings = Settings(
+        hidden=int(params["hidden"]),
+        latent=int(params["latent"]),
+        dropout=float(params["dropout"]),
+        kl_weight=float(params["kl_weight"]),
+        anneal_epochs=int(params["anneal_epochs"]),
+        learning_rate=float(params["learning_rate"]),
+        batch_size=int(params["batch_size"]),
+        weight_decay=float(params["weight_decay"]),
+    )
+    return NeuralRecommender(
+        "multi-vae", partial(MultiVAENet, settings), Schedule.of(params)
+    )
+
+
+_SEARCH = "own search on inner validation folds, benchmarks/README.md"
+_PAPER = "Liang et al. (2018)"
+
+MULTI_VAE = Algorithm(
+    id="multi-vae",
+    title="MultiVAE",
+    summary=(
+        "A neural network squeezes a user's items through a few hundred numbers and rebuilds them "
+        "as probabilities of all items. Seconds to minutes on a processor; strong where users have "
+        "many items, and the place to look for what deep models cost in energy."
+    ),
+    paper="Liang, Krishnan, Hoffman, Jebara (2018): Variational autoencoders for CF",
+    parameters=(
+        Parameter(
+            name="hidden",
+            default=600,
+            low=1,
+            high=8192,
+            help="Width of the hidden layers.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="latent",
+            default=200,
+            low=1,
+            high=4096,
+            help="Length of a user's latent vector.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="dropout",
+            default=0.5,
+            low=0,
+            high=0.99,
+            help="Share of a user's items that is hidden from the input in training.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="kl_weight",
+            default=0.2,
+            low=0,
+            high=10,
+            help="Weight of the KL term once it is annealed (beta): more regularizes more.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="anneal_epochs",
+            default=20,
+            low=0,
+            high=10_000,
+            help="Epochs over which the KL term grows to its weight.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="learning_rate",
+            default=0.003,
+            low=1e-6,
+            high=1.0,
+            help="Adam's step size.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="batch_size",
+            default=128,
+            low=1,
+            high=100_000,
+            help="Users per step.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="weight_decay",
+            default=0.0,
+            low=0,
+            high=10.0,
+            help="Shrinks all weights a little at each step (AdamW).",
+            source=_SEARCH,
+        ),
+        *schedule_parameters(
+            epochs=Parameter(
+                name="epochs",
+                default=40,
+                low=1,
+                high=10_000,
+                help="Passes over all users; at most, with early stopping.",
+                source=_SEARCH,
+            ),
+            early_stopping=False,
+        ),
+    ),
+    build=build,
+)

@@ -1,0 +1,179 @@
+"""Epochs of any neural model: progress, cancelling, divergence and early stopping, in one place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ecv_core.errors import RunError
+from ecv_core.models.parameters import Parameter
+from ecv_core.models.validation import Validation
+from ecv_core.records import ParamValue, Progress, no_progress
+
+if TYPE_CHECKING:
+    import torch
+
+LEVELS = "▁▂▃▄▅▆▇█"
+CURVE_LENGTH = 24
+"""Newest validations shown in the curve."""
+
+
+class Net(Protocol):
+    """A network in training."""
+
+    def epoch(self, between: Callable[[], None]) -> float:
+        """One pass over the training data; gives its mean loss.
+
+        `between` is to be called after every batch; it may raise Cancelled.
+        """
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        """As `Recommender.score`."""
+
+    def weights(self) -> list[torch.Tensor]:
+        """Everything that training changes, to be copied and put back."""
+
+    def see(self, train: csr_array) -> None:
+        """Score users by all their items from now on, those hidden from training too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """How long to train."""
+
+    epochs: int
+    """All of them, or at most this many with early stopping."""
+    early_stopping: bool
+    patience: int
+    validation_share: float
+
+    @classmethod
+    def of(cls, params: Mapping[str, ParamValue]) -> Schedule:
+        """From a model's parameters, `SCHEDULE` among them."""
+        return cls(
+            epochs=int(params["epochs"]),
+            early_stopping=bool(params["early_stopping"]),
+            patience=int(params["patience"]),
+            validation_share=float(params["validation_share"]),
+        )
+
+
+class NeuralRecommender:
+    """A recommender that trains a network for some epochs, by any schedule."""
+
+    def __init__(
+        self, name: str, make: Callable[[csr_array, int], Net], schedule: Schedule
+    ) -> None:
+        """Hold what is needed to train.
+
+        Args:
+            name: the model's id, for messages.
+            make: training matrix and seed -> a network that is not yet trained.
+            schedule: how long to train.
+        """
+        self._name = name
+        self._make = make
+        self._schedule = schedule
+
+    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+        progress("fit", 0, self._schedule.epochs)
+        validation = None
+        if self._schedule.early_stopping:
+            validation = Validation.of(train, self._schedule.validation_share, seed)
+        visible = train if validation is None else validation.visible
+        self._net = self._make(visible, seed)
+        run_epochs(self._name, self._net, self._schedule, validation, progress)
+        self._net.see(train)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        return self._net.score(users)
+
+
+def run_epochs(
+    name: str,
+    net: Net,
+    schedule: Schedule,
+    validation: Validation | None,
+    progress: Progress,
+) -> None:
+    """Train a network; with a validation part, until that is ranked no better any more.
+
+    With a validation part the network ends with the weights of its best epoch.
+
+    Args:
+        name: the model's id, for messages.
+        net: not yet trained.
+        schedule: how long.
+        validation: interactions the network is not trained on; None for fixed epochs.
+        progress: told the epoch after every batch, and with a validation part its nDCG@10 so far
+            in the phase: "fit · inner nDCG@10 0.2134 ▁▅▇█".
+    Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
+    """
+    phase = "fit"
+    curve: list[float] = []
+    best: list[torch.Tensor] = []
+    for epoch in range(schedule.epochs):
+        loss = net.epoch(partial(progress, phase, epoch, schedule.epochs))
+        if not math.isfinite(loss):
+            raise RunError(
+                f"{name} diverged in epoch {epoch + 1} of {schedule.epochs}: its loss is not "
+                "finite; try a lower learning_rate"
+            )
+        if validation is not None:
+            curve.append(validation.ndcg(net.score))
+            phase = f"fit · inner nDCG@10 {curve[-1]:.4f} {sparkline(curve)}"
+            if curve[-1] >= max(curve):
+                best = [weight.detach().clone() for weight in net.weights()]
+            elif epoch - int(np.argmax(curve)) >= schedule.patience:
+                break
+        progress(phase, epoch + 1, schedule.epochs)
+    for weight, kept in zip(net.weights(), best, strict=False):
+        weight.detach().copy_(kept)
+    progress(phase, schedule.epochs, schedule.epochs)
+
+
+def sparkline(values: list[float]) -> str:
+    """The newest values as bars of eight heights, the lowest and highest of them the ends."""
+    shown = values[-CURVE_LENGTH:]
+    low, high = min(shown), max(shown)
+    scale = (len(LEVELS) - 1) / (high - low) if high > low else 0.0
+    return "".join(LEVELS[round((value - low) * scale)] for value in shown)
+
+
+def schedule_parameters(*, epochs: Parameter, early_stopping: bool) -> tuple[Parameter, ...]:
+    """The parameters that `Schedule.of` reads, with a model's own defaults."""
+    return (
+        epochs,
+        Parameter(
+            name="early_stopping",
+            default=early_stopping,
+            help=(
+                "Hide a part of the training data, stop when it is ranked no better any more, and "
+                "keep the best epoch; off: train all epochs on all of it."
+            ),
+            source="own search on inner validation folds, benchmarks/README.md",
+        ),
+        Parameter(
+            name="patience",
+            default=5,
+            low=1,
+            high=1000,
+            help="Early stopping: epochs without a better inner nDCG@10 before training ends.",
+            source="own choice",
+        ),
+        Parameter(
+            name="validation_share",
+            default=0.05,
+            low=0.001,
+            high=0.9,
+            help="Early stopping: share of the training interactions that is hidden.",
+            source="own choice",
+        ),
+    )

@@ -1,0 +1,174 @@
+"""A run on the Run page: its figure, its numbers, its sentence, what can be done with it."""
+
+import json
+
+import pytest
+
+from ecv_core.records import RunState
+from ecv_core.spec import make_spec
+
+SCORES = [0.30, 0.31, 0.305, 0.3075]
+
+
+def button(app, label):
+    return next(one for one in app.button if one.label == label)
+
+
+def labels(app):
+    return [one.label for one in app.button]
+
+
+def metrics(app):
+    return {one.label: one.value for one in app.metric}
+
+
+def figures(app):
+    """What the figure components were given, by their key."""
+    found = [one.proto for one in app.get("bidi_component")]
+    return [json.loads(proto.json) for proto in found]
+
+
+def open_run(app, run):
+    app.query_params["run"] = run.run_id
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_stopped_run_shows_its_numbers(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4))
+    shown = metrics(app)
+    assert shown["Mean nDCG@10"].startswith("0.3056 ± ")
+    assert shown["Folds used"] == "4 of 10"
+    assert shown["Time"] == "8.0 s"
+    assert shown["Energy used"] == "0.04 Wh"  # 4 folds of 36 J
+    assert shown["Energy saved"] == "0.06 Wh"  # 6 folds of 36 J
+    assert shown["Emissions"] == "0.016 g"
+    assert "60 % of 10 folds" in [one.delta for one in app.metric]
+    assert any("estimated" in one.value for one in app.caption)
+
+
+def test_measured_energy_is_called_measured(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, source="rapl"))
+    (line,) = [one.value for one in app.caption if one.value.startswith("Energy:")]
+    assert "measured by the processor's power counter" in line
+
+
+def test_a_run_without_a_meter_shows_no_energy_rather_than_zero(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, source="none"))
+    assert metrics(app)["Energy used"] == "-"
+    assert metrics(app)["Energy saved"] == "-"
+
+
+def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4))
+    (data,) = figures(app)
+    light = json.loads(data["light"])
+    assert "<b>stop: fold 4</b>" in [note["text"] for note in light["layout"]["annotations"]]
+    assert "6 folds saved" in [note["text"] for note in light["layout"]["annotations"]]
+    assert data["alt"].startswith("item-knn on synthetic: after 4 of 10 folds the mean nDCG@10")
+    assert data["dark"] != data["light"]
+
+
+def test_the_sentence_of_the_stop_is_shown(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4))
+    assert len(app.success) == 1
+    assert app.success[0].value.startswith("Fold 4\\:")
+
+
+def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
+    # Means: 0.3 after two folds, 0.32 after four: d = 0.02 / 0.31 = 6.45 %.
+    open_run(app, a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True))
+    assert "mean of all 4 folds is 0.3200" in app.success[0].value
+    assert "6.45 %" in app.success[0].value
+    assert metrics(app)["Saving given up"] == "0.02 Wh"
+    assert metrics(app)["Folds used"] == "2 of 4"
+
+
+def test_a_running_run_shows_progress_and_can_be_cancelled(app, a_run, store):
+    run = a_run(SCORES[:2], state=RunState.RUNNING)
+    store.set_progress(run.run_id, 2, "fit", 3, 20)
+    open_run(app, run)
+    # AppTest has no accessor for a progress bar's text
+    assert "fold 3 of 10 · fit 3 of 20" in app.get("progress")[0].proto.text
+    button(app, "Cancel").click().run()
+    assert store.cancel_requested(run.run_id)
+
+
+def test_a_queued_run_says_how_many_are_before_it(app, a_run):
+    a_run(state=RunState.RUNNING)
+    a_run(state=RunState.QUEUED)
+    open_run(app, a_run(state=RunState.QUEUED))
+    assert "Queued\\: 2 runs are before this one." in [one.value for one in app.info]
+
+
+@pytest.mark.parametrize(
+    "state", [RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED], ids=str
+)
+def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
+    run = a_run(SCORES[:2], state=state, error="the worker process was killed")
+    open_run(app, run)
+    said = [one.value for one in [*app.error, *app.warning]]
+    assert len(said) == 1
+    assert "2 of 10 folds are finished and kept" in said[0]
+    if state is not RunState.CANCELLED:
+        assert "the worker process was killed" in said[0]
+    button(app, "Resume").click().run()
+    assert store.run(run.run_id).state is RunState.QUEUED
+
+
+def test_the_saved_folds_can_be_run_to_check(app, a_run, store):
+    run = a_run(SCORES, stopped_at=4)
+    open_run(app, run)
+    button(app, "Run the remaining folds to check").click().run()
+    assert store.run(run.run_id).state is RunState.QUEUED
+    assert store.active_owners() == {"full=True"}
+
+
+def test_only_what_makes_sense_is_offered(app, a_run):
+    open_run(app, a_run([0.3, 0.31], stopped_at=2, k=2, min_folds=2))
+    assert labels(app) == ["New run"]
+
+
+def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4))
+    table = app.dataframe[0].value
+    assert table["score"].tolist() == SCORES
+    assert table["Recall@10"].tolist() == [0.15, 0.155, 0.1525, 0.15375]
+    assert table["energy Wh"].tolist() == pytest.approx([0.01] * 4)
+    assert [one.proto.label for one in app.get("download_button")] == [
+        "Folds as CSV",
+        "Run as JSON",
+    ]
+
+
+def test_the_command_line_repeats_the_run(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, seed=7))
+    assert app.code[0].value == (
+        "python -m ecv_core run synthetic item-knn --alpha 0.0001 --seed 7"
+    )
+
+
+def test_runs_started_together_show_together_and_the_one_that_is_going_is_followed(
+    app, store, a_fold
+):
+    specs = [make_spec(dataset="synthetic", algorithm=name) for name in ("popular", "item-knn")]
+    first, second = store.create(specs, owner="test")
+    store.start(first, owner="test")
+    store.add_fold(first, a_fold(0, 0.2, "rapl"), stopped_at=None)
+    store.finish(first, RunState.CANCELLED)
+    store.start(second, owner="test")
+    open_run(app, store.run(first))
+    assert app.title[0].value == "item-knn on synthetic"
+    assert "All runs started together" in [one.value for one in app.header]
+    app.segmented_control(key="show").set_value("popular").run()
+    assert app.title[0].value == "popular on synthetic"
+
+
+def test_a_run_that_is_deleted_while_someone_looks_becomes_a_sentence(app, a_run, store):
+    run = a_run(SCORES, stopped_at=4)
+    open_run(app, run)
+    store.delete(run.run_id)
+    app.run()
+    assert not app.exception
+    assert "no run" in app.error[0].value
