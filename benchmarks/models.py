@@ -146,7 +146,9 @@ def in_fresh_process(system: str, dataset: str, name: str, repeats: int) -> dict
     """As `measure`, with a peak memory that nothing else has raised."""
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.models"]
     case = ["--measure", system, dataset, name, "--repeats", str(repeats)]
-    done = subprocess.run([*command, *case], check=True, capture_output=True, text=True)
+    done = subprocess.run([*command, *case], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"{system} on {dataset} with {name} failed; its error is above")
     measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return measured
 

@@ -11,7 +11,9 @@ from ecv_core.records import FoldResult, Moment, Run, RunSpec
 
 
 def moments_of(run: Run) -> list[Moment]:
-    """Where the run stood after each of its folds."""
+    """Where the run stood after each of its folds: as recorded, or worked out again."""
+    if len(run.moments) == len(run.folds):
+        return list(run.moments)
     rule = stopping.rule_for(run.spec)
     return stopping.moments(rule, run.folds, run.spec.confidence)
 
@@ -90,7 +92,7 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
         ("-n", spec.n, default.n),
         ("--confidence", spec.confidence, default.confidence),
         ("-k", spec.k, default.k),
-        ("--min-folds", spec.min_folds, min(3, spec.k)),
+        ("--min-folds", spec.min_folds, min(stopping.rule(spec.rule).default_folds, spec.k)),
         ("--country", spec.country, default.country),
     ):
         if value != usual and not (option == "-k" and spec.folds_sha256):

@@ -96,7 +96,7 @@ class RunSpec:
     cutoffs: tuple[int, ...] = (1, 5, 10, 20)
     """List lengths at which every metric is computed; contains n."""
     rule: str = "e-fold"
-    alpha: float = 1e-5
+    alpha: float = 1e-4
     tolerance: float | None = None
     confidence: float = 0.95
     min_folds: int = 3
@@ -281,6 +281,8 @@ class Run:
     state: RunState
     folds: tuple[FoldResult, ...]
     """In the order in which they finished, without per-user scores."""
+    moments: tuple[Moment, ...] = ()
+    """Where the run stood after each fold, as recorded then; may be missing in old runs."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None

@@ -23,14 +23,14 @@ def make_spec(
     metric: str = "ndcg",
     n: int = 10,
     rule: str = "e-fold",
-    alpha: float = 1e-5,
+    alpha: float = 1e-4,
     tolerance: float | None = None,
     confidence: float = 0.95,
     min_folds: int | None = None,
     full: bool = False,
     country: str = "DEU",
 ) -> RunSpec:
-    """A checked spec; arguments as in `records.RunSpec`; `min_folds` is 3 where k allows it.
+    """A checked spec; arguments as in `records.RunSpec`, `min_folds` by default the rule's.
 
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
@@ -58,6 +58,7 @@ def make_spec(
         raise InputError(f"n must be at most the {entry.items:,} items of {dataset}, but is {n}")
     if not 0 <= seed < 2**32:
         raise InputError(f"the seed must be from 0 to {2**32 - 1}, but is {seed}")
+    default_folds = stopping.rule(rule).default_folds
     cutoffs = {cutoff for cutoff in (1, 5, 10, 20) if not entry.items or cutoff <= entry.items}
     spec = RunSpec(
         dataset=dataset,
@@ -75,7 +76,7 @@ def make_spec(
         alpha=alpha,
         tolerance=tolerance,
         confidence=confidence,
-        min_folds=min(3, k) if min_folds is None else min_folds,
+        min_folds=min(default_folds, k) if min_folds is None else min_folds,
         full=full,
         country=energy.country(country).code,
     )

@@ -3,8 +3,10 @@
 import streamlit as st
 
 from pages.components.history_list import filtered, follow, history_list
+from pages.components.navigation import through_app
 from pages.components.state import manager, sentences, store
 
+through_app()
 with sentences():
     manager()
     st.title("History", anchor=False)

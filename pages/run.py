@@ -7,6 +7,7 @@ import streamlit as st
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from pages.components.start_form import start_form
+from pages.components.navigation import through_app
 from pages.components.state import manager, opened_runs, sentence, sentences, store
 
 
@@ -21,6 +22,7 @@ def _opened() -> list[Run]:
         return []
 
 
+through_app()
 with sentences():
     store()
     if runs := _opened():

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 BLOCK_CELLS = 2_000_000
 """Scores in one block: 8 MB, so that scoring, masking and top-n find them in cache."""
 
-LANE = 16
-"""Columns whose maximum stands for them; near sqrt(items / n), where the least is looked at."""
-
 ScoreBlock = Callable[[NDArray[np.intp]], "torch.Tensor"]
 
 
@@ -66,32 +63,9 @@ def recommend(
         cells = torch.from_numpy(rows * train.shape[1] + seen.indices).to(scores.device)
         _refuse_not_finite(scores)
         scores.view(-1).index_fill_(0, cells, -torch.inf)
-        values, items = _largest(scores, n)
-        items.masked_fill_(values == -torch.inf, -1)
-        yield TopN(users=part, items=items.cpu().numpy())
-
-
-def _largest(scores: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """As torch.topk along rows, but looks closely at a few columns only.
-
-    Columns are dealt to lanes of LANE columns each. The n largest scores lie in the n lanes with
-    the largest maxima, and maxima are several times cheaper than topk.
-    """
-    import torch
-
-    users, items = scores.shape
-    lanes = items // LANE
-    if lanes <= 2 * n:
         best = torch.topk(scores, n, dim=1)
-        return best.values, best.indices
-    maxima = scores[:, : lanes * LANE].view(users, LANE, lanes).amax(dim=1)
-    chosen = torch.topk(maxima, n, dim=1, sorted=False).indices
-    steps = torch.arange(0, lanes * LANE, lanes, device=scores.device)
-    columns = (chosen[:, None, :] + steps[:, None]).view(users, LANE * n)
-    rest = torch.arange(lanes * LANE, items, device=scores.device).expand(users, -1)
-    columns = torch.cat((columns, rest), dim=1)
-    best = torch.topk(scores.gather(1, columns), n, dim=1)
-    return best.values, columns.gather(1, best.indices)
+        items = best.indices.masked_fill_(best.values == -torch.inf, -1)
+        yield TopN(users=part, items=items.cpu().numpy())
 
 
 def _refuse_not_finite(scores: torch.Tensor) -> None:

@@ -137,7 +137,7 @@ def _scores(
             "line": {"width": 2, "color": colours.muted},
         },
         name=name,
-        showlegend=symbol == "circle" or not rows.empty,
+        showlegend=symbol == "circle",  # the others are labelled where they are,
         hovertemplate="%{y:.4f}",
     )
 

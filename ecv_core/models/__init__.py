@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from ecv_core.errors import UnknownName
+from ecv_core.models.bpr_mf import BPR_MF
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.implicit_mf import IMPLICIT_MF
 from ecv_core.models.item_knn import ITEM_KNN
 from ecv_core.models.multi_vae import MULTI_VAE
+from ecv_core.models.neu_mf import NEU_MF
 from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
+from ecv_core.models.user_knn import USER_KNN
 
 __all__ = ["ALGORITHMS", "algorithm"]
 
@@ -17,7 +20,10 @@ ALGORITHMS: dict[str, Algorithm] = {
     "item-knn": ITEM_KNN,
     "implicit-mf": IMPLICIT_MF,
     "multi-vae": MULTI_VAE,
+    "neu-mf": NEU_MF,
     "ease": EASE_MODEL,
+    "user-knn": USER_KNN,
+    "bpr-mf": BPR_MF,
 }
 """Every algorithm by its id, in the order in which pages list them."""
 

@@ -24,9 +24,7 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
         batch_size=int(params["batch_size"]),
         weight_decay=float(params["weight_decay"]),
     )
-    return NeuralRecommender(
-        "multi-vae", partial(MultiVAENet, settings), Schedule.of(params)
-    )
+    return NeuralRecommender("multi-vae", partial(MultiVAENet, settings), Schedule.of(params))
 
 
 _SEARCH = "own search on inner validation folds, benchmarks/README.md"
@@ -44,7 +42,7 @@ MULTI_VAE = Algorithm(
     parameters=(
         Parameter(
             name="hidden",
-            default=600,
+            default=300,
             low=1,
             high=8192,
             help="Width of the hidden layers.",
@@ -52,7 +50,7 @@ MULTI_VAE = Algorithm(
         ),
         Parameter(
             name="latent",
-            default=200,
+            default=100,
             low=1,
             high=4096,
             help="Length of a user's latent vector.",
@@ -109,13 +107,13 @@ MULTI_VAE = Algorithm(
         *schedule_parameters(
             epochs=Parameter(
                 name="epochs",
-                default=40,
+                default=60,
                 low=1,
                 high=10_000,
                 help="Passes over all users; at most, with early stopping.",
                 source=_SEARCH,
             ),
-            early_stopping=False,
+            early_stopping=True,
         ),
     ),
     build=build,

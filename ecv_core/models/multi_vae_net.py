@@ -120,7 +120,9 @@ class MultiVAENet:
             mean, log_variance = self._encoded(batch, kept)
             noise = torch.empty_like(mean).normal_(generator=self._random)
             logits = self._decoded(mean + noise * torch.exp(log_variance / 2))
-        likelihood = _Multinomial.apply(logits.float(), batch.owners, batch.columns, batch.sizes)
+        likelihood: torch.Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
+            logits.float(), batch.owners, batch.columns, batch.sizes
+        )
         mean, log_variance = mean.float(), log_variance.float()
         kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum()
         return (kl_weight * kl - likelihood) / (len(batch.starts) - 1)

@@ -63,35 +63,37 @@ class NeuMFNet(PairNet):
             *(self._second, self._second_bias, self._out_gmf, self._out_mlp, self._out_bias),
         ]
 
-    def loss(
+    def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
     ) -> torch.Tensor:
         candidates = torch.cat((items[:, None], negatives), dim=1)
         with low_precision(self.device):
             user = embedding(users, self._gmf_users) * self._out_gmf
             product = (user[:, None] * embedding(candidates, self._gmf_items)).sum(dim=2)
-            first = _through(self._mlp_users, self._first_users, users)[:, None] + _through(
-                self._mlp_items, self._first_items, candidates
-            )
+            of_users = _through(self._mlp_users, self._first_users, users) + self._first_bias
+            first = of_users[:, None] + _through(self._mlp_items, self._first_items, candidates)
             logits = product + self._perceptron(first, self._settings.dropout) + self._out_bias
         wanted = torch.zeros_like(logits, dtype=torch.float32)
         wanted[:, 0] = 1.0
-        return binary_cross_entropy_with_logits(logits.float(), wanted)
+        loss = binary_cross_entropy_with_logits(logits.float(), wanted)
+        torch.autograd.backward(loss)
+        return loss.detach()
 
     def _perceptron(self, first: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
         """From the first layer's sums, shape (..., hidden), to the output, shape (...,)."""
-        hidden = torch.relu(first + self._first_bias)
+        hidden = torch.relu(first)
         if dropout:
             kept = torch.rand(hidden.shape, generator=self.random, device=self.device) >= dropout
             hidden = hidden * kept / (1 - dropout)
-        hidden = torch.relu(hidden @ self._second + self._second_bias)
-        return hidden @ self._out_mlp
+        flat = hidden.view(-1, hidden.shape[-1])
+        flat = torch.relu(torch.addmm(self._second_bias, flat, self._second))
+        return (flat @ self._out_mlp).view(first.shape[:-1])
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         with torch.no_grad(), low_precision(self.device):
             rows = torch.as_tensor(users, device=self.device)
             scores = ((self._gmf_users[rows] * self._out_gmf) @ self._gmf_items.T).float()
-            of_users = self._mlp_users[rows] @ self._first_users
+            of_users = self._mlp_users[rows] @ self._first_users + self._first_bias
             of_items = self._mlp_items @ self._first_items
             at_once = max(1, CELLS // of_items.numel())
             for start in range(0, len(rows), at_once):

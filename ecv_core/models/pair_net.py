@@ -43,10 +43,10 @@ class PairNet(ABC):
         """Make the weights, at random."""
 
     @abstractmethod
-    def loss(
+    def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
     ) -> torch.Tensor:
-        """Mean loss of a batch.
+        """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
 
         Args:
             users: shape (batch,).
@@ -72,13 +72,12 @@ class PairNet(ABC):
         for users, items in self._pairs.shuffled(self._batch_size, self.random):
             repeated = users.repeat_interleave(self._negatives)
             negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
-            loss = self.loss(users, items, negatives)
             self._optimizer.zero_grad()
-            torch.autograd.backward(loss)
+            total += self.learn(users, items, negatives) * len(users)
             self._optimizer.step()
-            total += loss.detach() * len(users)
             between()
         return float(total) / max(1, len(self._pairs))
 
     def see(self, train: csr_array) -> None:
-        """Users are known by their number, so their items make no difference to scoring."""
+        """Nothing to do: users are known by their number, whatever their items."""
+        return

@@ -1,4 +1,4 @@
-"""Training pairs of a sparse matrix and sampled negatives, all by tensor operations; loads torch."""
+"""Training pairs of a sparse matrix and sampled negatives, by tensor operations; loads torch."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.users)
 
-    def negatives(
-        self, users: torch.Tensor, random: torch.Generator
-    ) -> torch.Tensor:
+    def negatives(self, users: torch.Tensor, random: torch.Generator) -> torch.Tensor:
         """For each of these users an item at random that the user does not have.
 
         A draw that hits one of the user's items is repeated RETRIES times; after that it stays,
@@ -46,9 +44,7 @@ class Pairs:
             if not len(todo):
                 break
             asked = users[todo]
-            again = torch.randint(
-                self.n_items, asked.shape, generator=random, device=users.device
-            )
+            again = torch.randint(self.n_items, asked.shape, generator=random, device=users.device)
             items[todo] = again
             todo = todo[self._known(asked, again)]
         return items
@@ -64,5 +60,5 @@ class Pairs:
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """All pairs once, in random order, in batches of at most `size`: (users, items)."""
         order = torch.randperm(len(self), generator=random, device=self.users.device)
-        for part in order.split(size):
+        for part in torch.split(order, size):
             yield self.users[part], self.items[part]

@@ -112,8 +112,8 @@ def run_epochs(
         net: not yet trained.
         schedule: how long.
         validation: interactions the network is not trained on; None for fixed epochs.
-        progress: told the epoch after every batch, and with a validation part its nDCG@10 so far
-            in the phase: "fit · inner nDCG@10 0.2134 ▁▅▇█".
+        progress: told the epoch after every batch, and with a validation part its nDCG@100 so far
+            in the phase: "fit · inner nDCG@100 0.2134 ▁▅▇█".
     Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
     """
     phase = "fit"
@@ -128,7 +128,7 @@ def run_epochs(
             )
         if validation is not None:
             curve.append(validation.ndcg(net.score))
-            phase = f"fit · inner nDCG@10 {curve[-1]:.4f} {sparkline(curve)}"
+            phase = f"fit · inner nDCG@100 {curve[-1]:.4f} {sparkline(curve)}"
             if curve[-1] >= max(curve):
                 best = [weight.detach().clone() for weight in net.weights()]
             elif epoch - int(np.argmax(curve)) >= schedule.patience:
@@ -165,7 +165,7 @@ def schedule_parameters(*, epochs: Parameter, early_stopping: bool) -> tuple[Par
             default=5,
             low=1,
             high=1000,
-            help="Early stopping: epochs without a better inner nDCG@10 before training ends.",
+            help="Early stopping: epochs without a better inner nDCG@100 before training ends.",
             source="own choice",
         ),
         Parameter(

@@ -14,7 +14,8 @@ from ecv_core.models.device import Rows, best_device
 if TYPE_CHECKING:
     import torch
 
-LIST_LENGTH = 10
+LIST_LENGTH = 100
+"""As Liang et al. (2018) validate: long lists are a far less noisy measure than short ones."""
 USERS = 1_000
 """At most this many users are ranked per validation, so that it costs little beside an epoch."""
 CELLS = 2_000_000
@@ -63,7 +64,7 @@ class Validation:
         return cls(visible, hidden, users)
 
     def ndcg(self, score: Callable[[NDArray[np.intp]], torch.Tensor]) -> float:
-        """Mean nDCG@10 of the hidden interactions, among all items a user does not have visible.
+        """Mean nDCG@100 of the hidden interactions, among all items a user does not have visible.
 
         Args:
             score: users (block,) -> scores (block, items), as `Recommender.score`; overwritten.

@@ -108,7 +108,8 @@ class Orders:
         points = np.unique(np.concatenate(found))
         points = points[np.isfinite(points)]
         # Steps that are equal but for rounding count as one, from the last of them on.
-        return points[np.append(points[1:] > points[:-1] * (1 + _ROUNDING), True)]
+        last: NDArray[np.bool_] = np.append(points[1:] > points[:-1] * (1 + _ROUNDING), True)
+        return points[last]
 
 
 def fixed(

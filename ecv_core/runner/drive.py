@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, wait
+from dataclasses import replace
 
 from ecv_core import stopping
 from ecv_core.errors import Cancelled, EcvError, StoreError
@@ -61,7 +62,7 @@ def execute(
         _finish(store, run_id, RunState.CANCELLED, None, on_trouble)
         raise
     except Exception as error:
-        if not isinstance(error, EcvError):
+        if not isinstance(error, EcvError | BrokenExecutor):
             log.exception("run %s failed", run_id)
         _finish(store, run_id, RunState.FAILED, failure(error), on_trouble)
 
@@ -96,9 +97,15 @@ def _save(
     """Commit a fold and what the rule makes of it; a full disk delays this, but loses nothing."""
     run = store.run(run_id)
     folds = [fold for fold in run.folds if fold.fold != result.fold]
+    if stopping.rule(run.spec.rule).needs_user_scores:
+        scores = store.user_scores(run_id)
+        folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
     moments = stopping.moments(stopping.rule_for(run.spec), [*folds, result], run.spec.confidence)
     stopped_at = stopping.stop_of(moments, len(run.spec.fold_order))
-    _insist(lambda: store.add_fold(run_id, result, stopped_at=stopped_at), on_trouble)
+    _insist(
+        lambda: store.add_fold(run_id, result, stopped_at=stopped_at, moment=moments[-1]),
+        on_trouble,
+    )
 
 
 def _finish(

@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from ecv_core.records import Energy, FoldProgress, FoldResult, Run, RunSpec, RunState, UserScores
+from ecv_core.records import (
+    Decision,
+    Energy,
+    FoldProgress,
+    FoldResult,
+    Interval,
+    Moment,
+    Run,
+    RunSpec,
+    RunState,
+    UserScores,
+)
 
 
 def now() -> str:
@@ -36,6 +47,18 @@ def fold_record(text: str) -> FoldResult:
     return FoldResult(
         energy=Energy(**data["energy"]), **{key: data[key] for key in known if key in data}
     )
+
+
+def moment_json(moment: Moment) -> str:
+    """A moment as JSON."""
+    return json.dumps(asdict(moment))
+
+
+def moment_record(text: str) -> Moment:
+    """What `moment_json` wrote."""
+    data = json.loads(text)
+    interval = data["interval"] and Interval(**data["interval"])
+    return Moment(**data | {"interval": interval, "decision": Decision(**data["decision"])})
 
 
 def progress_record(row: sa.Row[Any]) -> FoldProgress:
@@ -67,6 +90,7 @@ def queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:
 def run_record(
     row: sa.Row[Any],
     results: Sequence[FoldResult],
+    moments: Sequence[Moment],
     progress: FoldProgress | None,
     queue_position: int | None,
 ) -> Run:
@@ -76,6 +100,7 @@ def run_record(
         spec=RunSpec.from_json(row.spec),
         state=RunState(row.state),
         folds=tuple(results),
+        moments=tuple(moments),
         created_at=datetime.fromisoformat(row.created_at),
         started_at=_time(row.started_at),
         finished_at=_time(row.finished_at),

@@ -43,6 +43,7 @@ folds = sa.Table(
     sa.Column("run_id", sa.String(32), nullable=False, index=True),
     sa.Column("fold", sa.Integer, nullable=False),
     sa.Column("result", sa.Text, nullable=False),
+    sa.Column("moment", sa.Text),
     sa.UniqueConstraint("run_id", "fold"),
 )
 user_scores = sa.Table(

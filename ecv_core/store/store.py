@@ -14,10 +14,12 @@ from uuid import uuid4
 import sqlalchemy as sa
 
 from ecv_core.errors import InputError
-from ecv_core.records import FoldResult, Run, RunSpec, RunState, UserScores
+from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
 from ecv_core.store.rows import (
     fold_json,
     fold_record,
+    moment_json,
+    moment_record,
     now,
     progress_record,
     queue_places,
@@ -166,8 +168,18 @@ class Store:
                 .values(state=state, error=error, finished_at=now())
             )
 
-    def add_fold(self, run_id: str, result: FoldResult, *, stopped_at: int | None) -> None:
-        """Keep a finished fold. A fold that is already there is left as it is."""
+    def add_fold(
+        self,
+        run_id: str,
+        result: FoldResult,
+        *,
+        stopped_at: int | None,
+        moment: Moment | None = None,
+    ) -> None:
+        """Keep a finished fold and where the run stood after it.
+
+        A fold that is already there is left as it is.
+        """
         scores = result.user_scores
         with self._transaction("written") as connection:
             known = connection.scalar(
@@ -175,7 +187,12 @@ class Store:
             )
             if known is None:
                 connection.execute(
-                    folds.insert().values(run_id=run_id, fold=result.fold, result=fold_json(result))
+                    folds.insert().values(
+                        run_id=run_id,
+                        fold=result.fold,
+                        result=fold_json(result),
+                        moment=moment and moment_json(moment),
+                    )
                 )
                 if scores is not None:
                     connection.execute(
@@ -265,12 +282,21 @@ class Store:
                 .order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
             ).all()
         results: defaultdict[str, list[FoldResult]] = defaultdict(list)
+        moments: defaultdict[str, list[Moment]] = defaultdict(list)
         for row in done:
             results[row.run_id].append(fold_record(row.result))
+            if row.moment:
+                moments[row.run_id].append(moment_record(row.moment))
         now_at = {row.run_id: progress_record(row) for row in doing}
         places = queue_places([(row.run_id, row.owner, row.state) for row in waiting])
         return [
-            run_record(row, results[row.run_id], now_at.get(row.run_id), places.get(row.run_id))
+            run_record(
+                row,
+                results[row.run_id],
+                moments[row.run_id],
+                now_at.get(row.run_id),
+                places.get(row.run_id),
+            )
             for row in rows
         ]
 

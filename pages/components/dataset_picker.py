@@ -49,7 +49,7 @@ def _size(entry: DatasetEntry, ready: bool) -> None:
             f"**{entry.users:,}** users",
             f"**{entry.items:,}** items",
             f"**{entry.interactions:,}** interactions",
-            f"density **{density:.2f} %**",
+            f"density **{density:.2f}\u00a0%**",
         ]
     st.markdown(" · ".join([*facts, place]))
 

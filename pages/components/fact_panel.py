@@ -52,7 +52,7 @@ def _energy(run: Run, k: int) -> None:
     right.metric(
         "Saving given up" if checked else "Energy saved",
         "-" if saved is None else watt_hours(saved),
-        None if not percent else f"{percent:.0f} % of {k} folds",
+        None if not percent else f"{percent:.0f} % of all {k} folds",
         delta_arrow="off",
         delta_color="off" if checked else "normal",
         help="What the folds after the stop cost: they ran to check it."

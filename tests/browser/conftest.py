@@ -42,7 +42,8 @@ def page(browser: Browser, dashboard: Dashboard) -> Iterator[Page]:
     errors: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and "Failed to load resource" not in message.text:
+        expected = ("Failed to load resource", "disconnected from server")  # while it restarts
+        if message.type == "error" and not any(words in message.text for words in expected):
             errors.append(message.text)
 
     tab.on("console", note)

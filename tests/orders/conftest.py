@@ -46,9 +46,9 @@ def _brute_force(scores, rule, *, users=None, costs=None, within=2.0, confidence
         covered = stop == k or (interval is not None and interval.low <= goal <= interval.high)
         spent = costs[list(order[:stop])].sum() / costs.sum() * 100
         rows.append((stop, difference, covered, spent, difference <= within))
-    stops, differences, covered, spent, close = (
-        np.array(column) for column in zip(*rows, strict=True)
-    )
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    stops, differences, covered, spent, close = columns
+
     return {
         "stop_distribution": {n: float(np.mean(stops == n)) for n in range(1, k + 1)},
         "mean_stop": float(stops.mean()),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.exploration import Scores, explore, fixed, stagnation
 from ecv_core.orders import FoldSubsets, Orders
+from ecv_core.orders.outcome import Measures
 from ecv_core.stopping import EFold, Fixed, Precision, StdStagnation
 
 FIELDS = ("mean_stop", "mean_difference_percent", "coverage", "cost_percent", "within")
@@ -233,6 +234,21 @@ def test_nearly_equal_scores_keep_their_spread():
     assert subsets.deviations[-1] == pytest.approx(step, rel=1e-9, abs=0)
 
 
+def test_tiny_scores_keep_their_spread():
+    assert FoldSubsets([1e-200, 2e-200, 3e-200]).deviations[-1] == pytest.approx(1e-200, abs=0)
+
+
+def test_the_worst_of_all_orders_counts_however_rare():
+    subsets = FoldSubsets([0.1, 0.2, 0.6])
+    stops = np.zeros((8, 1))
+    worst = int(np.nanargmax(subsets.differences))
+    stops[[7, worst], 0] = 1 - 1e-13, 1e-13
+    measures = Measures.of(subsets, subsets.half_widths(0.95))
+    quantiles = measures.curve(np.array([1.0]), stops).at(1.0).difference_quantiles
+    # 0.1 beside 0.3: 0.2 / 0.2 = 100 %; 0.6 beside 0.3: 0.3 / 0.45 = 66.7 %
+    assert quantiles == pytest.approx({0.5: 0, 0.9: 0, 0.95: 0, 1.0: 100})
+
+
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
@@ -272,6 +288,12 @@ def test_drawn_orders_repeat_with_their_seed_and_tell_their_error():
     many = stagnation(scores, seed=3, draws=20_000)
     ratio = one.standard_errors["mean_stop"] / many.standard_errors["mean_stop"]
     assert ratio == pytest.approx(2, rel=0.1)  # four times the orders, half the error
+
+
+@pytest.mark.parametrize(("min_folds", "stop"), [(2, 4), (6, 6)])
+def test_stagnation_over_orders_waits_for_the_minimum(min_folds, stop):
+    outcome = stagnation(Scores(folds=np.full(8, 0.3)), min_folds=min_folds, draws=10)
+    assert outcome.stop_distribution[stop] == 1
 
 
 def test_fewer_than_two_orders_are_refused():

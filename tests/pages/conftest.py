@@ -38,6 +38,9 @@ class QueueOnly:
 @pytest.fixture(autouse=True)
 def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.components.state.RunManager", QueueOnly)
+    # AppTest forgets with every run that there is a st.navigation; the hand-over to app.py would
+    # swallow each click. tests/browser sees the real thing.
+    monkeypatch.setattr("pages.components.navigation.through_app", lambda: None)
     st.cache_resource.clear()
     st.cache_data.clear()
 

@@ -34,7 +34,7 @@ def test_the_dataset_shows_its_size_and_density(app):
     assert "**943** users" in line
     assert "**1,360** items" in line
     assert "**101,325** interactions" in line
-    assert "**7.90 %**" in line  # 101325 / (943 * 1360)
+    assert "**7.90\u00a0%**" in line  # 101325 / (943 * 1360)
 
 
 def test_several_algorithms_become_several_runs_of_one_group(app, store):

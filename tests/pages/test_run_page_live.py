@@ -44,7 +44,7 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     assert shown["Energy used"] == "0.04 Wh"  # 4 folds of 36 J
     assert shown["Energy saved"] == "0.06 Wh"  # 6 folds of 36 J
     assert shown["Emissions"] == "0.016 g"
-    assert "60 % of 10 folds" in [one.delta for one in app.metric]
+    assert "60 % of all 10 folds" in [one.delta for one in app.metric]
     assert any("estimated" in one.value for one in app.caption)
 
 

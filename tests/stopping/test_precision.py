@@ -149,6 +149,14 @@ def test_with_all_folds_in_everything_is_known():
     assert rule.interval(results_of(TWO)).width == 0
     assert Precision(tolerance=1e-9, k=2, metric="ndcg@10").decide(results_of(0 * TWO)).stop
 
+    alone = np.array([[0.5, NAN], [NAN, 0.7]])  # where nothing could be estimated
+    assert Precision(tolerance=1e-9, k=2, metric="ndcg@10").decide(results_of(alone)).stop
+
+
+def test_scores_below_zero_are_known_as_well_as_those_above():
+    rule = Precision(tolerance=0.15, k=10, metric="ndcg@10")
+    assert rule.decide(results_of(-TWO)) == rule.decide(results_of(TWO))
+
 
 def test_a_mean_of_zero_is_never_known_within_a_share():
     opposite = np.array([[-0.2, 0.2], [0.1, -0.1]])

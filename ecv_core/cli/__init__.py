@@ -1,0 +1,112 @@
+"""The command line: `python -m ecv_core ...`; its words and JSON are a contract other tools use."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ecv_core.cli.data_commands import download, list_datasets, write_folds
+from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
+from ecv_core.cli.orders_command import show_orders
+from ecv_core.cli.run_command import run, spec_of
+from ecv_core.errors import EcvError, InputError, RunError
+from ecv_core.records import RunSpec
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input."""
+    try:
+        options = _parser().parse_args(arguments)
+        command: Callable[[argparse.Namespace], int] = options.command
+        return command(options)
+    except RunError as error:
+        return _complain(error, FAILED)
+    except EcvError as error:
+        return _complain(error, BAD_INPUT)
+    except KeyboardInterrupt:
+        return _complain("stopped; finished folds are kept", INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+def parse_spec(arguments: Sequence[str]) -> RunSpec:
+    """The spec that `run ...` with these arguments would evaluate.
+
+    Raises: InputError for arguments that make no run.
+    """
+    return spec_of(_parser().parse_args(arguments))
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Refuse bad arguments like any other bad input: in one line."""
+        raise InputError(f"{message}; see '{self.prog} --help'")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m ecv_core", description="e-fold cross-validation")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("datasets", help="list the datasets, and which are on disk")
+    listing.add_argument("--json", action="store_true", help="as JSON, for programs")
+    listing.set_defaults(command=list_datasets)
+
+    fetching = commands.add_parser(
+        "download", help="download a dataset, after its licence is shown"
+    )
+    fetching.add_argument("dataset")
+    fetching.set_defaults(command=download)
+
+    splitting = commands.add_parser("folds", help="write folds as user_id,item_id,fold")
+    splitting.add_argument("dataset")
+    splitting.add_argument("file", type=Path, help="FILE.csv or FILE.csv.gz")
+    _add_split_options(splitting)
+    splitting.set_defaults(command=write_folds)
+
+    running = commands.add_parser("run", help="evaluate an algorithm on a dataset")
+    running.add_argument("dataset")
+    running.add_argument("algorithm")
+    running.add_argument("--rule", default="e-fold", help="stopping rule (default e-fold)")
+    level = running.add_mutually_exclusive_group()
+    level.add_argument("--alpha", type=float, default=1e-4, help="larger stops sooner")
+    level.add_argument("--tolerance", type=float, help="for the precision rule: 0.03 is 3 %%")
+    running.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
+    running.add_argument("--min-folds", type=int, metavar="3", help="never stop before")
+    _add_split_options(running)
+    running.add_argument("--folds", type=Path, metavar="FILE", help="use these released folds")
+    running.add_argument("--metric", default="ndcg", help="what the score is (default ndcg)")
+    running.add_argument("-n", type=int, default=10, help="length of the recommendation list")
+    running.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
+    )
+    running.add_argument(
+        "--full", action="store_true", help="go on to the last fold after the stop"
+    )
+    running.add_argument("--only-folds", default="", metavar="0,1", help="run just these folds")
+    running.add_argument("--country", default="DEU", help="for emissions: ISO code (default DEU)")
+    running.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    running.set_defaults(command=run)
+
+    ordering = commands.add_parser("orders", help="what a rule does over every order of the folds")
+    ordering.add_argument("file", type=Path, help="CSV with a column 'score', one row per fold")
+    ordering.add_argument("--alpha", type=float, required=True, help="larger stops sooner")
+    ordering.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
+    ordering.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    ordering.set_defaults(command=show_orders)
+    return parser
+
+
+def _add_split_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--split", default="user-k-fold", help="how to make folds")
+    parser.add_argument("-k", type=int, default=10, help="number of folds (default 10)")
+    parser.add_argument("--seed", type=int, default=42, help="fixes every random choice")
+
+
+def _complain(error: EcvError | str, code: int) -> int:
+    print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    return code

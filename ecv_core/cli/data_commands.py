@@ -1,0 +1,77 @@
+"""`datasets`, `download` and `folds`: what there is to evaluate on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from tqdm import tqdm
+
+from ecv_core import datasets, fold
+from ecv_core.cli.exit_codes import OK
+from ecv_core.spec import make_spec
+
+COUNTS = ("users", "items", "interactions")
+
+
+def list_datasets(options: argparse.Namespace) -> int:
+    """List the datasets, for people or as JSON."""
+    rows = [
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "users": entry.users,
+            "items": entry.items,
+            "interactions": entry.interactions,
+            "on_disk": datasets.available(entry),
+            "source": entry.homepage,
+            "licence": entry.licence,
+        }
+        for entry in datasets.catalogue().values()
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return OK
+    print(f"{'dataset':<22}{'users':>9}{'items':>9}{'interactions':>14}  where")
+    for row in rows:
+        counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
+        where = (
+            "on disk" if row["on_disk"] else f"not here: python -m ecv_core download {row['id']}"
+        )
+        print(f"{row['id']:<22}{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}  {where}")
+    return OK
+
+
+def download(options: argparse.Namespace) -> int:
+    """Fetch a dataset after showing its licence, with a progress bar."""
+    entry = datasets.entry(options.dataset)
+    if datasets.available(entry):
+        print(f"{entry.id} is on disk already")
+        return OK
+    print(
+        f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}", file=sys.stderr
+    )
+    with tqdm(unit="B", unit_scale=True, desc=entry.id, disable=None) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total or None
+            bar.update(done - bar.n)
+
+        path = datasets.download(entry, show)
+    print(path)
+    return OK
+
+
+def write_folds(options: argparse.Namespace) -> int:
+    """Write the folds of a dataset as a file that others can use."""
+    spec = make_spec(
+        dataset=options.dataset,
+        algorithm="popular",  # folds do not depend on it
+        split=options.split,
+        k=options.k,
+        seed=options.seed,
+    )
+    fold.export_folds(spec, options.file)
+    print(f"{options.file}: {options.k} folds of {options.dataset} ({options.split})")
+    return OK

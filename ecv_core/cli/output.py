@@ -1,0 +1,31 @@
+"""Writing a command's JSON where it was asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ecv_core.errors import InputError, RunError
+
+
+def check_target(target: str | None) -> None:
+    """Refuse a --json that cannot be written, before any work is done."""
+    if target and target != "-" and not Path(target).absolute().parent.is_dir():
+        raise InputError(f"the folder of --json {target} does not exist; make it first")
+
+
+def write_json(document: dict[str, Any], target: str | None) -> None:
+    """Write the document to this file, to stdout for '-', or nowhere for None."""
+    if target is None:
+        return
+    text = json.dumps(document, indent=2)
+    if target == "-":
+        print(text)
+        return
+    try:
+        Path(target).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunError(
+            f"--json {target} cannot be written: {error.strerror}; nothing else is lost"
+        ) from None

@@ -1,0 +1,128 @@
+"""`run`: one algorithm on one dataset, in this very process."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+
+from tqdm import tqdm
+
+from ecv_core import fold
+from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.output import check_target, write_json
+from ecv_core.document import moments_of, run_document
+from ecv_core.errors import InputError, RunError
+from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.runner import InProcess, execute, this_process, work
+from ecv_core.spec import make_spec
+from ecv_core.store import open_store
+
+SAVE_ATTEMPTS = 5
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it here, fold by fold, with a progress bar."""
+    check_target(options.json)
+    spec = spec_of(options)
+    fold.prepared(spec.dataset)  # a dataset that cannot be read is bad input, not a failed run
+    fold.folds_of(spec)
+    store = open_store()
+    run_id = store.create([spec], owner=this_process())[0]
+    with tqdm(total=len(spec.fold_order), unit="fold", disable=None, leave=False) as bar:
+        attempts = 0
+
+        def on_fold(run: Run) -> None:
+            bar.update(1)
+            moment = moments_of(run)[-1]
+            seconds, score = run.folds[-1].total_seconds, moment.score
+            tqdm.write(
+                f"fold {moment.fold}: {spec.metric_name} {score:.4f} in {seconds:.2f} s. "
+                f"{moment.decision.reason}",
+                file=sys.stderr,
+            )
+
+        def on_trouble(sentence: str | None) -> None:
+            nonlocal attempts
+            attempts = attempts + 1 if sentence else 0
+            if sentence and attempts == 1:
+                tqdm.write(sentence, file=sys.stderr)
+            if attempts >= SAVE_ATTEMPTS:
+                raise RunError(f"gave up saving after {attempts} attempts: {sentence}")
+
+        def show(phase: str, step: int, steps: int) -> None:
+            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+
+        job = partial(work, also=show)
+        execute(store, run_id, InProcess(), job=job, on_fold=on_fold, on_trouble=on_trouble)
+    run = store.run(run_id)
+    write_json(run_document(run), options.json)
+    if run.state is not RunState.FINISHED:
+        raise RunError(run.error or f"the run was {run.state}; its finished folds are kept")
+    if options.json != "-":
+        print(_summary(run))
+    return OK
+
+
+def spec_of(options: argparse.Namespace) -> RunSpec:
+    """The spec these options ask for. Raises: InputError."""
+    sha256, k = None, options.k
+    if options.folds:
+        sha256, k = fold.import_folds(options.dataset, options.folds)
+    return make_spec(
+        dataset=options.dataset,
+        algorithm=options.algorithm,
+        params=dict(_param(text) for text in options.param),
+        split=options.split,
+        folds_sha256=sha256,
+        k=k,
+        only_folds=_only_folds(options.only_folds),
+        seed=options.seed,
+        metric=options.metric,
+        n=options.n,
+        rule=options.rule,
+        alpha=options.alpha,
+        tolerance=options.tolerance,
+        confidence=options.confidence,
+        min_folds=options.min_folds,
+        full=options.full,
+        country=options.country,
+    )
+
+
+def _only_folds(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part]
+    except ValueError:
+        raise InputError(f"--only-folds takes numbers like 0,1 but got '{text}'") from None
+
+
+def _param(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--param takes name=value, but got '{text}'")
+    return name, value
+
+
+def _summary(run: Run) -> str:
+    document, spec = run_document(run), run.spec
+    used, planned = len(run.folds), len(spec.fold_order)
+    joules = sum(result.energy.joules for result in run.folds)
+    half = (document["interval"][1] - document["interval"][0]) / 2 if document["interval"] else None
+    plus_minus = f" ± {half:.4f}" if half is not None else ""
+    lines = [
+        f"{spec.algorithm} on {spec.dataset}: {spec.metric_name} "
+        f"{document['mean']:.4f}{plus_minus}",
+        f"stopped after fold {run.stopped_at} of {planned}"
+        if run.stopped_at and run.stopped_at < planned
+        else f"ran {used} of {planned} folds",
+        f"energy {joules / 3600:.3f} Wh over {used} folds ({run.folds[-1].energy.source})",
+        f"run {run.run_id}",
+    ]
+    if run.spec.full and document["difference_percent"] is not None:
+        lines.insert(
+            2,
+            f"{planned}-fold mean {document['k_fold_mean']:.4f}: "
+            f"{document['difference_percent']:.2f} % away",
+        )
+    return "\n".join(lines)

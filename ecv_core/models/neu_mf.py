@@ -1,0 +1,118 @@
+"""NeuMF: a neural network on pairs of users and items, beside a weighted product of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
+from ecv_core.records import ParamValue
+
+
+def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+    """An unfitted model with these parameters."""
+    from ecv_core.models.neu_mf_net import NeuMFNet, Settings
+
+    settings = Settings(
+        factors=int(params["factors"]),
+        hidden=int(params["hidden"]),
+        dropout=float(params["dropout"]),
+    )
+    return NeuralRecommender(
+        "neu-mf",
+        lambda train, seed: NeuMFNet(
+            train,
+            settings,
+            seed=seed,
+            batch_size=int(params["batch_size"]),
+            negatives=int(params["negatives"]),
+            learning_rate=float(params["learning_rate"]),
+            weight_decay=float(params["weight_decay"]),
+        ),
+        Schedule.of(params),
+    )
+
+
+_SEARCH = "own search on inner validation folds, benchmarks/README.md"
+_PAPER = "He et al. (2017)"
+
+NEU_MF = Algorithm(
+    id="neu-mf",
+    title="NeuMF",
+    summary=(
+        "Learns a vector for each user and item, and a small network that says how well they fit. "
+        "The most expensive model here for what it scores; take it to compare with work that "
+        "reports it, and to see what a deep model costs."
+    ),
+    paper="He, Liao, Zhang, Nie, Hu, Chua (2017): Neural collaborative filtering",
+    parameters=(
+        Parameter(
+            name="factors",
+            default=32,
+            low=1,
+            high=1024,
+            help="Length of the vectors; each user and item has two.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="hidden",
+            default=64,
+            low=2,
+            high=4096,
+            help="Width of the perceptron's first layer; its second is half as wide.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="dropout",
+            default=0.0,
+            low=0,
+            high=0.99,
+            help="Share of the first layer that is switched off in training.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="negatives",
+            default=4,
+            low=1,
+            high=100,
+            help="Items drawn at random beside each training pair.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="learning_rate",
+            default=0.003,
+            low=1e-6,
+            high=1.0,
+            help="Adam's step size.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="batch_size",
+            default=1024,
+            low=1,
+            high=1000000,
+            help="Training pairs per step, not counting negatives.",
+            source=_SEARCH,
+        ),
+        Parameter(
+            name="weight_decay",
+            default=0.3,
+            low=0,
+            high=10.0,
+            help="Shrinks all weights a little at each step (AdamW).",
+            source=_SEARCH,
+        ),
+        *schedule_parameters(
+            epochs=Parameter(
+                name="epochs",
+                default=40,
+                low=1,
+                high=10_000,
+                help="Passes over all training pairs; at most, with early stopping.",
+                source=_SEARCH,
+            ),
+            early_stopping=True,
+        ),
+    ),
+    build=build,
+)
