@@ -6,8 +6,8 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
-from pages.components.start_form import start_form
 from pages.components.navigation import through_app
+from pages.components.start_form import start_form
 from pages.components.state import manager, opened_runs, sentence, sentences, store
 
 
