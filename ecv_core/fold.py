@@ -61,6 +61,11 @@ def import_folds(dataset: str, path: Path) -> tuple[str, int]:
     return splits.store_folds(path, folds_folder()), folds.k
 
 
+def folds_csv(spec: RunSpec) -> bytes:
+    """A run's folds as CSV text, `user_id,item_id,fold`."""
+    return splits.folds_csv(prepared(spec.dataset), folds_of(spec))
+
+
 def export_folds(spec: RunSpec, path: Path) -> None:
     """Write a run's folds as `user_id,item_id,fold`, so that others can use the very same ones."""
     splits.write_folds(path, prepared(spec.dataset), folds_of(spec))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -30,6 +31,22 @@ def low_precision(device: torch.device) -> torch.autocast:
 
     able = device.type == "cuda" and torch.cuda.is_bf16_supported()
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=able)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep torch on one processor core, for work in steps so small that sharing them costs more.
+
+    Measured: a BPR epoch takes three times as long on two cores as on one.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -82,7 +82,7 @@ MULTI_VAE = Algorithm(
         ),
         Parameter(
             name="learning_rate",
-            default=0.003,
+            default=0.002,
             low=1e-6,
             high=1.0,
             help="Adam's step size.",
@@ -107,14 +107,24 @@ MULTI_VAE = Algorithm(
         *schedule_parameters(
             epochs=Parameter(
                 name="epochs",
-                default=60,
+                default=40,
                 low=1,
                 high=10_000,
                 help="Passes over all users; at most, with early stopping.",
                 source=_SEARCH,
             ),
-            early_stopping=True,
+            early_stopping=False,
         ),
     ),
     build=build,
+    paper_default={
+        "hidden": 600,
+        "latent": 200,
+        "learning_rate": 0.001,
+        "batch_size": 500,
+        "epochs": 200,
+        "anneal_epochs": 200,
+        "early_stopping": True,
+        "patience": 200,
+    },
 )

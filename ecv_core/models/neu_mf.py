@@ -105,14 +105,23 @@ NEU_MF = Algorithm(
         *schedule_parameters(
             epochs=Parameter(
                 name="epochs",
-                default=40,
+                default=15,
                 low=1,
                 high=10_000,
                 help="Passes over all training pairs; at most, with early stopping.",
                 source=_SEARCH,
             ),
-            early_stopping=True,
+            early_stopping=False,
         ),
     ),
     build=build,
+    paper_default={
+        "factors": 64,
+        "hidden": 128,
+        "learning_rate": 0.001,
+        "batch_size": 256,
+        "weight_decay": 0.0,
+        "epochs": 20,
+        "early_stopping": False,
+    },
 )

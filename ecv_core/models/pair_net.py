@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.device import best_device
+from ecv_core.models.device import best_device, one_thread
 from ecv_core.models.pairs import Pairs
 
 
@@ -69,13 +69,14 @@ class PairNet(ABC):
 
     def epoch(self, between: Callable[[], None]) -> float:
         total = torch.zeros((), device=self.device)
-        for users, items in self._pairs.shuffled(self._batch_size, self.random):
-            repeated = users.repeat_interleave(self._negatives)
-            negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
-            self._optimizer.zero_grad()
-            total += self.learn(users, items, negatives) * len(users)
-            self._optimizer.step()
-            between()
+        with one_thread():
+            for users, items in self._pairs.shuffled(self._batch_size, self.random):
+                repeated = users.repeat_interleave(self._negatives)
+                negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
+                self._optimizer.zero_grad()
+                total += self.learn(users, items, negatives) * len(users)
+                self._optimizer.step()
+                between()
         return float(total) / max(1, len(self._pairs))
 
     def see(self, train: csr_array) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.models.base import Recommender
@@ -73,6 +73,14 @@ class Algorithm:
     parameters: tuple[Parameter, ...]
     build: Callable[[Mapping[str, ParamValue]], Recommender]
     """Makes an unfitted model; imports what it needs only when called."""
+    paper_default: Mapping[str, ParamValue] = field(default_factory=dict)
+    """Values of the paper, or of the system that made the model known, where they are not ours."""
+
+    @property
+    def presets(self) -> dict[str, dict[str, ParamValue]]:
+        """Named sets of values for every parameter; 'tuned' are the defaults."""
+        tuned = {parameter.name: parameter.default for parameter in self.parameters}
+        return {"tuned": tuned, "paper default": tuned | dict(self.paper_default)}
 
     def resolve(self, given: Mapping[str, ParamValue]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.

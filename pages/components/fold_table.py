@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +13,8 @@ import streamlit as st
 from ecv_core.document import command_for, run_document
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import efold_frame
-from ecv_core.records import Moment, Run
+from ecv_core.fold import folds_csv
+from ecv_core.records import Moment, Run, RunSpec
 from pages.components.words import metric_label
 
 
@@ -53,6 +56,9 @@ def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
             "fit s": [fold.fit_seconds for fold in run.folds],
             "evaluate s": [fold.evaluate_seconds for fold in run.folds],
             "energy Wh": [fold.energy.watt_hours for fold in run.folds],
+            "processor Wh": [fold.energy.cpu_joules / 3600 for fold in run.folds],
+            "GPU Wh": [fold.energy.gpu_joules / 3600 for fold in run.folds],
+            "memory Wh": [fold.energy.ram_joules / 3600 for fold in run.folds],
             "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
             "source": [fold.energy.source for fold in run.folds],
             "users": [fold.users for fold in run.folds],
@@ -65,7 +71,7 @@ def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
 
 
 def downloads(run: Run, moments: list[Moment]) -> None:
-    """Buttons for the run as CSV (folds) and JSON (all of it)."""
+    """Buttons for the folds as CSV, the run as JSON, and the split itself."""
     if not run.folds:
         return
     name = re.sub(r"[^\w.-]+", "-", f"{run.spec.dataset}-{run.spec.algorithm}-{run.run_id}")
@@ -88,6 +94,21 @@ def downloads(run: Run, moments: list[Moment]) -> None:
             key=f"json-{run.run_id}",
             on_click="ignore",
         )
+        st.download_button(
+            "The split, for others to use",
+            partial(gzipped_folds, run.spec),
+            file_name=f"{run.spec.dataset}-{run.spec.split}-seed{run.spec.seed}.folds.csv.gz",
+            mime="application/gzip",
+            icon=":material/download:",
+            key=f"split-{run.run_id}",
+            on_click="ignore",
+            help="user_id,item_id,fold: which fold each interaction is held out in.",
+        )
+
+
+def gzipped_folds(spec: RunSpec) -> bytes:
+    """The run's folds as a file; made only when someone asks for it."""
+    return gzip.compress(folds_csv(spec), compresslevel=6, mtime=0)
 
 
 def repeat_command(run: Run) -> None:

@@ -1,11 +1,14 @@
 """A run on the Run page: its figure, its numbers, its sentence, what can be done with it."""
 
+import gzip
 import json
 
 import pytest
 
+from ecv_core.fold import prepared
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
+from pages.components.fold_table import gzipped_folds
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -139,7 +142,17 @@ def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
     assert [one.proto.label for one in app.get("download_button")] == [
         "Folds as CSV",
         "Run as JSON",
+        "The split, for others to use",
     ]
+
+
+def test_the_split_that_is_exported_has_every_interaction_once():
+    spec = make_spec(dataset="synthetic", algorithm="popular", k=3)
+    lines = gzip.decompress(gzipped_folds(spec)).decode().splitlines()
+    assert lines[0].replace('"', "") == "user_id,item_id,fold"
+    assert len(lines) - 1 == len(prepared("synthetic"))
+    assert len({line.rsplit(",", 1)[0] for line in lines[1:]}) == len(lines) - 1
+    assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"0", "1", "2"}
 
 
 def test_the_command_line_repeats_the_run(app, a_run):
