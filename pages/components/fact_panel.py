@@ -8,7 +8,7 @@ import streamlit as st
 
 from ecv_core.records import Moment, Run
 from pages.components.facts import energy_facts, source_sentence
-from pages.components.words import duration, metric_label, small_number, watt_hours
+from pages.components.words import duration, grams, metric_label, watt_hours
 
 
 def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
@@ -52,7 +52,7 @@ def _energy(run: Run, k: int) -> None:
     right.metric(
         "Saving given up" if checked else "Energy saved",
         "-" if saved is None else watt_hours(saved),
-        None if not percent else f"{percent:.0f} % of all {k} folds",
+        None if not percent else f"{percent:.0f} % of all {k}",
         delta_arrow="off",
         delta_color="off" if checked else "normal",
         help="What the folds after the stop cost: they ran to check it."
@@ -62,7 +62,7 @@ def _energy(run: Run, k: int) -> None:
     left, right = st.columns(2, wrap=False)
     left.metric(
         "Emissions",
-        f"{small_number(facts.grams_co2e)} g",
+        grams(facts.grams_co2e),
         help=f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
     )
     right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))

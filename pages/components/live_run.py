@@ -142,7 +142,7 @@ def _run(following: bool) -> None:
         boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
         icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
         boxes[kind](escaped(text), icon=f":material/{icons[kind]}:")
-        left, right = st.columns([3.2, 1.15], gap="medium")
+        left, right = st.columns([3, 1.2], gap="medium")
         with left:
             _figure(run, moments)
         with right:

@@ -55,8 +55,19 @@ def alpha_text(alpha: float) -> str:
 
 
 def watt_hours(joules: float) -> str:
-    """Energy as pages show it: '0.0213 Wh'."""
-    return f"{small_number(joules / 3600)} Wh"
+    """Energy as pages show it: '1.25 Wh', and '21.3 mWh' where that is easier to read."""
+    return _scaled(joules / 3600, "Wh")
+
+
+def grams(amount: float) -> str:
+    """Emissions as pages show them: '1.25 g', '4.17 mg'."""
+    return _scaled(amount, "g")
+
+
+def _scaled(amount: float, unit: str) -> str:
+    if 0 < amount < 0.1:
+        return f"{small_number(amount * 1000)} m{unit}"
+    return f"{small_number(amount)} {unit}"
 
 
 def duration(seconds: float) -> str:

@@ -32,8 +32,8 @@ def test_every_run_is_a_row_newest_first_with_its_facts(app, a_run):
     open_history(app)
     assert rows(app) == ["**popular on synthetic**", "**item-knn on synthetic**"]
     newest, oldest = facts(app)
-    assert newest == "never · **1** of 10 folds · nDCG@10 **0.2000** · 0.01 Wh · just now"
-    assert oldest == ("alpha 1e-4 · stop **4** of 10 · nDCG@10 **0.3056** · 0.04 Wh · just now")
+    assert newest == "never · **1** of 10 folds · nDCG@10 **0.2000** · 10 mWh · just now"
+    assert oldest == ("alpha 1e-4 · stop **4** of 10 · nDCG@10 **0.3056** · 40 mWh · just now")
 
 
 def test_filters_narrow_the_list_and_say_when_nothing_is_left(app, a_run):

@@ -31,7 +31,7 @@ def test_small_numbers_have_no_exponent(value, shown):
 
 def test_energy_is_shown_in_watt_hours():
     assert watt_hours(3600) == "1 Wh"
-    assert watt_hours(36) == "0.01 Wh"
+    assert watt_hours(36) == "10 mWh"
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,9 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     assert shown["Mean nDCG@10"].startswith("0.3056 ± ")
     assert shown["Folds used"] == "4 of 10"
     assert shown["Time"] == "8.0 s"
-    assert shown["Energy used"] == "0.04 Wh"  # 4 folds of 36 J
-    assert shown["Energy saved"] == "0.06 Wh"  # 6 folds of 36 J
-    assert shown["Emissions"] == "0.016 g"
+    assert shown["Energy used"] == "40 mWh"  # 4 folds of 36 J
+    assert shown["Energy saved"] == "60 mWh"  # 6 folds of 36 J
+    assert shown["Emissions"] == "16 mg"
     assert "60 % of all 10 folds" in [one.delta for one in app.metric]
     assert any("estimated" in one.value for one in app.caption)
 
@@ -84,7 +84,7 @@ def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     open_run(app, a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True))
     assert "mean of all 4 folds is 0.3200" in app.success[0].value
     assert "6.45 %" in app.success[0].value
-    assert metrics(app)["Saving given up"] == "0.02 Wh"
+    assert metrics(app)["Saving given up"] == "20 mWh"
     assert metrics(app)["Folds used"] == "2 of 4"
 
 
