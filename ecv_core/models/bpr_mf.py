@@ -60,7 +60,7 @@ BPR_MF = Algorithm(
         ),
         Parameter(
             name="learning_rate",
-            default=0.01,
+            default=0.02,
             low=1e-6,
             high=1.0,
             help="Adam's step size.",
@@ -77,13 +77,13 @@ BPR_MF = Algorithm(
         *schedule_parameters(
             epochs=Parameter(
                 name="epochs",
-                default=10,
+                default=8,
                 low=1,
                 high=10_000,
                 help="Passes over all training pairs; at most, with early stopping.",
                 source=_SEARCH,
             ),
-            early_stopping=False,
+            averaging=0.7,
         ),
     ),
     build=build,

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.neighbourhood import cosine_neighbours
+from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.records import ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
 
+DEFAULT_NEIGHBOURS = 100
 DENSE_ITEMS = 5_000
 """Up to this many items the item x item weights are held dense: at most 100 MB."""
 
@@ -37,6 +38,7 @@ class ItemKNN:
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
+        check_neighbours(self._neighbours, train.shape[1], "items", DEFAULT_NEIGHBOURS)
         self._train = csr_array(
             (train.data, train.indices.astype(np.int32), train.indptr.astype(np.int32)),
             shape=train.shape,
@@ -94,7 +96,7 @@ ITEM_KNN = Algorithm(
     parameters=(
         Parameter(
             name="neighbours",
-            default=100,
+            default=DEFAULT_NEIGHBOURS,
             low=1,
             high=100_000,
             help="Most similar items that each item keeps.",

@@ -66,7 +66,7 @@ MULTI_VAE = Algorithm(
         ),
         Parameter(
             name="kl_weight",
-            default=0.2,
+            default=0.3,
             low=0,
             high=10,
             help="Weight of the KL term once it is annealed (beta): more regularizes more.",
@@ -82,7 +82,7 @@ MULTI_VAE = Algorithm(
         ),
         Parameter(
             name="learning_rate",
-            default=0.002,
+            default=0.004,
             low=1e-6,
             high=1.0,
             help="Adam's step size.",
@@ -107,13 +107,13 @@ MULTI_VAE = Algorithm(
         *schedule_parameters(
             epochs=Parameter(
                 name="epochs",
-                default=40,
+                default=30,
                 low=1,
                 high=10_000,
                 help="Passes over all users; at most, with early stopping.",
                 source=_SEARCH,
             ),
-            early_stopping=False,
+            averaging=0.9,
         ),
     ),
     build=build,
@@ -124,6 +124,7 @@ MULTI_VAE = Algorithm(
         "batch_size": 500,
         "epochs": 200,
         "anneal_epochs": 200,
+        "averaging": 0.0,
         "early_stopping": True,
         "patience": 200,
     },

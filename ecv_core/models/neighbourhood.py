@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper, sparse_counts
+from ecv_core.errors import InputError
+from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper
 
 if TYPE_CHECKING:
     import torch
+
+
+PAIRS = 20_000_000
+"""Pairs that a sparse product may look at in one go: bounds its memory to about 1 GB."""
+
+
+def check_neighbours(asked: int, there: int, what: str, default: int) -> None:
+    """Refuse a number of neighbours that cannot be meant.
+
+    A default may be more than a small dataset has: then all count.
+
+    Raises: InputError if more are asked for than there are, and than the default.
+    """
+    if asked > max(there, default):
+        raise InputError(
+            f"{asked:,} neighbours are asked for, but there are only {there:,} {what}; "
+            f"set neighbours to at most {there:,}"
+        )
 
 
 def cosine_neighbours(train: csr_array, *, neighbours: int, shrink: float) -> csr_array:
@@ -30,7 +50,7 @@ def cosine_neighbours(train: csr_array, *, neighbours: int, shrink: float) -> cs
     counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
     if dense_is_cheaper(train):
         return _from_dense(dense_counts(train), counts, neighbours, shrink)
-    return _from_sparse(sparse_counts(train), counts, neighbours, shrink)
+    return _from_sparse(train, counts, neighbours, shrink)
 
 
 def _from_dense(
@@ -59,13 +79,37 @@ def _from_dense(
 
 
 def _from_sparse(
-    shared: csr_array, counts: NDArray[np.float32], neighbours: int, shrink: float
+    train: csr_array, counts: NDArray[np.float32], neighbours: int, shrink: float
 ) -> csr_array:
-    sizes = np.diff(shared.indptr)
-    rows = np.repeat(np.arange(len(counts), dtype=np.int32), sizes)
+    transposed = train.T.tocsr()
+    parts = [
+        _part_from_sparse(
+            csr_array(transposed[part] @ train), part.start, counts, neighbours, shrink
+        )
+        for part in _parts(transposed, np.diff(train.indptr))
+    ]
+    return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
+
+
+def _parts(transposed: csr_array, row_sizes: NDArray[np.int32]) -> list[slice]:
+    """Consecutive columns of the training matrix that share at most PAIRS pairs, or one column."""
+    pairs = np.add.reduceat(
+        np.append(row_sizes[transposed.indices], 0).astype(np.int64), transposed.indptr[:-1]
+    )
+    pairs[np.diff(transposed.indptr) == 0] = 0
+    block = np.cumsum(pairs) // PAIRS
+    starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    return [slice(*bounds) for bounds in pairwise([*starts, len(pairs)])]
+
+
+def _part_from_sparse(
+    shared: csr_array, start: int, counts: NDArray[np.float32], neighbours: int, shrink: float
+) -> csr_array:
+    """Neighbours of the columns from `start` on, from how many rows they share with each."""
+    rows = np.repeat(np.arange(shared.shape[0], dtype=np.int32), np.diff(shared.indptr))
     norms = np.sqrt(np.maximum(counts, 1))
-    similar = shared.data / (norms[rows] * norms[shared.indices] + np.float32(shrink))
-    similar[rows == shared.indices] = 0
+    similar = shared.data / (norms[rows + start] * norms[shared.indices] + np.float32(shrink))
+    similar[rows + start == shared.indices] = 0
     kept = _largest(similar, rows, shared.indptr, neighbours) & (similar > 0)
     ends = np.concatenate(([0], np.cumsum(kept)))
     # One index type everywhere: scipy converts a whole matrix for every product of two types.

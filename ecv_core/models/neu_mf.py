@@ -80,7 +80,7 @@ NEU_MF = Algorithm(
         ),
         Parameter(
             name="learning_rate",
-            default=0.003,
+            default=0.005,
             low=1e-6,
             high=1.0,
             help="Adam's step size.",
@@ -105,13 +105,13 @@ NEU_MF = Algorithm(
         *schedule_parameters(
             epochs=Parameter(
                 name="epochs",
-                default=15,
+                default=10,
                 low=1,
                 high=10_000,
                 help="Passes over all training pairs; at most, with early stopping.",
                 source=_SEARCH,
             ),
-            early_stopping=False,
+            averaging=0.7,
         ),
     ),
     build=build,
@@ -122,6 +122,7 @@ NEU_MF = Algorithm(
         "batch_size": 256,
         "weight_decay": 0.0,
         "epochs": 20,
+        "averaging": 0.0,
         "early_stopping": False,
     },
 )

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.neighbourhood import cosine_neighbours
+from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.records import ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+
+DEFAULT_NEIGHBOURS = 100
 
 
 class UserKNN:
@@ -32,6 +34,7 @@ class UserKNN:
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 1)
+        check_neighbours(self._neighbours, train.shape[0], "users", DEFAULT_NEIGHBOURS)
         self._train = train
         self._voters = cosine_neighbours(
             csr_array(train.T.tocsr()), neighbours=self._neighbours, shrink=self._shrink
@@ -62,7 +65,7 @@ USER_KNN = Algorithm(
     parameters=(
         Parameter(
             name="neighbours",
-            default=100,
+            default=DEFAULT_NEIGHBOURS,
             low=1,
             high=100000,
             help="Most similar users who vote for each user.",

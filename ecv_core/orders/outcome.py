@@ -140,9 +140,9 @@ class Measures:
             stop_distribution=distribution,
             mean_difference_percent=differences @ stops,
             difference_quantiles=self._quantiles(stops),
-            coverage=self.covered.astype(np.float64) @ stops,
+            coverage=_share(self.covered, stops),
             cost_percent=self.cost_percent @ stops,
-            within=None if self.within is None else self.within.astype(np.float64) @ stops,
+            within=None if self.within is None else _share(self.within, stops),
         )
 
     def _quantiles(self, stops: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -156,3 +156,8 @@ class Measures:
         ]
         ordered = self.subsets.differences[self.ranking]
         return np.stack([ordered[rows] for rows in found], axis=1)
+
+
+def _share(chosen: NDArray[np.bool_], stops: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probability of stopping at a chosen set; sums of shares may round to just above 1."""
+    return np.minimum(chosen.astype(np.float64) @ stops, 1.0)

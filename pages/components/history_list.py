@@ -8,7 +8,7 @@ from ecv_core.document import moments_of
 from ecv_core.records import Run, RunState
 from pages.components.run_actions import RESUMABLE, confirm_delete
 from pages.components.state import manager, sentences, store
-from pages.components.words import ago, alpha_text, metric_label, run_title, state_badge, watt_hours
+from pages.components.words import ago, metric_label, rule_words, run_title, state_badge, watt_hours
 
 ROWS = 20
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -80,12 +80,11 @@ def _row(run: Run) -> None:
 def _facts(run: Run) -> str:
     k, stopped_at = len(run.spec.fold_order), run.stopped_at
     moments = moments_of(run)
-    rule = f"alpha {alpha_text(run.spec.alpha)}" if run.spec.rule == "e-fold" else run.spec.rule
     if stopped_at and stopped_at < k:
         folds = f"stop **{stopped_at}** of {k}"
     else:
         folds = f"**{len(run.folds)}** of {k} folds"
-    words = [rule, folds]
+    words = [rule_words(run.spec), folds]
     if moments:
         at = moments[min(stopped_at or len(moments), len(moments)) - 1]
         joules = sum(fold.energy.joules for fold in run.folds)

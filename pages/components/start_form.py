@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import streamlit as st
 
 from ecv_core.errors import EcvError
@@ -16,8 +14,13 @@ from pages.components.dataset_picker import dataset_picker
 from pages.components.fold_settings import fold_settings
 from pages.components.plot import preload_plots
 from pages.components.state import manager, sentence, sentences
-from pages.components.stop_settings import nearest_alpha, stop_settings
-from pages.components.words import alpha_text
+from pages.components.stop_settings import (
+    min_folds_key,
+    nearest_alpha,
+    nearest_tolerance,
+    stop_settings,
+)
+from pages.components.words import rule_words
 
 
 def start_form() -> None:
@@ -49,6 +52,7 @@ def start_form() -> None:
                     n=folds.n,
                     rule=stop.rule,
                     alpha=stop.alpha,
+                    tolerance=stop.tolerance,
                     confidence=stop.confidence,
                     min_folds=stop.min_folds,
                     full=stop.full,
@@ -89,7 +93,8 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         "rule": spec.rule,
         "alpha": nearest_alpha(spec.alpha),
         "confidence": spec.confidence,
-        "min_folds": spec.min_folds,
+        "tolerance": nearest_tolerance(spec.tolerance),
+        min_folds_key(spec.rule): spec.min_folds,
         "full": spec.full,
         "country": spec.country,
     }
@@ -111,8 +116,4 @@ def _summary(specs: list[RunSpec], names: list[str], ready: bool) -> str:
     titles = ", ".join(ALGORITHMS[one.algorithm].title for one in specs)
     folds = f"up to {spec.k} folds" if spec.rule != "never" and not spec.full else f"{spec.k} folds"
     text = f"**{titles}** on **{spec.dataset}**, {folds}, {METRICS[spec.metric].title}@{spec.n}"
-    with suppress(KeyError):
-        text += {"e-fold": f", alpha {alpha_text(spec.alpha)}", "never": ", no early stop"}[
-            spec.rule
-        ]
-    return text
+    return f"{text}, {rule_words(spec)}"

@@ -1,4 +1,4 @@
-"""When to stop: rule, alpha with its presets and its meaning, interval, minimum folds."""
+"""When to stop: rule, its alpha or tolerance and what that means, interval, minimum folds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PRESETS = {"Thrifty": 1e-3, "Balanced": 1e-4, "Careful": 1e-5}
 ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] + [1e-2]
 ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
 COUNTRY = "DEU"
-OFFERED = ("e-fold", "never")
+TOLERANCES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1)
+TOLERANCE = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class StopSettings:
 
     rule: str
     alpha: float
+    tolerance: float | None
+    """For the precision rule; None for the others."""
     full: bool
     confidence: float
     min_folds: int
@@ -36,16 +39,21 @@ def stop_settings(k: int) -> StopSettings:
     """Widgets of the stopping rule for a cross-validation of k folds."""
     rule = st.segmented_control(
         "Stopping rule",
-        list(OFFERED),
+        list(RULES),
         default="e-fold",
         required=True,
         key="rule",
         bind="query-params",
         persist_state="session",
-        help="\n\n".join(f"**{name}**: {RULES[name].help}" for name in OFFERED),
+        help="\n\n".join(f"**{known.id}**: {known.help}" for known in RULES.values()),
     )
-    early = rule == "e-fold"
-    alpha = _alpha() if early else float(st.session_state.get("alpha", PRESETS["Balanced"]))
+    chosen = RULES[rule or "e-fold"]
+    early = chosen.id != "never"
+    alpha = float(st.session_state.get("alpha", PRESETS["Balanced"]))
+    alpha = _alpha() if "alpha" in chosen.settings else alpha
+    tolerance = _tolerance() if "tolerance" in chosen.settings else None
+    if not {"alpha", "tolerance"} & set(chosen.settings):
+        st.caption(chosen.help)
     full = early and st.toggle(
         "Go on to k after the stop, to check it",
         key="full",
@@ -70,24 +78,35 @@ def stop_settings(k: int) -> StopSettings:
         )
         min_folds = right.number_input(
             "Minimum folds",
-            value=min(3, k),
-            min_value=2,
-            max_value=max(2, k),
-            key="min_folds",
+            value=min(chosen.default_folds, k),
+            min_value=chosen.least_folds,
+            max_value=max(chosen.least_folds, k),
+            key=min_folds_key(chosen.id),
             persist_state="session",
-            disabled=not early,
-            help="Never stop before this fold. The paper's rule needs two widths, so 3 is the "
-            "first fold at which it can stop.",
+            disabled="min_folds" not in chosen.settings,
+            help="Never stop before this fold; the rule 'fixed' stops right after it. The paper's "
+            "rule needs two widths, so 3 is the first fold at which it can stop.",
         )
         country = _country()
     return StopSettings(
-        rule=rule or "e-fold",
+        rule=chosen.id,
         alpha=alpha,
+        tolerance=tolerance,
         full=full,
         confidence=float(confidence),
         min_folds=int(min_folds),
         country=country,
     )
+
+
+def min_folds_key(rule: str) -> str:
+    """The session's key of the minimum: each rule has a default and a least one of its own."""
+    return f"min_folds-{rule}"
+
+
+def nearest_tolerance(tolerance: float | None) -> float:
+    """The slider's step that is closest to this tolerance."""
+    return min(TOLERANCES, key=lambda step: abs(step - (tolerance or TOLERANCE)))
 
 
 def nearest_alpha(alpha: float) -> float:
@@ -155,4 +174,23 @@ def _alpha() -> float:
         "so its scale is logarithmic.",
     )
     st.caption(alpha_meaning(float(picked)))
+    return float(picked)
+
+
+def _tolerance() -> float:
+    picked = st.select_slider(
+        "Tolerance",
+        TOLERANCES,
+        value=TOLERANCE,
+        format_func=lambda share: f"{share:.1%}".replace(".0%", "%"),
+        key="tolerance",
+        bind="query-params",
+        persist_state="session",
+        help="How far the score may be from the mean of all k folds. Large data may need one "
+        "fold, noisy data nearly all: the rule looks at every user's scores.",
+    )
+    st.caption(
+        f"Stops once the mean of all folds is known to within {float(picked):.1%} of the score, "
+        "with the confidence below."
+    )
     return float(picked)

@@ -46,6 +46,18 @@ def small_number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if digits else text
 
 
+def rule_words(spec: RunSpec) -> str:
+    """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0%', 'never'."""
+    match spec.rule:
+        case "e-fold":
+            return f"alpha {alpha_text(spec.alpha)}"
+        case "precision":
+            return f"within {spec.tolerance:.1%}"
+        case "fixed":
+            return f"fixed {spec.min_folds}"
+    return spec.rule
+
+
 def alpha_text(alpha: float) -> str:
     """'1e-4', '5e-3', '0.01'."""
     if alpha >= 0.01:

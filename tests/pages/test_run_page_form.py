@@ -107,7 +107,7 @@ def test_every_setting_reaches_the_run(app, store):
     app.number_input(key="n").set_value(20)
     app.number_input(key="seed").set_value(7)
     app.number_input(key="confidence").set_value(0.9)
-    app.number_input(key="min_folds").set_value(4)
+    app.number_input(key="min_folds-e-fold").set_value(4)
     app.toggle(key="full").set_value(True)
     app.segmented_control(key="split").set_value("record-k-fold")
     app.number_input(key="param-item-knn-neighbours").set_value(20)
@@ -227,3 +227,12 @@ def test_new_run_goes_back_to_the_form_with_the_settings_of_the_run(app, a_run, 
     button(app, "Start").click().run()
     assert store.runs()[0].run_id != run.run_id
     assert store.runs()[0].spec == run.spec
+
+
+def test_the_precision_rule_takes_a_tolerance_and_may_stop_after_one_fold(app, store):
+    app.run()
+    app.segmented_control(key="rule").set_value("precision").run()
+    app.select_slider(key="tolerance").set_value(0.05).run()
+    button(app, "Start").click().run()
+    spec = store.runs()[0].spec
+    assert (spec.rule, spec.tolerance, spec.min_folds) == ("precision", 0.05, 1)
