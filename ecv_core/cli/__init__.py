@@ -13,8 +13,10 @@ from ecv_core.cli.data_commands import download, list_datasets, write_folds
 from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.cli.orders_command import show_orders
 from ecv_core.cli.run_command import run, spec_of
+from ecv_core.cli.study_command import run_study
 from ecv_core.errors import EcvError, InputError, RunError
 from ecv_core.records import RunSpec
+from ecv_core.study import RECORDED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,6 +93,13 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--country", default="DEU", help="for emissions: ISO code (default DEU)")
     running.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     running.set_defaults(command=run)
+
+    studying = commands.add_parser("study", help="datasets x algorithms, recorded; resumable")
+    studying.add_argument("--datasets", required=True, metavar="A,B", help="ids, with commas")
+    studying.add_argument("--algorithms", required=True, metavar="A,B", help="ids, with commas")
+    studying.add_argument("--seed", type=int, default=42)
+    studying.add_argument("--folder", default=str(RECORDED), help="default data/recorded")
+    studying.set_defaults(command=run_study)
 
     ordering = commands.add_parser("orders", help="what a rule does over every order of the folds")
     ordering.add_argument("file", type=Path, help="CSV with a column 'score', one row per fold")

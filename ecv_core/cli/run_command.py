@@ -116,7 +116,8 @@ def _summary(run: Run) -> str:
         f"stopped after fold {run.stopped_at} of {planned}"
         if run.stopped_at and run.stopped_at < planned
         else f"ran {used} of {planned} folds",
-        f"energy {joules / 3600:.3f} Wh over {used} {'fold' if used == 1 else 'folds'} ({run.folds[-1].energy.source})",
+        f"energy {joules / 3600:.3f} Wh over {used} {'fold' if used == 1 else 'folds'} "
+        f"({run.folds[-1].energy.source})",
         f"run {run.run_id}",
     ]
     if run.spec.full and document["difference_percent"] is not None:
