@@ -9,6 +9,7 @@ look()
 st.navigation(
     [
         st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
+        st.Page("pages/explore.py", title="Explore", icon=":material/tune:"),
         st.Page("pages/history.py", title="History", icon=":material/history:"),
     ],
     position="top",

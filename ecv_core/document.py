@@ -8,6 +8,7 @@ from typing import Any
 
 from ecv_core import models, stopping
 from ecv_core.records import FoldResult, Moment, Run, RunSpec
+from ecv_core.savings import energy_facts
 
 
 def moments_of(run: Run) -> list[Moment]:
@@ -26,6 +27,7 @@ def run_document(run: Run) -> dict[str, Any]:
     """
     moments = moments_of(run)
     at = moments[(run.stopped_at or len(moments)) - 1] if moments else None
+    energy = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
     complete = len(moments) == len(run.spec.fold_order)
     k_fold_mean = moments[-1].mean if moments and complete else None
     return {
@@ -42,6 +44,13 @@ def run_document(run: Run) -> dict[str, Any]:
             else None
         ),
         "error": run.error,
+        "energy": {
+            "joules": energy.joules,
+            "grams_co2e": energy.grams_co2e,
+            "saved_joules": energy.saved_joules,
+            "saved_percent": energy.saved_percent,
+            "source": energy.source,
+        },
         "folds": [_fold_document(result) for result in run.folds],
     }
 
@@ -74,7 +83,8 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
 
     Args:
         spec: the run.
-        folds_path: the fold file of a run on imported folds.
+        folds_path: the fold file of a run on imported folds; by default the hash under which a
+            copy is kept on this machine.
     """
     default = RunSpec(dataset=spec.dataset, algorithm=spec.algorithm)
     words = ["python", "-m", "ecv_core", "run", spec.dataset, spec.algorithm]
@@ -84,7 +94,7 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
     if spec.tolerance is not None:
         words += ["--tolerance", repr(spec.tolerance)]
     if spec.folds_sha256:
-        words += ["--folds", folds_path or f"{spec.folds_sha256}.csv.gz"]
+        words += ["--folds", folds_path or spec.folds_sha256]
     elif spec.split != default.split:
         words += ["--split", spec.split]
     for option, value, usual in (

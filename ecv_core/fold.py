@@ -5,6 +5,7 @@ dataset -> prepare -> split -> fit -> score top-n -> metric -> FoldResult
 
 from __future__ import annotations
 
+import re
 import time
 from functools import lru_cache
 from importlib import import_module
@@ -59,6 +60,14 @@ def import_folds(dataset: str, path: Path) -> tuple[str, int]:
     """
     folds = splits.read_folds(path, prepared(dataset))
     return splits.store_folds(path, folds_folder()), folds.k
+
+
+def known_folds(dataset: str, name: str) -> tuple[str, int]:
+    """As `import_folds`, from a path or from the hash of a file that was imported before."""
+    path = Path(name)
+    if not path.exists() and re.fullmatch("[0-9a-f]{64}", name):
+        path = splits.stored_folds_path(folds_folder(), name)
+    return import_folds(dataset, path)
 
 
 def folds_csv(spec: RunSpec) -> bytes:

@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
     running.add_argument("--min-folds", type=int, metavar="3", help="never stop before")
     _add_split_options(running)
-    running.add_argument("--folds", type=Path, metavar="FILE", help="use these released folds")
+    running.add_argument("--folds", metavar="FILE", help="use these released folds")
     running.add_argument("--metric", default="ndcg", help="what the score is (default ndcg)")
     running.add_argument("-n", type=int, default=10, help="length of the recommendation list")
     running.add_argument(
@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument("--only-folds", default="", metavar="0,1", help="run just these folds")
     running.add_argument("--country", default="DEU", help="for emissions: ISO code (default DEU)")
+    running.add_argument("--download", action="store_true", help="get the dataset if it is missing")
     running.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     running.set_defaults(command=run)
 
@@ -112,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_split_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", default="user-k-fold", help="how to make folds")
-    parser.add_argument("-k", type=int, default=10, help="number of folds (default 10)")
+    parser.add_argument("-k", type=int, help="number of folds (default 10)")
     parser.add_argument("--seed", type=int, default=42, help="fixes every random choice")
 
 

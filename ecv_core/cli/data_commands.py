@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from tqdm import tqdm
 
 from ecv_core import datasets, fold
 from ecv_core.cli.exit_codes import OK
+from ecv_core.errors import InputError
 from ecv_core.spec import make_spec
 
 COUNTS = ("users", "items", "interactions")
@@ -46,9 +48,14 @@ def list_datasets(options: argparse.Namespace) -> int:
 def download(options: argparse.Namespace) -> int:
     """Fetch a dataset after showing its licence, with a progress bar."""
     entry = datasets.entry(options.dataset)
+    print(fetch(entry) or f"{entry.id} is on disk already")
+    return OK
+
+
+def fetch(entry: datasets.DatasetEntry) -> Path | None:
+    """Download a dataset unless it is there, after its licence; None if nothing was to do."""
     if datasets.available(entry):
-        print(f"{entry.id} is on disk already")
-        return OK
+        return None
     print(
         f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}", file=sys.stderr
     )
@@ -58,9 +65,7 @@ def download(options: argparse.Namespace) -> int:
             bar.total = total or None
             bar.update(done - bar.n)
 
-        path = datasets.download(entry, show)
-    print(path)
-    return OK
+        return datasets.download(entry, show)
 
 
 def write_folds(options: argparse.Namespace) -> int:
@@ -69,9 +74,13 @@ def write_folds(options: argparse.Namespace) -> int:
         dataset=options.dataset,
         algorithm="popular",  # folds do not depend on it
         split=options.split,
-        k=options.k,
+        k=10 if options.k is None else options.k,
         seed=options.seed,
     )
+    if not options.file.name.endswith((".csv", ".csv.gz")):
+        raise InputError(f"folds are written as FILE.csv or FILE.csv.gz, not as {options.file}")
+    if not options.file.absolute().parent.is_dir():
+        raise InputError(f"the folder of {options.file} does not exist; make it first")
     fold.export_folds(spec, options.file)
-    print(f"{options.file}: {options.k} folds of {options.dataset} ({options.split})")
+    print(f"{options.file}: {spec.k} folds of {options.dataset} ({options.split})")
     return OK

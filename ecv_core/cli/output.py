@@ -13,6 +13,8 @@ def check_target(target: str | None) -> None:
     """Refuse a --json that cannot be written, before any work is done."""
     if target and target != "-" and not Path(target).absolute().parent.is_dir():
         raise InputError(f"the folder of --json {target} does not exist; make it first")
+    if target and Path(target).is_dir():
+        raise InputError(f"--json {target} is a folder; give a file in it")
 
 
 def write_json(document: dict[str, Any], target: str | None) -> None:

@@ -8,13 +8,16 @@ from functools import partial
 
 from tqdm import tqdm
 
-from ecv_core import fold
+from ecv_core import datasets, fold
+from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.document import moments_of, run_document
+from ecv_core.energy import SOURCES
 from ecv_core.errors import InputError, RunError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import InProcess, execute, this_process, work
+from ecv_core.savings import energy_facts
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 
@@ -24,6 +27,8 @@ SAVE_ATTEMPTS = 5
 def run(options: argparse.Namespace) -> int:
     """Run it here, fold by fold, with a progress bar."""
     check_target(options.json)
+    if options.download:
+        fetch(datasets.entry(options.dataset))
     spec = spec_of(options)
     fold.prepared(spec.dataset)  # a dataset that cannot be read is bad input, not a failed run
     fold.folds_of(spec)
@@ -36,9 +41,14 @@ def run(options: argparse.Namespace) -> int:
             bar.update(1)
             moment = moments_of(run)[-1]
             seconds, score = run.folds[-1].total_seconds, moment.score
+            checking = run.stopped_at is not None and moment.n > run.stopped_at
+            reason = (
+                f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
+                if checking
+                else moment.decision.reason
+            )
             tqdm.write(
-                f"fold {moment.fold}: {spec.metric_name} {score:.4f} in {seconds:.2f} s. "
-                f"{moment.decision.reason}",
+                f"fold {moment.fold}: {spec.metric_name} {score:.4f} in {seconds:.2f} s. {reason}",
                 file=sys.stderr,
             )
 
@@ -66,9 +76,13 @@ def run(options: argparse.Namespace) -> int:
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
-    sha256, k = None, options.k
+    if options.tolerance is not None and options.rule != "precision":
+        raise InputError(f"--tolerance belongs to --rule precision, but the rule is {options.rule}")
+    sha256, k = None, 10 if options.k is None else options.k
     if options.folds:
-        sha256, k = fold.import_folds(options.dataset, options.folds)
+        sha256, k = fold.known_folds(options.dataset, options.folds)
+        if options.k not in (None, k):
+            raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
     return make_spec(
         dataset=options.dataset,
         algorithm=options.algorithm,
@@ -104,20 +118,29 @@ def _param(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _energy(run: Run) -> str:
+    facts = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
+    if facts.source == "none":
+        return f"energy: {SOURCES['none']}"
+    text = f"energy {facts.joules / 3.6:.3g} mWh"
+    if facts.saved_joules:
+        word = "given up to check" if len(run.folds) > (run.stopped_at or 0) else "saved"
+        text += f", {facts.saved_joules / 3.6:.3g} mWh ({facts.saved_percent:.0f} %) {word}"
+    return f"{text}; {SOURCES[facts.source]}"
+
+
 def _summary(run: Run) -> str:
     document, spec = run_document(run), run.spec
     used, planned = len(run.folds), len(spec.fold_order)
-    joules = sum(result.energy.joules for result in run.folds)
     half = (document["interval"][1] - document["interval"][0]) / 2 if document["interval"] else None
     plus_minus = f" ± {half:.4f}" if half is not None else ""
     lines = [
         f"{spec.algorithm} on {spec.dataset}: {spec.metric_name} "
         f"{document['mean']:.4f}{plus_minus}",
-        f"stopped after fold {run.stopped_at} of {planned}"
+        f"stopped after {run.stopped_at} of {planned} folds"
         if run.stopped_at and run.stopped_at < planned
         else f"ran {used} of {planned} folds",
-        f"energy {joules / 3600:.3f} Wh over {used} {'fold' if used == 1 else 'folds'} "
-        f"({run.folds[-1].energy.source})",
+        _energy(run),
         f"run {run.run_id}",
     ]
     if run.spec.full and document["difference_percent"] is not None:

@@ -30,7 +30,11 @@ def find(entry: DatasetEntry) -> tuple[Path, SourceFile]:
             for name in file.names:
                 if os.path.isfile(folder / name):  # unlike Path.is_file, never raises
                     return folder / name, file
-    raise DatasetError(f"dataset '{entry.id}' is not on this machine; {how_to_supply(entry)}")
+    here = "get it on the Run page or with 'python -m ecv_core download " + f"{entry.id}'; or "
+    raise DatasetError(
+        f"dataset '{entry.id}' is not on this machine; "
+        f"{here if entry.url else ''}{how_to_supply(entry)}"
+    )
 
 
 def locate(entry: DatasetEntry) -> Path | None:

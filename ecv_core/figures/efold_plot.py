@@ -200,7 +200,7 @@ def _stop(figure: go.Figure, k: int, stopped_at: int, checked: int, colours: Pal
         yanchor="top",
         xanchor="left" if early else "right",
         xshift=6 if early else -6,
-        text=f"<b>stop: fold {stopped_at}</b>",
+        text=f"<b>stop after {stopped_at}</b>",
         showarrow=False,
         font={"color": colours.stop, "size": 17},
     )

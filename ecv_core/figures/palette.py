@@ -11,6 +11,7 @@ class Palette:
     """Okabe and Ito's colours (2008), brightened on dark ground; all are CSS colours."""
 
     ink: str
+    ground: str
     muted: str
     grid: str
     mean: str
@@ -23,6 +24,7 @@ class Palette:
 
 LIGHT = Palette(
     ink="#1D2730",
+    ground="#FBFBF9",
     muted="#4E5A64",
     grid="rgba(29, 39, 48, 0.10)",
     mean="#0072B2",
@@ -34,6 +36,7 @@ LIGHT = Palette(
 )
 DARK = Palette(
     ink="#E6EAED",
+    ground="#12181F",
     muted="#B4BEC7",
     grid="rgba(230, 234, 237, 0.13)",
     mean="#56B4E9",

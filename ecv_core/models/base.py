@@ -24,7 +24,9 @@ class Recommender(Protocol):
             train: shape (users, items), float32; 1.0 where the user has the item in training.
                 Rows may be empty. Sorted indices, no explicit zeros.
             seed: fixes every random choice; same seed, same matrix, same device, same scores.
-            progress: called with ("fit", step, steps), at least once a second where it can be.
+            progress: called with ("fit", step, steps), at least once a second where it can be; a
+                model that validates as it trains adds how it does:
+                "fit · inner nDCG@100 0.2134 ▁▅█".
         Raises: RunError if training diverges; Cancelled from `progress`.
         """
 

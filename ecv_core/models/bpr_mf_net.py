@@ -60,7 +60,7 @@ class BPRNet(PairNet):
             slopes.addcmul_(own_slope[:, None], item)
             slopes.add_(user, alpha=2 * self._regularization / size)
             self._add(items, user, item, own_slope, 1 / (count + 1))
-            _grad(self._users).index_add_(0, users, slopes)
+            _add_rows(_grad(self._users), users, slopes)
         return total / (size * count)
 
     def _add(
@@ -73,8 +73,9 @@ class BPRNet(PairNet):
     ) -> None:
         """Add a batch's slopes by score, and the regularization, to the items' gradients."""
         decay = 2 * self._regularization * share / len(items)
-        _grad(self._items).index_add_(0, items, torch.addcmul(vector * decay, slope[:, None], user))
-        _grad(self._bias)[:, 0].index_add_(0, items, slope + decay * self._bias[items, 0])
+        slopes = torch.addcmul(vector * decay, slope[:, None], user)
+        _add_rows(_grad(self._items), items, slopes)
+        _add_rows(_grad(self._bias)[:, 0], items, slope + decay * self._bias[items, 0])
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         with torch.no_grad():
@@ -86,3 +87,11 @@ def _grad(weight: torch.Tensor) -> torch.Tensor:
     if weight.grad is None:
         weight.grad = torch.zeros_like(weight)
     return weight.grad
+
+
+def _add_rows(target: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> None:
+    """Add values to rows of target, which may repeat; in the same order each time."""
+    if target.is_cuda:  # index_add_ adds in any order there, and so would not repeat exactly
+        target.index_put_((rows,), values, accumulate=True)
+    else:
+        target.index_add_(0, rows, values)

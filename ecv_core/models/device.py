@@ -34,13 +34,17 @@ def low_precision(device: torch.device) -> torch.autocast:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread(*, when: bool = True) -> Iterator[None]:
     """Keep torch on one processor core, for work in steps so small that sharing them costs more.
 
-    Measured: a BPR epoch takes three times as long on two cores as on one.
+    Measured: a BPR epoch takes three times as long on two cores as on one, and any small step
+    many times as long when something else uses one of them: each waits for the slowest.
     """
     import torch
 
+    if not when:
+        yield
+        return
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -51,7 +51,9 @@ class EASE:
             )
         del gram
         progress("fit", 2, 3)
-        weights = torch.cholesky_inverse(factor)
+        # Symmetric, and LAPACK's columns are our rows: the transpose is the contiguous one, which
+        # summing rows needs to be fast.
+        weights = torch.cholesky_inverse(factor).mT.contiguous()
         del factor
         weights.div_(-weights.diagonal().clone())
         weights.fill_diagonal_(0.0)

@@ -42,11 +42,11 @@ MULTI_VAE = Algorithm(
     parameters=(
         Parameter(
             name="hidden",
-            default=300,
+            default=500,
             low=1,
             high=8192,
             help="Width of the hidden layers.",
-            source=_PAPER,
+            source=_SEARCH,
         ),
         Parameter(
             name="latent",
@@ -54,7 +54,7 @@ MULTI_VAE = Algorithm(
             low=1,
             high=4096,
             help="Length of a user's latent vector.",
-            source=_PAPER,
+            source=_SEARCH,
         ),
         Parameter(
             name="dropout",
@@ -66,7 +66,7 @@ MULTI_VAE = Algorithm(
         ),
         Parameter(
             name="kl_weight",
-            default=0.3,
+            default=0.2,
             low=0,
             high=10,
             help="Weight of the KL term once it is annealed (beta): more regularizes more.",
@@ -107,7 +107,7 @@ MULTI_VAE = Algorithm(
         *schedule_parameters(
             epochs=Parameter(
                 name="epochs",
-                default=30,
+                default=20,
                 low=1,
                 high=10_000,
                 help="Passes over all users; at most, with early stopping.",

@@ -12,7 +12,10 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.device import Rows, best_device, low_precision
+from ecv_core.models.device import Rows, best_device, low_precision, one_thread
+
+SHARED_WORK = 150_000_000
+"""Multiplications of the last layer in a step from which it is shared by the cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +106,15 @@ class MultiVAENet:
         settings = self._settings
         ramp = max(1, settings.anneal_epochs)
         kl_weight = settings.kl_weight * min(1.0, (self._epoch + 1) / ramp)
-        for batch in self._input.take(order).batches(settings.batch_size):
-            loss = self._loss(batch, kl_weight)
-            self._optimizer.zero_grad()
-            torch.autograd.backward(loss)
-            self._optimizer.step()
-            total += loss.detach() * (len(batch.starts) - 1)
-            between()
+        work = settings.batch_size * settings.hidden * self._items
+        with one_thread(when=work < SHARED_WORK):
+            for batch in self._input.take(order).batches(settings.batch_size):
+                loss = self._loss(batch, kl_weight)
+                self._optimizer.zero_grad()
+                torch.autograd.backward(loss)
+                self._optimizer.step()
+                total += loss.detach() * (len(batch.starts) - 1)
+                between()
         self._epoch += 1
         return float(total) / users
 

@@ -92,7 +92,8 @@ class NeuMFNet(PairNet):
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         with torch.no_grad(), low_precision(self.device):
             rows = torch.as_tensor(users, device=self.device)
-            scores = ((self._gmf_users[rows] * self._out_gmf) @ self._gmf_items.T).float()
+            weighted = self._gmf_users[rows] * self._out_gmf
+            scores = torch.addmm(self._out_bias, weighted, self._gmf_items.T).float()
             of_users = self._mlp_users[rows] @ self._first_users + self._first_bias
             of_items = self._mlp_items @ self._first_items
             at_once = max(1, CELLS // of_items.numel())

@@ -85,13 +85,17 @@ class NeuralRecommender:
         self._make = make
         self._schedule = schedule
 
+    def untrained(self, train: csr_array, seed: int) -> Net:
+        """The network as it is before its first epoch."""
+        return self._make(train, seed)
+
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, self._schedule.epochs)
         validation = None
         if self._schedule.early_stopping:
             validation = Validation.of(train, self._schedule.validation_share, seed)
         visible = train if validation is None else validation.visible
-        self._net = self._make(visible, seed)
+        self._net = self.untrained(visible, seed)
         run_epochs(self._name, self._net, self._schedule, validation, progress)
         self._net.see(train)
 

@@ -152,7 +152,7 @@ def failure(error: BaseException) -> str:
             "the fold was done, most likely because memory ran out; finished folds are kept: close "
             "other programs or pick a smaller dataset or model, and resume"
         )
-    if isinstance(error, MemoryError) or "not enough memory" in str(error):
+    if isinstance(error, MemoryError) or re.search("not enough memory|out of memory", str(error)):
         return (
             "memory ran out in this fold; finished folds are kept: "
             "pick a smaller dataset or model, or a machine with more memory, and resume"

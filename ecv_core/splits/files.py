@@ -172,7 +172,7 @@ def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
         bad = column.filter(pa.array(numbers >= MAX_K))
     if len(bad):
         raise FoldsError(
-            f"{name} has {len(bad)} rows whose fold is not a whole number from 0, e.g. "
+            f"{name} has {len(bad)} rows whose fold is not a whole number below {MAX_K}, e.g. "
             f"'{bad[0].as_py()}'; number the folds 0, 1, 2, ..."
         )
     return numbers.astype(np.int16)
@@ -184,6 +184,10 @@ def _parse(content: bytes, name: str) -> pa.Table:
     from pyarrow import csv
 
     try:
+        if not content.strip():
+            raise FoldsError(f"{name} is empty; its first line must be {','.join(COLUMNS)}")
+        if b"\0" in content[:10_000]:
+            raise FoldsError(f"{name} is not a CSV file: it has bytes that no text has")
         header = content[:10_000].decode("utf-8-sig", errors="replace").splitlines()[:1]
         found = [column.strip().strip('"') for column in header[0].split(",")] if header else []
         missing = [column for column in COLUMNS if column not in found]

@@ -8,6 +8,11 @@ from typing import Protocol, runtime_checkable
 from ecv_core.records import Decision, FoldResult, Interval
 
 
+def after(n: int) -> str:
+    """How a reason begins: 'After 1 fold', 'After 4 folds'."""
+    return f"After {n} fold{'s' if n > 1 else ''}"
+
+
 class StoppingRule(Protocol):
     """Decides from fold results only, so that live and recorded runs use the same code."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records import Decision, FoldResult
+from ecv_core.stopping.base import after
 from ecv_core.stopping.interval import mean_interval
 
 Widths = TypeVar("Widths", float, NDArray[np.float64])
@@ -47,26 +48,26 @@ class EFold:
         if now is None:
             return Decision(
                 stop=False,
-                reason=f"Fold 1: one score has no interval, and fold {first} is the first that "
-                "can stop: go on.",
+                reason=f"{after(n)}: one score has no interval yet, and the earliest stop is after "
+                f"{first}: go on.",
             )
         if n < first:
             return Decision(
                 stop=False,
-                reason=f"Fold {n}: the interval is {now.width:.3g} wide, and fold {first} is the "
-                "first that can stop: go on.",
+                reason=f"{after(n)}: the interval is {now.width:.3g} wide, and the earliest stop "
+                f"is after {first}: go on.",
             )
         before = mean_interval(scores[:-1], self.confidence)
         assert before is not None  # n >= 3
         product = least_alpha(before.width, now.width)
         stop = product <= self.alpha
         verdict = (
-            f"is at most alpha = {self.alpha:.3g}, so the score can be trusted: stop."
+            f"is at most alpha = {self.alpha:.3g}, so it has settled: stop."
             if stop
-            else f"is above alpha = {self.alpha:.3g}, so the score is still moving: go on."
+            else f"is above alpha = {self.alpha:.3g}, so it is still moving: go on."
         )
         return Decision(
             stop=stop,
-            reason=f"Fold {n}: the interval's width went from {before.width:.3g} to "
-            f"{now.width:.3g}; width x change = {product:.3g} {verdict}",
+            reason=f"{after(n)}: the interval is {now.width:.3g} wide, {before.width:.3g} before; "
+            f"width x change = {product:.3g} {verdict}",
         )

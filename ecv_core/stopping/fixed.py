@@ -17,5 +17,7 @@ class Fixed:
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         if n >= self.folds:
-            return Decision(stop=True, reason=f"Fold {n} of the {self.folds} asked for: stop.")
-        return Decision(stop=False, reason=f"Fold {n} of the {self.folds} asked for: go on.")
+            return Decision(
+                stop=True, reason=f"After {n} of the {self.folds} folds asked for: stop."
+            )
+        return Decision(stop=False, reason=f"After {n} of the {self.folds} folds asked for: go on.")

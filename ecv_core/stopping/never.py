@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ecv_core.records import Decision, FoldResult
+from ecv_core.stopping.base import after
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,4 +14,4 @@ class Never:
     """Go on to the last fold, whatever the scores."""
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
-        return Decision(stop=False, reason=f"Fold {len(results)}: this rule never stops: go on.")
+        return Decision(stop=False, reason=f"{after(len(results))}: this rule never stops: go on.")

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from ecv_core.errors import InputError
 from ecv_core.records import Decision, FoldResult, Interval
+from ecv_core.stopping.base import after
 from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
 
@@ -77,9 +78,9 @@ class Precision:
         known = float(least_tolerance(np.array([self._half_width(results)]), np.array([mean]))[0])
         if math.isinf(known):
             return Decision(
-                stop=False, reason=f"Fold {n}: too few users to tell how far it is off: go on."
+                stop=False, reason=f"{after(n)}: too few users to tell how far it is off: go on."
             )
-        found = f"Fold {n}: known within {known:.1%}, asked for {self.tolerance:.1%}"
+        found = f"{after(n)}: known within {known:.1%}, asked for {self.tolerance:.1%}"
         if known > self.tolerance:
             return Decision(stop=False, reason=f"{found}: go on.")
         if n < self.min_folds:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records import Decision, FoldResult
+from ecv_core.stopping.base import after
 from ecv_core.stopping.interval import mean_and_deviation
 
 GROWTH = 0.05
@@ -59,7 +60,7 @@ class StdStagnation:
                 spread = f"the standard deviation is {deviations[-1]:.3g}"
             return Decision(
                 stop=False,
-                reason=f"Fold {n}: {spread}, and fold {first} is the first that can stop: go on.",
+                reason=f"{after(n)}: {spread}, and the earliest stop is after {first}: go on.",
             )
         stop = bool(stands(deviations)[-1])
         verdict = (
@@ -69,5 +70,5 @@ class StdStagnation:
         )
         return Decision(
             stop=stop,
-            reason=f"Fold {n}: the standard deviation went from {trail}; {verdict}",
+            reason=f"{after(n)}: the standard deviation went from {trail}; {verdict}",
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.records import Moment, Run
-from pages.components.facts import energy_facts, source_sentence
+from ecv_core.savings import energy_facts
+from pages.components.facts import source_sentence
 from pages.components.words import duration, grams, metric_label, watt_hours
 
 
@@ -25,7 +27,7 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
         help=f"Mean of the folds used, plus or minus half the width of its "
         f"{100 * run.spec.confidence:g} % interval.",
     )
-    left, right = st.columns(2, wrap=False)
+    left, right = _pair()
     used = at.n if at else 0
     left.metric("Folds used", f"{used} of {k}", help="Folds that the mean is of (e), of k.")
     seconds = sum(fold.total_seconds for fold in run.folds)
@@ -37,9 +39,15 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
     _energy(run, k)
 
 
+def _pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two metrics side by side, one below the other where they would be cut off."""
+    row = st.container(horizontal=True, gap="small")
+    return row.container(width=130), row.container(width=130)
+
+
 def _energy(run: Run, k: int) -> None:
     facts = energy_facts(run.folds, k, run.stopped_at)
-    left, right = st.columns(2, wrap=False)
+    left, right = _pair()
     if facts.source == "none":
         left.metric("Energy used", "-")
         right.metric("Energy saved", "-")
@@ -59,7 +67,7 @@ def _energy(run: Run, k: int) -> None:
         if checked
         else "Known at the stop: the folds never run, at the mean energy of those that ran.",
     )
-    left, right = st.columns(2, wrap=False)
+    left, right = _pair()
     left.metric(
         "Emissions",
         grams(facts.grams_co2e),

@@ -15,6 +15,9 @@ from ecv_core.fold import import_folds
 from ecv_core.splits import IMPORTED, SPLITS
 from pages.components.state import sentence
 
+STORED = "stored-folds"
+"""In the session: (dataset, SHA-256, k) of the fold file whose run was opened for a new one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldSettings:
@@ -36,8 +39,6 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
     k = left.number_input(
         "Folds (k)",
         value=10,
-        min_value=2,
-        max_value=100,
         key="k",
         bind="query-params",
         persist_state="session",
@@ -56,14 +57,16 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
     n = right.number_input(
         "List length (n)",
         value=10,
-        min_value=1,
-        max_value=1000,
         key="n",
         bind="query-params",
         persist_state="session",
         help="How many items are recommended to each user (top-n).",
     )
-    with st.expander("Fold strategy and seed", icon=":material/splitscreen:"):
+    with st.expander(
+        "Fold strategy and seed",
+        icon=":material/splitscreen:",
+        expanded=st.session_state.get("split") == IMPORTED,
+    ):
         split = st.segmented_control(
             "Fold strategy",
             [*SPLITS, IMPORTED],
@@ -79,8 +82,6 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
         seed = st.number_input(
             "Seed",
             value=42,
-            min_value=0,
-            max_value=2**32 - 1,
             key="seed",
             bind="query-params",
             persist_state="session",
@@ -105,6 +106,10 @@ def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bo
         help="CSV with the columns user_id, item_id, fold (from 0), plain or gzipped: every "
         "interaction of the prepared dataset exactly once.",
     )
+    stored = st.session_state.get(STORED)
+    if file is None and stored and stored[0] == dataset:
+        st.caption(f":green[:material/check_circle:] The {stored[2]} folds of the run before.")
+        return stored[1], stored[2], True
     if file is None or not on_disk:
         st.caption("Released folds as CSV: `user_id,item_id,fold`. Their number of folds sets k.")
         return None, k, False
@@ -120,7 +125,7 @@ def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bo
 
 @st.cache_data(show_spinner=False, max_entries=8)
 def _imported(dataset: str, file_id: str, _file: UploadedFile) -> tuple[str, int]:
-    name = "folds.csv.gz" if _file.name.endswith(".gz") else "folds.csv"
+    name = Path(_file.name).name
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(_file.getvalue())

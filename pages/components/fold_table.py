@@ -28,14 +28,15 @@ def fold_table(run: Run, moments: list[Moment]) -> None:
     reals = {
         name: st.column_config.NumberColumn(name, format="%.4f")
         for name in frame.columns
-        if name not in ("fold", "users", "used", "source")
+        if name not in ("n", "fold", "users", "used", "source")
     }
     st.dataframe(
         frame,
         hide_index=True,
         column_config=reals
         | {
-            "fold": st.column_config.NumberColumn("fold", pinned=True, help="Counted from 0."),
+            "n": st.column_config.NumberColumn("n", pinned=True, help="Folds seen so far."),
+            "fold": st.column_config.NumberColumn("fold", pinned=True, help="Its index, from 0."),
             "used": st.column_config.CheckboxColumn("used", help="Up to the stop."),
             "score": st.column_config.NumberColumn(label, format="%.4f", pinned=True),
             "fit s": st.column_config.NumberColumn("fit s", format="%.2f"),
@@ -66,7 +67,7 @@ def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
     )
     metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
     metrics.columns = [_title(name) for name in metrics.columns]
-    head = so_far[["fold", "used", "score", "mean", "low", "high", "width"]]
+    head = so_far[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
     return pd.concat([head, costs, metrics], axis=1)
 
 

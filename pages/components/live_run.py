@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.document import moments_of
+from ecv_core.errors import InputError
 from ecv_core.figures.compare import Entry, compare_alt_text, compare_figure, compare_frame
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
@@ -75,7 +76,7 @@ def headline(run: Run, moments: list[Moment]) -> tuple[str, str]:
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {finished}."
     if last is None:
-        return "info", "Fold 1 is on its way; the first interval comes with fold 2."
+        return "info", "The first fold is on its way; the first interval comes with the second."
     if stopped:
         return "success", " ".join(
             [last.decision.reason, check_sentence(moments, k, run.stopped_at)]
@@ -87,9 +88,7 @@ def headline(run: Run, moments: list[Moment]) -> tuple[str, str]:
 
 def _clock(following: bool) -> None:
     with sentences():
-        runs = opened_runs()
-        if not runs:
-            return
+        runs = _still_there()
         run = shown_run(runs)
         if trouble := manager().trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
@@ -115,17 +114,26 @@ def _clock(following: bool) -> None:
         st.progress(min((done + part) / k, 1.0), text=" · ".join(words))
 
 
+def _still_there() -> list[Run]:
+    """The opened runs; the whole page is drawn anew, with its sentence, if they were deleted."""
+    try:
+        runs = opened_runs()
+    except InputError:
+        runs = []
+    if not runs:
+        st.rerun()
+    return runs
+
+
 def _glance(states: list[RunState]) -> None:
     with sentences():
-        if [run.state for run in opened_runs()] != states:
+        if [run.state for run in _still_there()] != states:
             st.rerun()
 
 
 def _run(following: bool) -> None:
     with sentences():
-        runs = opened_runs()
-        if not runs:
-            st.rerun()
+        runs = _still_there()
         if following and not any(run.state.active for run in runs):
             st.rerun()  # the last look: stop following
         run = shown_run(runs)

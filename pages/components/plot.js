@@ -33,6 +33,23 @@ const narrowed = (layout, width) => {
   return { ...layout, font, legend, annotations };
 };
 
+// A figure can have one entry per step of a slider: which of its variants to show, and what of it
+// to replace. The slider's own component says which step it is, so that nothing asks the server.
+const shown = (data, dark) => {
+  const figures = [JSON.parse(dark ? data.dark : data.light)].flat();
+  if (!data.steps) return () => ({ same: 0, figure: figures[0], alt: data.alt });
+  const steps = JSON.parse(data.steps);
+  return (step) => {
+    const figure = figures[steps.variants[step] ?? 0] ?? figures[0];
+    const patch = steps.patches[step] ?? {};
+    return {
+      same: steps.patches.length ? step : (steps.variants[step] ?? 0),
+      figure: { ...figure, data: figure.data.map((one, at) => ({ ...one, ...patch[at] })) },
+      alt: steps.alts[step] ?? data.alt,
+    };
+  };
+};
+
 const config = { responsive: true, displaylogo: false, displayModeBar: false };
 const drawn = new WeakMap();
 
@@ -43,7 +60,7 @@ export default function ({ data, parentElement }) {
   }
   const node = parentElement.querySelector(".ecv-figure");
   node.setAttribute("role", "img");
-  node.setAttribute("aria-label", data.alt);
+  if (!data.steps) node.setAttribute("aria-label", data.alt);
   node.style.minHeight = `${data.height}px`;
   if (data.top && window.ecvTop !== data.top) {
     window.ecvTop = data.top;
@@ -52,15 +69,36 @@ export default function ({ data, parentElement }) {
   const draw = async () => {
     const dark = isDark(node);
     const width = node.clientWidth;
-    const state = `${dark}${width < 560}${data.light}`;
+    const state = `${dark}${width < 560}${data.steps ?? ""}${data.light}`;
     if (drawn.get(node) === state) return;
     drawn.set(node, state);
-    const figure = JSON.parse(dark ? data.dark : data.light);
+    const at = shown(data, dark);
     const plotly = await loaded(data.plotly);
     if (drawn.get(node) !== state || !node.isConnected) return;
-    await plotly.react(node, figure.data, narrowed(figure.layout, width), config);
+    let last;
+    paint = () => {
+      const step = window.ecvSteps?.[data.slider] ?? 0;
+      const { same, figure, alt } = at(step);
+      node.setAttribute("aria-label", alt);
+      if (drawn.get(node) !== state || same === last) return undefined;
+      last = same;
+      return plotly.react(node, figure.data, narrowed(figure.layout, width), config);
+    };
+    await paint();
     node.dataset.drawn = "true";
   };
+  let paint = () => {};
+  let waiting = 0;
+  let later = 0;
+  const moved = ({ detail }) => {
+    if (detail !== data.slider) return;
+    cancelAnimationFrame(waiting); // only the newest step is worth painting
+    clearTimeout(later);
+    const { top, bottom } = node.getBoundingClientRect();
+    if (bottom > 0 && top < window.innerHeight) waiting = requestAnimationFrame(() => paint());
+    else later = setTimeout(() => paint(), 150); // nobody sees it: first what is in sight
+  };
+  if (data.steps) window.addEventListener("ecv-step", moved);
   draw().catch((error) => {
     drawn.delete(node);
     node.textContent = `${data.alt} (The figure itself is missing: ${error.message}.)`;
@@ -70,6 +108,8 @@ export default function ({ data, parentElement }) {
   const resized = new ResizeObserver(() => draw().catch(() => {}));
   resized.observe(node);
   return () => {
+    window.removeEventListener("ecv-step", moved);
+    clearTimeout(later);
     watcher.disconnect();
     resized.disconnect();
   };

@@ -7,7 +7,7 @@ a small component that calls `Plotly.react` with the plotly.js of the installed 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
+
+from ecv_core.figures.steps import Steps
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -31,30 +33,38 @@ _figure = st.components.v2.component(
 
 
 def plot(
-    make: Callable[[bool], go.Figure],
+    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
     *,
     version: Hashable,
     key: str,
     alt: str,
     height: int,
     top: str = "",
+    slider: str = "",
+    steps: Callable[[], Steps] | None = None,
 ) -> None:
     """Draw a figure.
 
     Args:
         make: gives the figure for a light (False) or dark (True) page; a pure function of data.
+            Where `steps` name variants, it gives all of them.
         version: of that data: the figure is made anew only when this changes.
         key: the same key is the same figure on the page, however its data changes.
         alt: one sentence with what the figure shows.
         height: in pixels, so that the page does not move when the figure arrives.
         top: when this changes, the page is scrolled to its top.
+        slider: name of the `slider_watch` that moves the figure in the browser.
+        steps: what it changes; a pure function of the same data.
     """
     script = plotly_script()
     if script is None:
         dark = st.context.theme.type == "dark"
-        st.plotly_chart(make(dark), key=key, alt=alt, theme=None)
+        made = make(dark)
+        st.plotly_chart(
+            made[0] if isinstance(made, Sequence) else made, key=key, alt=alt, theme=None
+        )
         return
-    light, dark_json = _both(key, version, make)
+    light, dark_json, moves = _both(key, version, make, steps)
     data = {
         "light": light,
         "dark": dark_json,
@@ -63,6 +73,8 @@ def plot(
         "plotly": script,
         "top": top,
     }
+    if moves:
+        data |= {"slider": slider, "steps": moves}
     _figure(key=key, data=data, height=height)
 
 
@@ -71,8 +83,20 @@ def plot(
     max_entries=64,
     hash_funcs={tuple: repr},  # a version is plain data
 )
-def _both(key: str, version: Hashable, _make: Callable[[bool], go.Figure]) -> tuple[str, str]:
-    return str(_make(False).to_json()), str(_make(True).to_json())
+def _both(
+    key: str,
+    version: Hashable,
+    _make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    _steps: Callable[[], Steps] | None = None,
+) -> tuple[str, str, str]:
+    moves = _steps().to_json() if _steps else ""
+    return _json(_make(False)), _json(_make(True)), moves
+
+
+def _json(made: go.Figure | Sequence[go.Figure]) -> str:
+    if isinstance(made, Sequence):
+        return "[" + ",".join(str(one.to_json()) for one in made) + "]"
+    return str(made.to_json())
 
 
 def preload_plots() -> None:

@@ -11,7 +11,8 @@ from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
 from pages.components.algorithm_picker import algorithm_picker, parameter_key, parameter_settings
 from pages.components.dataset_picker import dataset_picker
-from pages.components.fold_settings import fold_settings
+from pages.components.fold_settings import STORED, fold_settings
+from pages.components.link_check import link_check
 from pages.components.plot import preload_plots
 from pages.components.state import manager, sentence, sentences
 from pages.components.stop_settings import (
@@ -25,6 +26,7 @@ from pages.components.words import rule_words
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
+    link_check()
     top = st.container(horizontal=True, vertical_alignment="center")
     specs: list[RunSpec] = []
     trouble: EcvError | None = None
@@ -97,9 +99,9 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         min_folds_key(spec.rule): spec.min_folds,
         "full": spec.full,
         "country": spec.country,
+        "split": spec.split,
+        STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
-    if spec.folds_sha256 is None:
-        values["split"] = spec.split
     values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
     for key, value in values.items():
         st.session_state[key] = value

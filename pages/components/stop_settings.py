@@ -67,8 +67,6 @@ def stop_settings(k: int) -> StopSettings:
         confidence = left.number_input(
             "Confidence",
             value=0.95,
-            min_value=0.5,
-            max_value=0.999,
             step=0.01,
             format="%.3f",
             key="confidence",
@@ -79,8 +77,6 @@ def stop_settings(k: int) -> StopSettings:
         min_folds = right.number_input(
             "Minimum folds",
             value=min(chosen.default_folds, k),
-            min_value=chosen.least_folds,
-            max_value=max(chosen.least_folds, k),
             key=min_folds_key(chosen.id),
             persist_state="session",
             disabled="min_folds" not in chosen.settings,

@@ -65,13 +65,13 @@ def test_a_run_on_synthetic_shows_the_stop_and_survives_a_reload(
     page.get_by_role("radio", name="Thrifty").check()
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
-    expect(figure(page).get_by_text(re.compile("stop: fold [3-9]"))).to_be_visible()
+    expect(figure(page).get_by_text(re.compile("stop after [3-9]"))).to_be_visible()
     expect(figure(page).get_by_text(re.compile("folds? saved"))).to_be_visible()
     sentence = figure(page).get_attribute("aria-label")
     assert sentence is not None
     assert re.search(r"after \d of 10 folds .* the rule stopped here", sentence)
     page.reload()
-    expect(figure(page).get_by_text(re.compile("stop: fold [3-9]"))).to_be_visible()
+    expect(figure(page).get_by_text(re.compile("stop after [3-9]"))).to_be_visible()
     assert figure(page).get_attribute("aria-label") == sentence
     page.get_by_role("button", name="Run the remaining folds to check").click()
     expect(figure(page).get_by_text(re.compile("mean of all 10"))).to_be_visible()
@@ -82,7 +82,7 @@ def test_a_run_on_synthetic_shows_the_stop_and_survives_a_reload(
 )
 def test_a_run_on_ml_100k_stops(page: Page, dashboard: Dashboard) -> None:
     run_id = start(page, dashboard, dataset="ml-100k")
-    expect(figure(page).get_by_text(re.compile("stop: fold"))).to_be_visible()
+    expect(figure(page).get_by_text(re.compile("stop after"))).to_be_visible()
     run = wait_for(dashboard, run_id, lambda run: not run.state.active)
     assert run.spec.dataset == "ml-100k"
     assert run.stopped_at is not None

@@ -119,7 +119,7 @@ def test_the_stop_is_a_dashed_line_with_its_fold_and_the_folds_saved():
     assert (line.x0, line.x1, line.line.dash) == (3, 3, "dash")
     shade = next(shape for shape in figure.layout.shapes if shape.type == "rect")
     assert (shade.x0, shade.x1) == (3, 10.5)
-    assert texts(figure) == ["<b>stop: fold 3</b>", "7 folds saved"]
+    assert texts(figure) == ["<b>stop after 3</b>", "7 folds saved"]
 
 
 def test_one_saved_fold_is_a_fold():

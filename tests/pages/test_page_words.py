@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ecv_core.errors import InputError
-from pages.components.facts import energy_facts
+from ecv_core.savings import energy_facts
 from pages.components.state import sentence
 from pages.components.stop_settings import ALPHAS, PRESETS, nearest_alpha
 from pages.components.words import ago, alpha_text, duration, small_number, watt_hours

@@ -67,7 +67,7 @@ def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a
     open_run(app, a_run(SCORES, stopped_at=4))
     (data,) = figures(app)
     light = json.loads(data["light"])
-    assert "<b>stop: fold 4</b>" in [note["text"] for note in light["layout"]["annotations"]]
+    assert "<b>stop after 4</b>" in [note["text"] for note in light["layout"]["annotations"]]
     assert "6 folds saved" in [note["text"] for note in light["layout"]["annotations"]]
     assert data["alt"].startswith("item-knn on synthetic: after 4 of 10 folds the mean nDCG@10")
     assert data["dark"] != data["light"]
@@ -76,7 +76,7 @@ def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a
 def test_the_sentence_of_the_stop_is_shown(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4))
     assert len(app.success) == 1
-    assert app.success[0].value.startswith("Fold 4\\:")
+    assert app.success[0].value.startswith("After 4 folds\\:")
 
 
 def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):

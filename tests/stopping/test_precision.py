@@ -125,7 +125,7 @@ def test_precision_stops_where_hand_work_says(tolerance, stop):
     decision = rule.decide(results_of(TWO))
     assert decision.stop is stop
     end = "stop." if stop else "go on."
-    assert decision.reason == f"Fold 2: known within 15.9%, asked for 15.9%: {end}"
+    assert decision.reason == f"After 2 folds: known within 15.9%, asked for 15.9%: {end}"
 
 
 def test_precision_shows_its_own_interval_even_after_one_fold():
@@ -168,7 +168,7 @@ def test_one_user_alone_says_so():
     rule = Precision(tolerance=0.5, k=10, metric="ndcg@10")
     decision = rule.decide(results_of(np.array([[0.5]])))
     assert not decision.stop
-    assert decision.reason == "Fold 1: too few users to tell how far it is off: go on."
+    assert decision.reason == "After 1 fold: too few users to tell how far it is off: go on."
     assert rule.interval(results_of(np.array([[0.5]]))) is None
 
 

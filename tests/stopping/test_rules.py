@@ -113,20 +113,23 @@ def test_e_fold_agrees_with_an_independent_working_of_the_paper(fold_results):
 @pytest.mark.parametrize(
     ("given_scores", "sentence"),
     [
-        ([0.3], "Fold 1: one score has no interval, and fold 3 is the first that can stop: go on."),
+        (
+            [0.3],
+            "After 1 fold: one score has no interval yet, and the earliest stop is after 3: go on.",
+        ),
         (
             [0.30, 0.32],
-            "Fold 2: the interval is 0.254 wide, and fold 3 is the first that can stop: go on.",
+            "After 2 folds: the interval is 0.254 wide, and the earliest stop is after 3: go on.",
         ),
         (
             [0.30, 0.32, 0.31],
-            "Fold 3: the interval's width went from 0.254 to 0.0497; width x change = 0.0102 is "
-            "above alpha = 0.001, so the score is still moving: go on.",
+            "After 3 folds: the interval is 0.0497 wide, 0.254 before; width x change = 0.0102 is "
+            "above alpha = 0.001, so it is still moving: go on.",
         ),
         (
             [0.30, 0.32, 0.31, 0.31],
-            "Fold 4: the interval's width went from 0.0497 to 0.026; width x change = 0.000616 is "
-            "at most alpha = 0.001, so the score can be trusted: stop.",
+            "After 4 folds: the interval is 0.026 wide, 0.0497 before; width x change = 0.000616 "
+            "is at most alpha = 0.001, so it has settled: stop.",
         ),
     ],
 )
@@ -169,13 +172,13 @@ def test_stagnation_gives_its_reason_with_the_numbers(fold_results):
         for moment in moments(StdStagnation(), fold_results([0.0, 2.0, 4.0, 2.0, 2.0]), 0.95)
     ]
     assert reasons == [
-        "Fold 1: one score has no spread yet, and fold 4 is the first that can stop: go on.",
-        "Fold 2: the standard deviation is 1.41, and fold 4 is the first that can stop: go on.",
-        "Fold 3: the standard deviation is 2, and fold 4 is the first that can stop: go on.",
-        "Fold 4: the standard deviation went from 1.41 to 2 to 1.63; that is not twice in a row "
-        "without growing by more than 5%: go on.",
-        "Fold 5: the standard deviation went from 2 to 1.63 to 1.41; twice in a row it grew by no "
-        "more than 5%: stop.",
+        "After 1 fold: one score has no spread yet, and the earliest stop is after 4: go on.",
+        "After 2 folds: the standard deviation is 1.41, and the earliest stop is after 4: go on.",
+        "After 3 folds: the standard deviation is 2, and the earliest stop is after 4: go on.",
+        "After 4 folds: the standard deviation went from 1.41 to 2 to 1.63; that is not twice in "
+        "a row without growing by more than 5%: go on.",
+        "After 5 folds: the standard deviation went from 2 to 1.63 to 1.41; twice in a row it grew "
+        "by no more than 5%: stop.",
     ]
 
 
@@ -195,7 +198,7 @@ def test_every_rule_decides_on_any_scores_in_one_sentence(fold_results, name, sc
     spec = replace(SPEC, rule=name, min_folds=3)
     for moment in moments(rule_for(spec), fold_results(scores), 0.95):
         reason = moment.decision.reason
-        assert reason.startswith(f"Fold {moment.n}")
+        assert reason.startswith(f"After {moment.n} ")
         assert reason.endswith("stop." if moment.decision.stop else "go on.")
         assert moment.decision.stop is False or moment.n >= 3
 

@@ -1,0 +1,217 @@
+"""The trade-off frame -> energy against difference, with a point that follows alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.steps import Steps
+
+SYSTEM, AVERAGE, FIXED, PRECISION, PAPER = "system", "average", "fixed e", "precision", "paper"
+"""Kinds of rows of the frame."""
+
+HERE, SYSTEMS_HERE = 0, 1
+"""Numbers of the traces that move; they are drawn in `zorder`, not in this order."""
+
+
+def tradeoff_figure(
+    frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False, height: int = 520
+) -> go.Figure:
+    """What is spent against how far off it is, for every alpha.
+
+    Args:
+        frame: from `tradeoff.tradeoff_frame`.
+        cost: what is counted: 'energy', or 'folds' where there is no energy.
+        dark: colours for a dark page.
+        height: in pixels.
+    """
+    colours = palette(dark)
+    average, fixed = frame[frame["kind"] == AVERAGE], frame[frame["kind"] == FIXED]
+    systems = frame[frame["kind"] == SYSTEM]
+    several = systems["system"].nunique() > 1
+    figure = go.Figure()
+    figure.add_scatter(  # HERE
+        x=[],
+        y=[],
+        text=[],
+        mode="markers+text",
+        textposition="top right",
+        textfont={"size": 19, "color": colours.stop},
+        marker={"size": 20, "color": colours.stop, "line": {"width": 3, "color": colours.ink}},
+        cliponaxis=False,
+        zorder=9,
+        name="alpha picked",
+        showlegend=False,
+        hovertemplate="%{x:.1f} % spent, %{y:.2f} % off<extra>alpha picked</extra>",
+    )
+    figure.add_scatter(  # SYSTEMS_HERE
+        x=[],
+        y=[],
+        text=[],
+        mode="markers",
+        marker={"size": 9, "color": colours.mean, "opacity": 0.65},
+        zorder=4,
+        showlegend=False,
+        hovertemplate="%{x:.1f} % spent, %{y:.2f} % off<extra>%{text}</extra>",
+    )
+    if several:
+        _systems(figure, systems, colours)
+    _fixed(figure, fixed, colours)
+    _precision(figure, frame[frame["kind"] == PRECISION], colours)
+    figure.add_scatter(
+        x=average["energy_percent"],
+        y=average["difference_percent"],
+        customdata=average["setting"],
+        mode="lines",
+        line={"color": colours.mean, "width": 5},
+        zorder=6,
+        name="paper's rule, all alphas" + (" (average)" if several else ""),
+        hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, %{y:.2f} % off<extra></extra>",
+    )
+    _paper(figure, frame[frame["kind"] == PAPER], colours)
+    figure.update_layout(
+        base_layout(colours, height)
+        | {
+            "margin": {"l": 12, "r": 24, "t": 64, "b": 12},
+            "hovermode": "closest",
+            "xaxis": _axis(f"{cost} used (% of all folds)", [0, 104], colours),
+            "yaxis": _axis("difference to k-fold mean (%)", [0, _top(frame)], colours),
+            "uirevision": "tradeoff",
+        }
+    )
+    return figure
+
+
+def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]) -> Steps:
+    """Where the moving points are at each alpha of a slider.
+
+    Args:
+        frame: from `tradeoff.tradeoff_frame`.
+        alphas: each one a setting of the frame.
+        texts: each alpha as shown.
+    """
+    at = ["energy_percent", "difference_percent"]
+    average = frame[frame["kind"] == AVERAGE].set_index("setting")[at]
+    rows = frame[frame["kind"] == SYSTEM]
+    names = list(rows["system"].unique())
+    several = len(names) > 1
+    xs, ys = (
+        rows.pivot(index="setting", columns="system", values=one)[names]
+        .loc[list(alphas)]
+        .to_numpy(dtype="float64")
+        .round(4)
+        for one in at
+    )
+    patches, alts = [], []
+    for row, (alpha, text) in enumerate(zip(alphas, texts, strict=True)):
+        x, y = average.loc[alpha].to_numpy(dtype="float64").tolist()
+        patches.append(
+            {
+                HERE: {"x": [x], "y": [y], "text": [f"<b>alpha {text}</b>"]},
+                SYSTEMS_HERE: {
+                    "x": xs[row].tolist() if several else [],
+                    "y": ys[row].tolist() if several else [],
+                    "text": names if several else [],
+                },
+            }
+        )
+        alts.append(
+            f"Cost against difference to the k-fold mean, for every alpha. At alpha {text}: "
+            f"{x:.1f} % of the cost, {y:.2f} % off. The paper reports 41.5 % and 1.81 %."
+        )
+    return Steps(patches=patches, alts=alts)
+
+
+def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None:
+    for place, (name, rows) in enumerate(systems.groupby("system", sort=False)):
+        figure.add_scatter(
+            x=rows["energy_percent"].round(3),
+            y=rows["difference_percent"].round(4),
+            mode="lines",
+            line={"color": colours.mean, "width": 1.5},
+            opacity=0.4,
+            zorder=1,
+            name="each system",
+            legendgroup="systems",
+            showlegend=place == 0,
+            hovertemplate="%{x:.1f} % spent, %{y:.2f} % off<extra>" + str(name) + "</extra>",
+        )
+
+
+def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
+    figure.add_scatter(
+        x=fixed["energy_percent"],
+        y=fixed["difference_percent"],
+        text=[f"{e:.0f}" for e in fixed["setting"]],
+        mode="lines+markers+text",
+        textposition="bottom left",
+        textfont={"size": 15, "color": colours.muted},
+        line={"color": colours.muted, "width": 2, "dash": "dot"},
+        marker={"size": 9, "symbol": "square", "color": colours.muted},
+        zorder=3,
+        name="always e folds (number: e)",
+        visible=True if len(fixed) else "legendonly",
+        showlegend=bool(len(fixed)),
+        hovertemplate="always %{text} folds: %{x:.1f} % spent, %{y:.2f} % off<extra></extra>",
+    )
+
+
+def _precision(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    if rows.empty:
+        return
+    figure.add_scatter(
+        x=rows["energy_percent"],
+        y=rows["difference_percent"],
+        customdata=rows["setting"],
+        mode="lines",
+        line={"color": colours.width, "width": 4, "dash": "dash"},
+        zorder=5,
+        name="precision rule, all tolerances",
+        hovertemplate="tolerance %{customdata:.1%}: %{x:.1f} % spent, %{y:.2f} % off"
+        "<extra></extra>",
+    )
+
+
+def _paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    figure.add_scatter(
+        x=rows["energy_percent"],
+        y=rows["difference_percent"],
+        mode="markers",
+        marker={
+            "size": 19,
+            "symbol": "star",
+            "color": colours.ground,
+            "line": {"width": 2.5, "color": colours.ink},
+        },
+        zorder=7,
+        name="the paper's average",
+        hovertemplate="the paper: %{x:.1f} % of the energy, %{y:.2f} % off<extra></extra>",
+    )
+
+
+def _axis(title: str, span: list[float], colours: Palette) -> dict[str, object]:
+    return {
+        "title": {"text": title, "font": {"size": 17}, "standoff": 8},
+        "range": span,
+        "gridcolor": colours.grid,
+        "zeroline": False,
+        "showline": True,
+        "linecolor": colours.muted,
+        "automargin": True,
+        "nticks": 7,
+        "ticksuffix": " %",
+    }
+
+
+def _top(frame: pd.DataFrame) -> float:
+    """Room for the averages and the paper; one wild system does not flatten all others."""
+    alphas = frame[frame["kind"].isin([AVERAGE, PAPER])]["difference_percent"].max()
+    systems = frame[frame["kind"] == SYSTEM]["difference_percent"]
+    fixed = frame[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]["difference_percent"]
+    known = [float(alphas) * 1.35, float(systems.quantile(0.97)) * 1.1]
+    if len(fixed):
+        known.append(float(fixed.max()) * 1.1)
+    return max(known)

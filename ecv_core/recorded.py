@@ -1,0 +1,68 @@
+"""JSON documents of our own finished runs -> run records, to be explored without computing."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ecv_core.errors import InputError
+from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
+
+FOLDER = Path(__file__).resolve().parents[1] / "data" / "recorded"
+"""Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
+
+
+def recorded_runs(folder: Path | None = None) -> list[Run]:
+    """The recorded runs, ordered by file name; empty where there is no folder.
+
+    Args:
+        folder: of documents as `document.run_document` makes them; by default FOLDER.
+    Returns: without per-user scores; `created_at` is when the file was written.
+    Raises: InputError for a file that is no such document.
+    """
+    folder = FOLDER if folder is None else folder
+    files = sorted(folder.glob("*.json"))
+    return [_read(path, path.stat().st_mtime_ns) for path in files]
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, mtime_ns: int) -> Run:
+    """One file, read again only when it has changed."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return _run(document, datetime.fromtimestamp(mtime_ns / 1e9, UTC))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"the recorded run {path.name} cannot be read ({type(error).__name__}: {error}); "
+            "restore it from the project, or record it again"
+        ) from error
+
+
+def _run(document: dict[str, Any], written: datetime) -> Run:
+    return Run(
+        run_id=document["run_id"],
+        spec=RunSpec.from_json(json.dumps(document["spec"])),
+        state=RunState(document["state"]),
+        folds=tuple(_fold(fold) for fold in document["folds"]),
+        created_at=written,
+        finished_at=written,
+        stopped_at=document["stopped_at"],
+        error=document.get("error"),
+    )
+
+
+def _fold(document: dict[str, Any]) -> FoldResult:
+    seconds = document["seconds"]
+    return FoldResult(
+        fold=document["fold"],
+        score=float(document["score"]),
+        metrics=document["metrics"],
+        users=document.get("users", 0),
+        fit_seconds=seconds["fit"],
+        evaluate_seconds=seconds["evaluate"],
+        total_seconds=seconds["total"],
+        energy=Energy(**document["energy"]),
+    )

@@ -1,0 +1,176 @@
+"""The alpha slider and all that follows it: the numbers, the trade-off, where folding stops."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.energy import SOURCES
+from ecv_core.figures.stops import stops_figure, stops_steps
+from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
+from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
+from pages.components.explore_curves import Explored
+from pages.components.plot import plot
+from pages.components.slider_watch import numbers, slider_watch
+from pages.components.words import alpha_text
+
+KEY = "explore_alpha"
+SLIDER = "alpha"
+_BOX = "explore-slider"
+_HEIGHT = 500
+_STICKY = f"""
+<style>
+.st-key-{_BOX} {{
+  position: sticky; top: 3.5rem; z-index: 20; padding: 0.25rem 0 0.5rem;
+  background: var(--st-background-color, light-dark(#FBFBF9, #12181F));
+}}
+</style>
+"""
+
+
+def alpha_slider(explored: Explored) -> None:
+    """The slider; it stays in sight while the page is scrolled."""
+    st.html(_STICKY)
+    with st.container(key=_BOX):
+        _slider(explored.alphas, explored.usual)
+
+
+def picked_alpha(explored: Explored) -> float:
+    """The slider's alpha, moved to the nearest step where the data has another scale."""
+    value = st.session_state.get(KEY, explored.usual)
+    return nearest(explored.alphas, float(value))
+
+
+def nearest(alphas: list[float], value: float) -> float:
+    """The step that is closest on the logarithmic scale."""
+    return min(alphas, key=lambda step: max(step / value, value / step))
+
+
+@st.fragment
+def _slider(alphas: list[float], usual: float) -> None:
+    if KEY in st.session_state and st.session_state[KEY] not in alphas:
+        st.session_state[KEY] = nearest(alphas, float(st.session_state[KEY]))
+    alpha = st.select_slider(
+        "alpha: left spends more and is more certain, right saves more",
+        alphas,
+        value=usual,
+        format_func=alpha_text,
+        key=KEY,
+        bind="query-params",
+        persist_state="session",
+        help="The paper's rule stops when the interval's width times its last change is at most "
+        "alpha. It has the unit of the score squared, so its scale is logarithmic.",
+    )
+    slider_watch(SLIDER, container=_BOX, step=alphas.index(float(alpha)))
+
+
+def numbers_row(explored: Explored) -> None:
+    """What the alpha costs and gives, as a sentence and six numbers."""
+    k = max(system.k for system in explored.tradeoff.systems)
+    several = len(explored.tradeoff.systems) > 1
+    limit = explored.within_percent
+    of = f" Average over {len(explored.tradeoff.systems)} systems." if several else ""
+    labels = [
+        ("Folds used", f"Mean stop over all orders of the folds.{of}"),
+        ("Energy used" if explored.cost == "energy" else "Folds used", "Of all k folds."),
+        ("Difference", f"Expected difference to the k-fold mean.{of}"),
+        ("95 % of orders within", f"Only 5 % of the orders end further off.{of}"),
+        ("Interval is right", f"How often the interval at the stop holds the k-fold mean.{of}"),
+        (f"Within {limit:g} %", f"How often the difference is at most {limit:g} %.{of}"),
+    ]
+    values, notes, sentences = [], [], []
+    for alpha, text in zip(explored.alphas, explored.texts, strict=True):
+        at = explored.tradeoff.average.at(alpha)
+        within = 100 * (at.within or 0.0)
+        by_count = 100 * at.mean_stop / k
+        values.append(
+            [
+                f"{at.mean_stop:.2f}",
+                f"{at.cost_percent:.1f} %",
+                f"{at.mean_difference_percent:.2f} %",
+                f"{at.difference_quantiles[0.95]:.2f} %",
+                f"{100 * at.coverage:.1f} %",
+                f"{within:.1f} %",
+            ]
+        )
+        notes.append(
+            [
+                f"of {k} · paper {PAPER_STOP}",
+                f"by fold count {by_count:.1f} % · paper {PAPER_COST_PERCENT} %",
+                f"paper {PAPER_DIFFERENCE_PERCENT} %",
+                "of the k-fold mean",
+                "95 % is promised",
+                "of all orders",
+            ]
+        )
+        spent = f"{at.cost_percent:.0f} % of the {explored.cost}"
+        sentences.append(
+            f"With alpha {text}, folding stops after {at.mean_stop:.1f} of {k} folds on average: "
+            f"{spent}, and a score {at.mean_difference_percent:.2f} % off the {k}-fold mean."
+        )
+    numbers(
+        SLIDER,
+        key="explore-numbers",
+        labels=labels,
+        values=values,
+        notes=notes,
+        sentences=sentences,
+    )
+    st.caption(_exactness(explored))
+
+
+def charts(explored: Explored) -> None:
+    """The trade-off and the distribution of the stop, each with its data."""
+    left, right = st.columns([1.55, 1], gap="medium")
+    with left:
+        st.header("What you pay, what you get", anchor=False)
+        plot(
+            lambda dark: tradeoff_figure(
+                explored.frame, cost=explored.cost, dark=dark, height=_HEIGHT
+            ),
+            version=explored.version,
+            key="tradeoff",
+            alt="Cost against difference to the k-fold mean, for every alpha.",
+            height=_HEIGHT,
+            slider=SLIDER,
+            steps=lambda: tradeoff_steps(explored.frame, explored.alphas, explored.texts),
+        )
+        _csv("All curves as CSV", explored.frame.to_csv, "tradeoff.csv")
+    with right:
+        st.header("Where folding stops", anchor=False)
+        plot(
+            lambda dark: stops_figure(explored.stops, dark=dark, height=_HEIGHT),
+            version=explored.version,
+            key="stops",
+            alt="Share of orders that stop after each fold.",
+            height=_HEIGHT,
+            slider=SLIDER,
+            steps=lambda: stops_steps(explored.stops, explored.alphas, explored.texts),
+        )
+        _csv("All stops as CSV", explored.stops.to_csv, "stops.csv")
+
+
+def _csv(label: str, make: object, name: str) -> None:
+    st.download_button(
+        label,
+        lambda: make(index=False),  # type: ignore[operator]
+        file_name=name,
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"csv-{name}",
+        type="tertiary",
+    )
+
+
+def _exactness(explored: Explored) -> str:
+    """How the numbers are known, said honestly."""
+    systems = explored.tradeoff.systems
+    words = ["Exact over every order of the folds, none of it sampled"]
+    if len(systems) > 1:
+        words.append(f"each of the {len(systems)} systems counts the same")
+    if explored.cost == "energy":
+        sources = sorted({SOURCES.get(system.source, system.source) for system in systems})
+        words.append(f"energy: {', '.join(sources)}")
+    else:
+        words.append("no energy was recorded, so every fold costs the same")
+    return ". ".join(word[:1].upper() + word[1:] for word in words) + "."

@@ -1,0 +1,47 @@
+"""A link's choices that this installation does not have, said before the form drops them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from ecv_core import datasets, models, splits, stopping
+from ecv_core.errors import EcvError, InputError
+from ecv_core.splits import IMPORTED
+from pages.components.state import sentence
+
+
+def _number(key: str) -> Callable[[str], object]:
+    def check(text: str) -> object:
+        try:
+            return float(text)
+        except ValueError:
+            raise InputError(f"the link's {key} must be a number, but is '{text}'") from None
+
+    return check
+
+
+def _split(name: str) -> object:
+    return name == IMPORTED or splits.strategy(name)
+
+
+CHECKS: dict[str, Callable[[str], object]] = {
+    "dataset": datasets.entry,
+    "algorithm": models.algorithm,
+    "rule": stopping.rule,
+    "split": _split,
+    "k": _number("k"),
+    "n": _number("n"),
+    "seed": _number("seed"),
+}
+
+
+def link_check() -> None:
+    """Say what the address asks for that cannot be; call before the widgets read it."""
+    for key, check in CHECKS.items():
+        for value in st.query_params.get_all(key):
+            try:
+                check(value)
+            except EcvError as error:
+                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")

@@ -1,0 +1,33 @@
+"""What alpha buys: every order of finished folds, exactly, for every alpha at once."""
+
+import streamlit as st
+
+from pages.components.explore_adviser import adviser, limit_input
+from pages.components.explore_choice import choose_systems
+from pages.components.explore_curves import explore_systems
+from pages.components.explore_order import one_order
+from pages.components.explore_view import alpha_slider, charts, numbers_row
+from pages.components.navigation import through_app
+from pages.components.plot import preload_plots
+from pages.components.state import sentences
+
+through_app()
+with sentences():
+    st.title("How much is enough? Explore alpha", anchor=False)
+    st.markdown(
+        "The folds of these runs are all known. Move **alpha** and see what stopping early would "
+        "have cost and given, over **every order** in which the folds could have come."
+    )
+    preload_plots()
+    left, right = st.columns([3, 1], gap="medium")
+    with left:
+        systems = choose_systems()
+    with right:
+        limit = limit_input()
+    if systems:
+        explored = explore_systems(systems, limit)
+        alpha_slider(explored)
+        numbers_row(explored)
+        charts(explored)
+        adviser(explored)
+        one_order(explored)

@@ -1,0 +1,53 @@
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+
+from ecv_core.models.multi_vae_net import MultiVAENet, Settings, _Multinomial
+
+
+def settings(**changed):
+    values = dict(
+        hidden=6,
+        latent=3,
+        dropout=0.0,
+        kl_weight=0.5,
+        anneal_epochs=0,
+        learning_rate=0.01,
+        batch_size=4,
+        weight_decay=0.0,
+    )
+    return Settings(**(values | changed))
+
+
+def test_likelihood_and_its_slope_are_those_of_log_softmax():
+    rng = torch.Generator().manual_seed(0)
+    logits = torch.randn((4, 7), generator=rng, dtype=torch.float64, requires_grad=True)
+    rows, columns = torch.tensor([0, 0, 1, 3, 3, 3]), torch.tensor([1, 4, 6, 0, 2, 5])
+    sizes = torch.tensor([2, 1, 0, 3])
+    found = _Multinomial.apply(logits, rows, columns, sizes)
+    (3 * found).backward()
+    slope = logits.grad.clone()
+    logits.grad = None
+    expected = torch.log_softmax(logits, dim=1)[rows, columns].sum()
+    (3 * expected).backward()
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(slope, logits.grad)
+
+
+def test_score_is_the_networks_formula_on_normalised_rows(lopsided):
+    net = MultiVAENet(settings(), lopsided, seed=1)
+    into, b0, encode, b1, decode, b2, out, b3 = (w.detach().numpy() for w in net.weights())
+    dense = lopsided.toarray()
+    norms = np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1)
+    mean = (np.tanh(dense / norms @ into + b0) @ encode + b1)[:, :3]
+    expected = np.tanh(mean @ decode + b2) @ out + b3
+    np.testing.assert_allclose(net.score(np.arange(13)).numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_items_hidden_from_training_count_when_scoring(lopsided):
+    net = MultiVAENet(settings(), csr_array(np.zeros((13, 41), dtype=np.float32)), seed=1)
+    before = net.score(np.arange(13))
+    net.see(lopsided)
+    after = net.score(np.arange(13))
+    assert torch.equal(before[3], after[3])  # user 3 has nothing either way
+    assert not torch.allclose(before[0], after[0])

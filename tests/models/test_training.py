@@ -1,0 +1,158 @@
+import math
+
+import pytest
+import torch
+
+from ecv_core.errors import Cancelled, RunError
+from ecv_core.models import ALGORITHMS
+from ecv_core.models.training import Average, Schedule, run_epochs, sparkline
+from ecv_core.records import no_progress
+
+NEURAL = ["multi-vae", "neu-mf", "bpr-mf"]
+
+
+class Counting:
+    """A network whose one weight is the number of epochs it has had."""
+
+    def __init__(self, losses=()):
+        self.weight = torch.zeros(1)
+        self.losses = dict(enumerate(losses))
+
+    def epoch(self, between):
+        between()
+        loss = self.losses.get(int(self.weight), 1.0)
+        self.weight += 1
+        return loss
+
+    def score(self, users):
+        return self.weight
+
+    def weights(self):
+        return [self.weight]
+
+    def see(self, train):
+        pass
+
+
+class Curve:
+    """A validation part on which epoch e scores curve[e]."""
+
+    def __init__(self, *curve):
+        self.curve = curve
+
+    def ndcg(self, score):
+        return self.curve[int(score(None)) - 1]
+
+
+def schedule(epochs, patience=2, averaging=0.0):
+    return Schedule(
+        epochs=epochs,
+        early_stopping=True,
+        patience=patience,
+        validation_share=0.1,
+        averaging=averaging,
+    )
+
+
+@pytest.mark.parametrize(
+    ("curve", "trained", "kept"),
+    [
+        ((0.1, 0.2, 0.3, 0.4, 0.5, 0.6), 6, 6),  # better to the end
+        ((0.1, 0.3, 0.2, 0.2, 0.9, 0.9), 4, 2),  # patience ends before it could get better
+        ((0.1, 0.3, 0.2, 0.4, 0.3, 0.3), 6, 4),  # a new best starts patience again
+        ((0.3, 0.2, 0.1, 0.0, 0.0, 0.0), 3, 1),  # only worse
+    ],
+)
+def test_stops_when_patience_ends_and_keeps_the_best_epoch(curve, trained, kept):
+    net, steps = Counting(), []
+    run_epochs("x", net, schedule(6), Curve(*curve), lambda *call: steps.append(call))
+    assert net.weight.item() == kept
+    # An epoch tells its number from 0 after its one batch, here before it is done.
+    assert max(step for _, step, _ in steps[:-1]) in (trained, trained - 1)
+    assert steps[-1][1:] == (6, 6)
+
+
+def test_without_a_validation_part_all_epochs_are_trained():
+    net = Counting()
+    run_epochs("x", net, schedule(6), None, no_progress)
+    assert net.weight.item() == 6
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf])
+def test_divergence_names_the_epoch(loss):
+    with pytest.raises(RunError, match=r"x diverged in epoch 3 of 6.*lower learning_rate"):
+        run_epochs("x", Counting([1.0, 0.5, loss]), schedule(6), None, no_progress)
+
+
+def test_progress_shows_the_inner_curve():
+    phases = []
+    run_epochs(
+        "x", Counting(), schedule(3), Curve(0.1, 0.3, 0.2), lambda *call: phases.append(call[0])
+    )
+    assert phases[-1] == "fit · inner nDCG@100 0.2000 ▁█▅"  # half way is the fifth of eight
+    assert max(map(len, phases)) <= 64
+
+
+def test_curve_fits_the_database_column_however_long():
+    assert len(f"fit · inner nDCG@100 0.2000 {sparkline([0.1 * i for i in range(999)])}") <= 64
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_average_is_the_weighted_mean_of_the_epochs(share):
+    weight = torch.zeros(1)
+    average = Average([weight], share)
+    for value in (3.0, 5.0, 4.0):
+        weight.fill_(value)
+        average.update()
+    expected = (3 * share**2 + 5 * share + 4) / (share**2 + share + 1)
+    assert average.values[0].item() == pytest.approx(expected)
+    with average.in_place():
+        assert weight.item() == pytest.approx(expected)
+    assert weight.item() == 4.0
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_cancel_takes_effect_between_two_batches(name, lopsided):
+    calls = []
+
+    def cancel_later(phase, step, steps):
+        calls.append(step)
+        if len(calls) == 3:
+            raise Cancelled("enough")
+
+    chosen = ALGORITHMS[name]
+    model = chosen.build(dict(chosen.resolve({"batch_size": 1})))
+    with pytest.raises(Cancelled):
+        model.fit(lopsided, seed=1, progress=cancel_later)
+    assert calls == [0, 0, 0]  # still in the first epoch
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_a_learning_rate_that_diverges_fails_with_the_epoch(name, lopsided):
+    chosen = ALGORITHMS[name]
+    model = chosen.build(dict(chosen.resolve({})))
+    net = model.untrained(lopsided, 1)
+    with torch.no_grad():
+        net.weights()[0].fill_(math.nan)
+    model._make = lambda train, seed: net
+    with pytest.raises(RunError, match=f"{name} diverged in epoch 1 of"):
+        model.fit(lopsided, seed=1)
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_early_stopping_trains_on_less_and_reports_its_curve(name, checkerboard):
+    chosen = ALGORITHMS[name]
+    given = {"early_stopping": True, "patience": 1, "validation_share": 0.2, "epochs": 5}
+    model = chosen.build(dict(chosen.resolve(given)))
+    calls = []
+    model.fit(checkerboard, seed=1, progress=lambda *call: calls.append(call))
+    assert calls[-1][0].startswith("fit · inner nDCG@100 ")
+    assert calls[-1][1:] == (5, 5)
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_presets_give_every_parameter_a_value_it_accepts(name):
+    chosen = ALGORITHMS[name]
+    assert dict(chosen.resolve({})) == chosen.presets["tuned"]
+    for values in chosen.presets.values():
+        assert dict(chosen.resolve(values)) == values
