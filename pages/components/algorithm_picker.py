@@ -42,6 +42,7 @@ def parameter_settings(names: list[str]) -> Chosen:
             algorithm = ALGORITHMS[name]
             if algorithm.parameters:
                 st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
+                _presets(algorithm)
                 with st.container(horizontal=True):
                     chosen[name] = {p.name: _widget(algorithm, p) for p in algorithm.parameters}
     return chosen
@@ -50,6 +51,27 @@ def parameter_settings(names: list[str]) -> Chosen:
 def parameter_key(algorithm: str, parameter: str) -> str:
     """The session's key of a parameter's widget."""
     return f"param-{algorithm}-{parameter}"
+
+
+def _presets(algorithm: Algorithm) -> None:
+    """Buttons that fill in a named set of values; none where the paper's are ours."""
+    if not algorithm.paper_default:
+        return
+
+    def fill(values: dict[str, ParamValue]) -> None:
+        for name, value in values.items():
+            st.session_state[parameter_key(algorithm.id, name)] = value
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Fill in:", width="content")
+        for name, values in algorithm.presets.items():
+            st.button(
+                name,
+                key=f"preset-{algorithm.id}-{name}",
+                type="tertiary",
+                on_click=fill,
+                args=(values,),
+            )
 
 
 def _widget(algorithm: Algorithm, parameter: Parameter) -> ParamValue:

@@ -19,9 +19,9 @@ _BOX = "explore-slider"
 _HEIGHT = 500
 _STICKY = f"""
 <style>
-.st-key-{_BOX} {{
-  position: sticky; top: 3.5rem; z-index: 20; padding: 0.25rem 0 0.5rem;
-  background: var(--st-background-color, light-dark(#FBFBF9, #12181F));
+[data-testid="stLayoutWrapper"]:has(> .st-key-{_BOX}) {{
+  position: sticky; top: 3.25rem; z-index: 20; padding: 0.25rem 0 0.75rem;
+  background: light-dark(#FBFBF9, #12181F);
 }}
 </style>
 """

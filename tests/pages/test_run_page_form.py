@@ -4,6 +4,7 @@ import pytest
 
 from ecv_core import datasets
 from ecv_core.fold import export_folds
+from ecv_core.models import ALGORITHMS
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 
@@ -236,3 +237,23 @@ def test_the_precision_rule_takes_a_tolerance_and_may_stop_after_one_fold(app, s
     button(app, "Start").click().run()
     spec = store.runs()[0].spec
     assert (spec.rule, spec.tolerance, spec.min_folds) == ("precision", 0.05, 1)
+
+
+def test_a_preset_fills_in_the_values_of_the_paper(app, store):
+    app.query_params["algorithm"] = "multi-vae"
+    app.run()
+    paper = dict(ALGORITHMS["multi-vae"].paper_default)
+    button(app, "paper default").click().run()
+    button(app, "Start").click().run()
+    params = dict(store.runs()[0].spec.params)
+    assert paper
+    assert {name: params[name] for name in paper} == paper
+
+
+def test_a_link_to_what_is_not_here_says_so(app):
+    app.query_params["dataset"] = "nope"
+    app.query_params["k"] = "many"
+    app.run()
+    said = " ".join(one.value for one in app.warning)
+    assert "No dataset is called 'nope'" in said
+    assert "must be a number, but is 'many'" in said
