@@ -15,14 +15,12 @@ import psutil
 
 from ecv_core.document import run_document
 from ecv_core.errors import InputError, RunError
+from ecv_core.recorded import FOLDER
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
 from ecv_core.spec import make_spec
 from ecv_core.store import Store
-
-RECORDED = Path(__file__).resolve().parents[1] / "data" / "recorded"
-"""Where recorded studies live: one JSON file per cell, our results only, no interactions."""
 
 PACKAGES = ("codecarbon", "lenskit", "numpy", "scipy", "torch")
 
@@ -41,7 +39,7 @@ class Cell:
 
 
 def cells(
-    datasets: Iterable[str], algorithms: Iterable[str], *, seed: int = 42, folder: Path = RECORDED
+    datasets: Iterable[str], algorithms: Iterable[str], *, seed: int = 42, folder: Path = FOLDER
 ) -> list[Cell]:
     """The cells of a study, each a whole 10-fold run with every parameter at its default.
 

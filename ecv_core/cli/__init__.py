@@ -15,8 +15,8 @@ from ecv_core.cli.orders_command import show_orders
 from ecv_core.cli.run_command import run, spec_of
 from ecv_core.cli.study_command import run_study
 from ecv_core.errors import EcvError, InputError, RunError
+from ecv_core.recorded import FOLDER
 from ecv_core.records import RunSpec
-from ecv_core.study import RECORDED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     studying.add_argument("--datasets", required=True, metavar="A,B", help="ids, with commas")
     studying.add_argument("--algorithms", required=True, metavar="A,B", help="ids, with commas")
     studying.add_argument("--seed", type=int, default=42)
-    studying.add_argument("--folder", default=str(RECORDED), help="default data/recorded")
+    studying.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     studying.set_defaults(command=run_study)
 
     ordering = commands.add_parser("orders", help="what a rule does over every order of the folds")

@@ -7,7 +7,7 @@ from ecv_core.tradeoff.curves import (
     averaged,
     is_complete,
     precision_curve,
-    slider_rows,
+    slider_alphas,
     system_of,
     tradeoff,
 )
@@ -24,7 +24,7 @@ __all__ = [
     "is_complete",
     "leave_one_dataset_out",
     "precision_curve",
-    "slider_rows",
+    "slider_alphas",
     "stops_frame",
     "system_of",
     "tradeoff",

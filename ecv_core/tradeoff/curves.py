@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import exploration
+from ecv_core.errors import InputError
 from ecv_core.exploration import Scores
 from ecv_core.orders import Curve, Orders
 from ecv_core.records import Run
@@ -27,6 +28,10 @@ PER_STEP = 4
 """Every so manieth of them is a step of a slider: ten per factor of ten."""
 TOLERANCES = np.geomspace(0.002, 0.5, 97)
 """Of the precision rule's curve: 0.2 % to 50 % of the mean."""
+MAX_K = 20
+"""Folds up to which whole curves are worked out."""
+_FINE_K = 16
+"""Folds up to which a curve has PER_DECADE alphas; beyond, only those of a slider."""
 _MOST_DECADES = 9
 _NEARLY_ALL = 0.97
 
@@ -116,8 +121,16 @@ def tradeoff(
         confidence: of the intervals.
     Raises: InputError for scores that cannot be explored.
     """
+    k = max(system.k for system in systems)
+    if k > MAX_K:
+        raise InputError(
+            f"curves are worked out for up to {MAX_K} folds, but there are {k}; take the first "
+            f"{MAX_K}, or ask for one alpha with: python -m ecv_core orders"
+        )
     walks = [exploration.explore(one.scores, confidence=confidence) for one in systems]
     alphas = alpha_grid(walks)
+    if k > _FINE_K:
+        alphas = alphas[::PER_STEP]
     curves = [walk.curve(alphas, within_percent=within_percent) for walk in walks]
     same_k = len({one.k for one in systems}) == 1
     return Tradeoff(
@@ -163,9 +176,9 @@ def alpha_grid(walks: Sequence[Orders]) -> NDArray[np.float64]:
     return np.array([_grid_point(point) for point in points])
 
 
-def slider_rows(alphas: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Rows of a grid that are a slider's steps."""
-    return np.arange(0, len(alphas), PER_STEP)
+def slider_alphas(alphas: NDArray[np.float64]) -> list[float]:
+    """Those of a grid that are a slider's steps: the round ones."""
+    return [alpha for alpha in alphas.tolist() if alpha == float(f"{alpha:.1e}")]
 
 
 def averaged(curves: Sequence[Curve]) -> Curve:

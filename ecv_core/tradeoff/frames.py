@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.figures.tradeoff import AVERAGE, FIXED, PAPER, PRECISION, SYSTEM
 from ecv_core.orders import QUANTILES, Curve
@@ -13,6 +16,8 @@ from ecv_core.tradeoff.curves import (
     PAPER_STOP,
     Tradeoff,
 )
+
+Columns = dict[str, NDArray[Any]]
 
 TRADEOFF_COLUMNS = {
     "kind": "'system' and 'average': the paper's rule; 'fixed e': always e folds, averaged; "
@@ -52,18 +57,18 @@ def tradeoff_frame(explored: Tradeoff, precision: Curve | None = None) -> pd.Dat
         parts.append(_rows(FIXED, "", explored.baseline))
     if precision is not None:
         parts.append(_rows(PRECISION, "", precision))
-    paper = pd.DataFrame(
-        {
-            "kind": [PAPER],
-            "system": [""],
-            "folds": [PAPER_STOP],
-            "energy_percent": [PAPER_COST_PERCENT],
-            "difference_percent": [PAPER_DIFFERENCE_PERCENT],
-        }
+    parts.append(
+        _filled(
+            kind=[PAPER],
+            system=[""],
+            folds=[PAPER_STOP],
+            energy_percent=[PAPER_COST_PERCENT],
+            difference_percent=[PAPER_DIFFERENCE_PERCENT],
+        )
     )
-    rows = pd.concat(parts, ignore_index=True)
-    paper = paper.reindex(columns=list(TRADEOFF_COLUMNS)).astype(rows.dtypes.to_dict())
-    return pd.concat([rows, paper], ignore_index=True)
+    return pd.DataFrame(
+        {name: np.concatenate([part[name] for part in parts]) for name in TRADEOFF_COLUMNS}
+    )
 
 
 def stops_frame(curve: Curve) -> pd.DataFrame:
@@ -77,18 +82,26 @@ def stops_frame(curve: Curve) -> pd.DataFrame:
     )
 
 
-def _rows(kind: str, system: str, curve: Curve) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "kind": kind,
-            "system": system,
-            "setting": curve.settings,
-            "folds": curve.mean_stop,
-            "energy_percent": curve.cost_percent,
-            "difference_percent": curve.mean_difference_percent,
-            "difference_95_percent": curve.difference_quantiles[:, QUANTILES.index(0.95)],
-            "coverage": curve.coverage,
-            "within": float("nan") if curve.within is None else curve.within,
-        },
-        columns=list(TRADEOFF_COLUMNS),
+def _rows(kind: str, system: str, curve: Curve) -> Columns:
+    rows = len(curve.settings)
+    return _filled(
+        kind=[kind] * rows,
+        system=[system] * rows,
+        setting=curve.settings,
+        folds=curve.mean_stop,
+        energy_percent=curve.cost_percent,
+        difference_percent=curve.mean_difference_percent,
+        difference_95_percent=curve.difference_quantiles[:, QUANTILES.index(0.95)],
+        coverage=curve.coverage,
+        within=curve.within,
     )
+
+
+def _filled(kind: list[str], **known: ArrayLike | None) -> Columns:
+    """All columns; NaN where nothing is known."""
+    unknown = np.full(len(kind), np.nan)
+    columns: Columns = {"kind": np.array(kind, dtype=object)}
+    for name in list(TRADEOFF_COLUMNS)[1:]:
+        values = known.get(name)
+        columns[name] = unknown if values is None else np.asarray(values)
+    return columns

@@ -8,7 +8,7 @@ import streamlit as st
 from ecv_core.orders import Outcome
 from ecv_core.tradeoff import CarryOver, cheapest, leave_one_dataset_out
 from pages.components.explore_curves import Explored
-from pages.components.explore_view import KEY, nearest
+from pages.components.explore_view import KEY
 from pages.components.words import alpha_text
 
 LIMIT_KEY, SHARE_KEY = "off", "orders"
@@ -55,7 +55,7 @@ def adviser(explored: Explored) -> None:
         advice = cheapest(explored.tradeoff.average, share)
         st.markdown(advice_text(explored, advice, share))
         if advice is not None and advice.setting is not None:
-            step = nearest(explored.alphas, advice.setting)
+            step = careful_step(explored.alphas, advice.setting)
             st.button(
                 f"Move the slider to {alpha_text(step)}",
                 icon=":material/tune:",
@@ -70,7 +70,7 @@ def adviser(explored: Explored) -> None:
 
 def advice_text(explored: Explored, advice: Outcome | None, share: float) -> str:
     """The advice beside its honest companions, always e folds and the precision rule."""
-    promise = f"{share:.0%} of orders end at most {explored.within_percent:g} % off"
+    promise = f"{100 * share:.0f} % of orders end at most {explored.within_percent:g} % off"
     if advice is None or advice.setting is None:
         return f"No alpha here keeps the promise that {promise}: use all folds."
     k = max(system.k for system in explored.tradeoff.systems)
@@ -91,10 +91,15 @@ def advice_text(explored: Explored, advice: Outcome | None, share: float) -> str
         own = cheapest(explored.precision, share)
         if own is not None and own.setting is not None:
             lines.append(
-                f" The precision rule with a tolerance of **{own.setting:.1%}** keeps it for "
-                f"**{own.cost_percent:.0f} %**."
+                f" The precision rule with a tolerance of **{100 * own.setting:.1f} %** keeps it "
+                f"for **{own.cost_percent:.0f} %**."
             )
     return "\n".join(lines[:2]) + "".join(lines[2:])
+
+
+def careful_step(alphas: list[float], advised: float) -> float:
+    """The slider's largest step that is no larger than what is advised."""
+    return max((alpha for alpha in alphas if alpha <= advised), default=alphas[0])
 
 
 def check_frame(checks: list[CarryOver]) -> pd.DataFrame:
@@ -127,7 +132,7 @@ def _check(checks: list[CarryOver], share: float) -> None:
         hide_index=True,
         column_config={
             "kept": st.column_config.CheckboxColumn(
-                "kept", help=f"At least {share:.0%} of its orders ended close enough."
+                "kept", help=f"At least {100 * share:.0f} % of its orders ended close enough."
             ),
             "orders close enough": percent,
             "cost": percent,

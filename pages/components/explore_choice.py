@@ -13,7 +13,7 @@ from ecv_core.recorded import recorded_runs
 from ecv_core.records import Run
 from ecv_core.tradeoff import System, is_complete, system_of
 from pages.components.state import escaped, sentence, sentences, store
-from pages.components.words import ago, metric_label, run_title
+from pages.components.words import metric_label, run_title
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
@@ -104,7 +104,8 @@ def _pick_own(runs: Sequence[Run]) -> list[System]:
 
 
 def _run_label(run: Run) -> str:
-    return f"{run_title(run)} · {metric_label(run.spec)}, k = {run.spec.k} · {ago(run.created_at)}"
+    """Never changes and is never another run's: Streamlit knows a choice by its label."""
+    return f"{run_title(run)} · {metric_label(run.spec)} · k = {run.spec.k} · {run.run_id}"
 
 
 def _with_different_names(systems: list[System]) -> list[System]:

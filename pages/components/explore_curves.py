@@ -17,7 +17,7 @@ from ecv_core.tradeoff import (
     Tradeoff,
     averaged,
     precision_curve,
-    slider_rows,
+    slider_alphas,
     stops_frame,
     tradeoff,
     tradeoff_frame,
@@ -79,7 +79,7 @@ def _explored(contents: tuple[str, ...], within_percent: float, _systems: list[S
         within_percent=within_percent,
         frame=tradeoff_frame(found, precision),
         stops=stops_frame(found.average),
-        alphas=found.alphas[slider_rows(found.alphas)].tolist(),
+        alphas=slider_alphas(found.alphas),
     )
 
 

@@ -34,12 +34,6 @@ def alpha_slider(explored: Explored) -> None:
         _slider(explored.alphas, explored.usual)
 
 
-def picked_alpha(explored: Explored) -> float:
-    """The slider's alpha, moved to the nearest step where the data has another scale."""
-    value = st.session_state.get(KEY, explored.usual)
-    return nearest(explored.alphas, float(value))
-
-
 def nearest(alphas: list[float], value: float) -> float:
     """The step that is closest on the logarithmic scale."""
     return min(alphas, key=lambda step: max(step / value, value / step))

@@ -1,0 +1,89 @@
+"""The trade-off and the stops: what moves along alpha is exactly what the frames say."""
+
+import pandas as pd
+import pytest
+
+from ecv_core.figures.stops import BARS, MEAN, stops_figure, stops_steps
+from ecv_core.figures.tradeoff import HERE, SYSTEMS_HERE, tradeoff_figure, tradeoff_steps
+
+ROWS = [
+    ("average", "", 1e-4, 40.0, 1.0),
+    ("average", "", 1e-3, 30.0, 2.0),
+    ("system", "a", 1e-4, 50.0, 0.5),
+    ("system", "a", 1e-3, 30.0, 1.0),
+    ("system", "b", 1e-4, 30.0, 1.5),
+    ("system", "b", 1e-3, 30.0, 3.0),
+    ("fixed e", "", 1.0, 10.0, 4.0),
+    ("fixed e", "", 10.0, 100.0, 0.0),
+    ("paper", "", float("nan"), 41.5, 1.81),
+]
+FRAME = pd.DataFrame(
+    ROWS, columns=["kind", "system", "setting", "energy_percent", "difference_percent"]
+)
+STOPS = pd.DataFrame(
+    [
+        (1e-4, 1, 0.0),
+        (1e-4, 2, 25.0),
+        (1e-4, 3, 75.0),
+        (1e-3, 1, 0.0),
+        (1e-3, 2, 100.0),
+        (1e-3, 3, 0.0),
+    ],
+    columns=["alpha", "n", "percent"],
+)
+
+
+def names(figure):
+    return [trace.name for trace in figure.data if trace.showlegend is not False]
+
+
+def test_the_moving_points_are_the_average_and_each_system_at_that_alpha():
+    steps = tradeoff_steps(FRAME, [1e-4, 1e-3], ["1e-4", "1e-3"])
+    first, second = steps.patches
+    assert (first[HERE]["x"], first[HERE]["y"]) == ([40.0], [1.0])
+    assert first[HERE]["text"] == ["<b>alpha 1e-4</b>"]
+    assert first[SYSTEMS_HERE] == {"x": [50.0, 30.0], "y": [0.5, 1.5], "text": ["a", "b"]}
+    assert second[SYSTEMS_HERE]["y"] == [1.0, 3.0]
+    assert "At alpha 1e-3: 30.0 % of the cost, 2.00 % off." in steps.alts[1]
+
+
+def test_one_system_is_its_own_average_and_is_drawn_once():
+    alone = FRAME[FRAME["system"] != "b"]
+    figure = tradeoff_figure(alone)
+    assert names(figure) == [
+        "always e folds (number: e)",
+        "paper's rule, all alphas",
+        "the paper's average",
+    ]
+    assert tradeoff_steps(alone, [1e-4], ["1e-4"]).patches[0][SYSTEMS_HERE]["x"] == []
+
+
+def test_several_systems_share_one_legend_entry_and_the_precision_rule_has_its_own():
+    precision = pd.DataFrame([("precision", "", 0.03, 33.0, 0.9)], columns=FRAME.columns)
+    figure = tradeoff_figure(pd.concat([FRAME, precision]), cost="folds", dark=True)
+    assert names(figure).count("each system") == 1
+    assert "precision rule, all tolerances" in names(figure)
+    assert figure.layout.xaxis.title.text == "folds used (% of all folds)"
+
+
+def test_the_axis_holds_the_papers_point_and_the_average():
+    top = tradeoff_figure(FRAME).layout.yaxis.range[1]
+    assert top > 2.0
+
+
+def test_the_bars_are_the_distribution_and_the_mark_is_its_mean():
+    first, second = stops_steps(STOPS, [1e-4, 1e-3], ["1e-4", "1e-3"]).patches
+    assert first[BARS]["x"] == [1, 2, 3]
+    assert first[BARS]["y"] == [0.0, 25.0, 75.0]
+    assert first[BARS]["text"] == ["", "25%", "75%"]
+    assert first[MEAN]["x"] == pytest.approx([2.75, 2.75])
+    assert second[MEAN]["text"][1] == "<b>mean 2.0</b>"
+
+
+def test_the_alt_text_says_the_mean_and_the_likeliest_stop():
+    (alt,) = stops_steps(STOPS, [1e-4], ["1e-4"]).alts
+    assert alt.endswith("after 2.75 folds on average, most often after fold 3 (75 % of orders).")
+
+
+def test_the_axis_of_stops_holds_all_k_folds():
+    assert stops_figure(STOPS).layout.xaxis.range == (0.4, 3.6)

@@ -1,0 +1,185 @@
+"""The Explore page: what is chosen, the slider, the advice, an order played, bad files."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ecv_core.document import run_document
+from ecv_core.exploration import Scores
+from ecv_core.replay import replayed
+from ecv_core.tradeoff import System
+from pages.components.explore_adviser import careful_step
+from pages.components.explore_order import order_of, order_steps
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path, monkeypatch):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    return folder
+
+
+@pytest.fixture
+def record(recorded, a_run, store):
+    """A recorded run that no database knows."""
+
+    def put(dataset, algorithm, shift=0.0, **more):
+        run = a_run([s + shift for s in SCORES], dataset=dataset, algorithm=algorithm, **more)
+        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
+        store.delete(run.run_id)
+
+    return put
+
+
+def open_explore(app):
+    app.run()
+    app.switch_page("pages/explore.py").run()
+    assert not app.exception
+    return app
+
+
+def texts(app):
+    return " ".join(one.value for one in [*app.markdown, *app.info, *app.caption])
+
+
+def test_recorded_runs_are_preselected_so_that_the_page_is_never_blank(app, record):
+    record("synthetic", "item-knn")
+    record("ml-100k", "popular", 0.1)
+    open_explore(app)
+    assert app.get("button_group")[0].value == "Recorded"
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+    assert "### alpha" in texts(app)
+    assert "Not recorded yet: item-knn on ml-100k, popular on synthetic." in texts(app)
+
+
+def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
+    done = a_run(SCORES, stopped_at=4)
+    a_run(SCORES[:4], stopped_at=4)
+    open_explore(app)
+    assert app.multiselect(key="runs").value == [done.run_id]
+    assert len(app.multiselect(key="runs").options) == 1
+    assert "Simply always using" in texts(app)
+
+
+def test_without_anything_to_explore_the_page_asks_for_a_file(app):
+    open_explore(app)
+    assert "One column per system" in texts(app)
+    assert not app.select_slider
+
+
+def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_work(app, recorded, a_run):
+    (recorded / "a--b.json").write_text("{")
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    assert "The recorded run a--b.json cannot be read" in app.error[0].value
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b\n0.1,0.2\n", "has 1 rows of scores"),
+        (b"a,b\n0.1,x\n0.2,0.3\n", "is 'x', not a number"),
+        (b"a,b\n0.1,\n0.2,0.3\n", "is missing"),
+        (b"a\n0.1\n0.1\n", "scores of column 'a' in the file are 0.1"),
+        (b"a,b\n0.1\n0.2,0.3\n", "has 1 values for 2 columns"),
+        (b"a\n" + b"0.1\n0.2\n" * 12, "between 2 and 22 folds"),
+    ],
+)
+def test_a_bad_file_is_one_clear_sentence(app, content, words):
+    open_explore(app)
+    app.get("file_uploader")[0].set_value(("scores.csv", content, "text/csv")).run()
+    assert not app.exception
+    (error,) = app.error
+    assert words in error.value.replace("\\", "")
+    assert not app.select_slider
+
+
+def test_a_file_of_another_scale_moves_the_slider_to_its_alphas(app):
+    app.session_state["explore_alpha"] = 1e-4
+    open_explore(app)
+    text = "a,b\n" + "".join(f"{100 * s},{90 * s + 1}\n" for s in SCORES)
+    app.get("file_uploader")[0].set_value(("scores.csv", text.encode(), "text/csv")).run()
+    assert not app.exception
+    assert not app.error
+    slider = app.select_slider(key="explore_alpha")
+    assert float(slider.value) >= 1e-3
+    assert "no energy was recorded" in texts(app).lower()
+
+
+def test_the_advice_moves_the_slider(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    app.number_input(key="off").set_value(0.5).run()
+    app.button(key="use-advice").click().run()
+    assert app.select_slider(key="explore_alpha").value < 1e-4
+    assert not app.exception
+
+
+def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
+    record("synthetic", "item-knn")
+    record("ml-100k", "item-knn", 0.1)
+    open_explore(app)
+    assert "Does it carry over?" in texts(app)
+    assert app.dataframe[0].value["dataset left out"].tolist() == ["ml-100k", "synthetic"]
+
+
+def test_orders_are_shuffled_stepped_and_played(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    assert "Order of the folds: 0 1 2 3 4 5 6 7 8 9 (as recorded)." in texts(app)
+    app.button(key="shuffle").click().run()
+    shuffled = " ".join(map(str, order_of(10, 1)))
+    assert f"Order of the folds: {shuffled}." in texts(app)
+    app.button(key="next").click().run()
+    assert app.session_state["order-shown"] == 1
+    app.button(key="play").click().run()
+    assert app.session_state["order-playing"]
+    app.button(key="all").click().run()
+    assert app.session_state["order-shown"] == 10
+    app.button(key="unshuffle").click().run()
+    assert "(as recorded)" in texts(app)
+    assert not app.exception
+
+
+def test_random_orders_hold_every_fold_once_and_come_again_with_their_seed():
+    assert sorted(order_of(10, 3)) == list(range(10))
+    assert order_of(10, 3) == order_of(10, 3)
+    assert order_of(10, 3) != order_of(10, 4)
+
+
+def test_the_figure_has_one_variant_per_stop_the_slider_can_lead_to():
+    system = System(
+        name="s",
+        dataset="d",
+        metric="m",
+        scores=Scores(folds=np.array([0.3, 0.4, 0.35, 0.36, 0.1])),
+    )
+    played = replayed(system.scores.folds, [0, 1, 2, 3, 4], 0.95)
+    stops, steps, sentences = order_steps(played, 5, [1e-9, 1.0], system)
+    assert stops == [5, 3]
+    assert list(steps.variants) == [0, 1]
+    assert sentences[0] == "The rule never says stop here: all 5 folds are used."
+    # mean of the first three 0.35, of all 0.302: |0.048| / 0.326
+    assert sentences[1] == (
+        "The rule stops after fold 3 and saves 2 of 5; its score is 14.72 % off the 5-fold mean."
+    )
+
+
+def test_a_fold_not_shown_yet_gives_no_stop_away():
+    system = System(
+        name="s", dataset="d", metric="m", scores=Scores(folds=np.array([0.3, 0.4, 0.35, 0.36]))
+    )
+    played = replayed(system.scores.folds, [0, 1, 2, 3], 0.95)
+    stops, _, sentences = order_steps(played, 2, [1.0], system)
+    assert stops == [None]
+    assert sentences == ["After fold 2 of 4: the rule says go on."]
+
+
+def test_the_advised_step_is_never_less_careful_than_the_advice():
+    assert careful_step([1e-6, 1e-5, 1.3e-5], 1.2e-5) == 1e-5
+    assert careful_step([1e-6, 1e-5, 1.3e-5], 1e-7) == 1e-6
