@@ -82,7 +82,11 @@ def headline(run: Run, moments: list[Moment]) -> tuple[str, str]:
             [last.decision.reason, check_sentence(moments, k, run.stopped_at)]
         )
     if run.state is RunState.FINISHED:
-        return "info", f"All {k} folds are in. {last.decision.reason}"
+        folds = "The one fold that was asked for is" if k == 1 else f"All {k} folds are"
+        if last.decision.stop:
+            return "info", f"{folds} in: only then did the rule stop. {last.decision.reason}"
+        said = last.decision.reason.removesuffix(": go on.")
+        return "info", f"{folds} in, and the rule never said stop. {said}."
     return "info", last.decision.reason
 
 

@@ -185,3 +185,9 @@ def test_a_run_that_is_deleted_while_someone_looks_becomes_a_sentence(app, a_run
     app.run()
     assert not app.exception
     assert "no run" in app.error[0].value
+
+
+def test_a_run_that_never_stopped_does_not_say_go_on(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, k=4, alpha=1e-9))
+    assert "All 4 folds are in, and the rule never said stop." in app.info[0].value
+    assert "go on" not in app.info[0].value
