@@ -103,7 +103,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
                 },
                 MEAN: {
                     "x": [mean, mean],
-                    "y": [min(float(percent.max()) + 12, 98), 104],
+                    "y": [min(float(percent.max()) + 14, 104), 104],
                     "text": ["", f"<b>mean {mean:.1f}</b>"],
                 },
             }

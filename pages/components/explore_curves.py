@@ -22,6 +22,7 @@ from ecv_core.tradeoff import (
     tradeoff,
     tradeoff_frame,
 )
+from ecv_core.tradeoff.curves import PAPER_COST_PERCENT
 from pages.components.state import store
 from pages.components.words import alpha_text
 
@@ -55,8 +56,14 @@ class Explored:
 
     @property
     def usual(self) -> float:
-        """The alpha to start with: the usual one, or the middle of another scale."""
-        return min(self.alphas, key=lambda alpha: abs(alpha - USUAL_ALPHA) / alpha)
+        """The alpha to start with: the usual one, or on another scale what spends as the paper."""
+        if self.alphas[0] <= USUAL_ALPHA <= self.alphas[-1]:
+            return min(self.alphas, key=lambda alpha: abs(alpha - USUAL_ALPHA))
+        average = self.tradeoff.average
+        return min(
+            self.alphas,
+            key=lambda alpha: abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT),
+        )
 
 
 def explore_systems(systems: list[System], within_percent: float) -> Explored:

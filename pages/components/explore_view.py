@@ -42,7 +42,9 @@ def nearest(alphas: list[float], value: float) -> float:
 @st.fragment
 def _slider(alphas: list[float], usual: float) -> None:
     if KEY in st.session_state and st.session_state[KEY] not in alphas:
-        st.session_state[KEY] = nearest(alphas, float(st.session_state[KEY]))
+        before = float(st.session_state[KEY])
+        same_scale = alphas[0] <= before <= alphas[-1]
+        st.session_state[KEY] = nearest(alphas, before) if same_scale else usual
     alpha = st.select_slider(
         "alpha: left spends more and is more certain, right saves more",
         alphas,
@@ -65,17 +67,22 @@ def numbers_row(explored: Explored) -> None:
     of = f" Average over {len(explored.tradeoff.systems)} systems." if several else ""
     labels = [
         ("Folds used", f"Mean stop over all orders of the folds.{of}"),
-        ("Energy used" if explored.cost == "energy" else "Folds used", "Of all k folds."),
+        ("Energy used" if explored.cost == "energy" else "Share of folds", "Of all k folds."),
         ("Difference", f"Expected difference to the k-fold mean.{of}"),
         ("95 % of orders within", f"Only 5 % of the orders end further off.{of}"),
         ("Interval is right", f"How often the interval at the stop holds the k-fold mean.{of}"),
         (f"Within {limit:g} %", f"How often the difference is at most {limit:g} %.{of}"),
     ]
+    same_k = explored.tradeoff.baseline is not None
+
+    def by_count(stop: float) -> str:
+        counted = same_k and explored.cost == "energy"
+        return f"by fold count {100 * stop / k:.1f} % · " if counted else ""
+
     values, notes, sentences = [], [], []
     for alpha, text in zip(explored.alphas, explored.texts, strict=True):
         at = explored.tradeoff.average.at(alpha)
         within = 100 * (at.within or 0.0)
-        by_count = 100 * at.mean_stop / k
         values.append(
             [
                 f"{at.mean_stop:.2f}",
@@ -89,7 +96,7 @@ def numbers_row(explored: Explored) -> None:
         notes.append(
             [
                 f"of {k} · paper {PAPER_STOP}",
-                f"by fold count {by_count:.1f} % · paper {PAPER_COST_PERCENT} %",
+                f"{by_count(at.mean_stop)}paper {PAPER_COST_PERCENT} %",
                 f"paper {PAPER_DIFFERENCE_PERCENT} %",
                 "of the k-fold mean",
                 "95 % is promised",

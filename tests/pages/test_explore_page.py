@@ -183,3 +183,11 @@ def test_a_fold_not_shown_yet_gives_no_stop_away():
 def test_the_advised_step_is_never_less_careful_than_the_advice():
     assert careful_step([1e-6, 1e-5, 1.3e-5], 1.2e-5) == 1e-5
     assert careful_step([1e-6, 1e-5, 1.3e-5], 1e-7) == 1e-6
+
+
+def test_an_alpha_of_another_scale_gives_way_to_what_spends_as_the_paper_does(app, a_run):
+    a_run([100 * s for s in SCORES], stopped_at=4)
+    app.session_state["explore_alpha"] = 1e-6
+    open_explore(app)
+    alphas = [float(one) for one in app.select_slider(key="explore_alpha").options]
+    assert alphas[0] < app.select_slider(key="explore_alpha").value < alphas[-1]
