@@ -10,6 +10,8 @@ from ecv_core import datasets, models, splits, stopping
 from ecv_core.errors import EcvError, InputError
 from ecv_core.splits import IMPORTED
 from pages.components.state import sentence
+from pages.components.stop_settings import ALPHAS
+from pages.components.words import alpha_text
 
 
 def _number(key: str) -> Callable[[str], object]:
@@ -22,6 +24,16 @@ def _number(key: str) -> Callable[[str], object]:
     return check
 
 
+def _alpha(text: str) -> object:
+    try:
+        if float(text) in ALPHAS:
+            return text
+    except ValueError:
+        pass
+    steps = f"{alpha_text(ALPHAS[0])}, {alpha_text(ALPHAS[1])}, ... {alpha_text(ALPHAS[-1])}"
+    raise InputError(f"the slider has no alpha {text}; its steps are {steps}")
+
+
 def _split(name: str) -> object:
     return name == IMPORTED or splits.strategy(name)
 
@@ -31,6 +43,7 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "algorithm": models.algorithm,
     "rule": stopping.rule,
     "split": _split,
+    "alpha": _alpha,
     "k": _number("k"),
     "n": _number("n"),
     "seed": _number("seed"),

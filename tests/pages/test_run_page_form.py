@@ -253,7 +253,16 @@ def test_a_preset_fills_in_the_values_of_the_paper(app, store):
 def test_a_link_to_what_is_not_here_says_so(app):
     app.query_params["dataset"] = "nope"
     app.query_params["k"] = "many"
+    app.query_params["alpha"] = "5"
     app.run()
     said = " ".join(one.value for one in app.warning)
     assert "No dataset is called 'nope'" in said
     assert "must be a number, but is 'many'" in said
+    assert "no alpha 5" in said
+
+
+def test_a_link_to_an_alpha_of_the_slider_is_taken_without_a_word(app):
+    app.query_params["alpha"] = "5e-5"
+    app.run()
+    assert not app.warning
+    assert app.select_slider(key="alpha").value == 5e-5
