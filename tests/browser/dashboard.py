@@ -51,13 +51,23 @@ class Dashboard:
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, *, first_time: bool = False) -> None:
+        """Start it; `first_time` as for a person who never ran Streamlit before."""
         command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-        command += ["--server.headless", "true", "--server.port", str(self.port)]
+        command += ["--server.port", str(self.port)]
+        if first_time:
+            self._environment |= {"HOME": str(self.folder), "BROWSER": "true"}
+        else:
+            command += ["--server.headless", "true"]
         command += ["--server.address", "127.0.0.1"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
+                command,
+                cwd=ROOT,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
             )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
