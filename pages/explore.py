@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from pages.components.explore_adviser import adviser, limit_input
-from pages.components.explore_choice import choose_systems
-from pages.components.explore_curves import explore_systems
-from pages.components.explore_order import one_order
-from pages.components.explore_view import alpha_slider, charts, numbers_row
+from pages.components.explore.adviser import adviser, limit_input
+from pages.components.explore.choice import choose_systems
+from pages.components.explore.curves import explore_systems
+from pages.components.explore.order import one_order
+from pages.components.explore.view import alpha_slider, charts, numbers_row
 from pages.components.navigation import through_app
 from pages.components.plot import preload_plots
 from pages.components.state import sentences

@@ -7,7 +7,7 @@ import streamlit as st
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from pages.components.navigation import through_app
-from pages.components.start_form import start_form
+from pages.components.run.start_form import start_form
 from pages.components.state import manager, opened_runs, sentence, sentences, store
 
 
@@ -26,7 +26,7 @@ through_app()
 with sentences():
     store()
     if runs := _opened():
-        from pages.components.live_run import live_run
+        from pages.components.run.live_run import live_run
 
         live_run(runs)
     else:
@@ -39,4 +39,4 @@ with sentences():
         start_form()
         # The form is on the screen by now: get ready what Start will need.
         manager()
-        import_module("pages.components.live_run")
+        import_module("pages.components.run.live_run")

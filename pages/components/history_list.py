@@ -6,7 +6,7 @@ import streamlit as st
 
 from ecv_core.document import moments_of
 from ecv_core.records import Run, RunState
-from pages.components.run_actions import RESUMABLE, confirm_delete
+from pages.components.run.run_actions import RESUMABLE, confirm_delete
 from pages.components.state import manager, sentences, store
 from pages.components.words import ago, metric_label, rule_words, run_title, state_badge, watt_hours
 

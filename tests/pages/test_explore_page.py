@@ -9,8 +9,8 @@ from ecv_core.document import run_document
 from ecv_core.exploration import Scores
 from ecv_core.replay import replayed
 from ecv_core.tradeoff import System
-from pages.components.explore_adviser import careful_step
-from pages.components.explore_order import order_of, order_steps
+from pages.components.explore.adviser import careful_step
+from pages.components.explore.order import order_of, order_steps
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 

@@ -7,8 +7,8 @@ import pytest
 
 from ecv_core.errors import InputError
 from ecv_core.savings import energy_facts
+from pages.components.run.stop_settings import ALPHAS, PRESETS, nearest_alpha
 from pages.components.state import sentence
-from pages.components.stop_settings import ALPHAS, PRESETS, nearest_alpha
 from pages.components.words import ago, alpha_text, duration, small_number, watt_hours
 
 

@@ -8,7 +8,7 @@ import pytest
 from ecv_core.fold import prepared
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
-from pages.components.fold_table import gzipped_folds
+from pages.components.run.fold_table import gzipped_folds
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from ecv_core.records import Run, RunState
-from pages.components.start_form import fill_form
+from pages.components.run.start_form import fill_form
 from pages.components.state import manager, sentences, store
 from pages.components.words import run_title
 

@@ -8,7 +8,7 @@ from ecv_core.energy import SOURCES
 from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
 from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
-from pages.components.explore_curves import Explored
+from pages.components.explore.curves import Explored
 from pages.components.plot import plot
 from pages.components.slider_watch import numbers, slider_watch
 from pages.components.words import alpha_text

@@ -11,16 +11,16 @@ from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
 from pages.components.algorithm_picker import algorithm_picker, parameter_key, parameter_settings
 from pages.components.dataset_picker import dataset_picker
-from pages.components.fold_settings import STORED, fold_settings
-from pages.components.link_check import link_check
 from pages.components.plot import preload_plots
-from pages.components.state import manager, sentence, sentences
-from pages.components.stop_settings import (
+from pages.components.run.fold_settings import STORED, fold_settings
+from pages.components.run.link_check import link_check
+from pages.components.run.stop_settings import (
     min_folds_key,
     nearest_alpha,
     nearest_tolerance,
     stop_settings,
 )
+from pages.components.state import manager, sentence, sentences
 from pages.components.words import rule_words
 
 

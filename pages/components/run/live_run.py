@@ -13,11 +13,11 @@ from ecv_core.figures.compare import Entry, compare_alt_text, compare_figure, co
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
-from pages.components.fact_panel import fact_panel
-from pages.components.facts import check_sentence, elapsed_seconds, remaining_seconds
-from pages.components.fold_table import downloads, fold_table, repeat_command
 from pages.components.plot import plot
-from pages.components.run_actions import run_actions
+from pages.components.run.fact_panel import fact_panel
+from pages.components.run.facts import check_sentence, elapsed_seconds, remaining_seconds
+from pages.components.run.fold_table import downloads, fold_table, repeat_command
+from pages.components.run.run_actions import run_actions
 from pages.components.state import escaped, manager, opened_runs, sentences
 from pages.components.words import duration, metric_label, run_title, state_badge
 

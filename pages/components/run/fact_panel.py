@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.records import Moment, Run
 from ecv_core.savings import energy_facts
-from pages.components.facts import source_sentence
+from pages.components.run.facts import source_sentence
 from pages.components.words import duration, grams, metric_label, watt_hours
 
 

@@ -9,8 +9,8 @@ import streamlit as st
 from ecv_core import datasets, models, splits, stopping
 from ecv_core.errors import EcvError, InputError
 from ecv_core.splits import IMPORTED
+from pages.components.run.stop_settings import ALPHAS
 from pages.components.state import sentence
-from pages.components.stop_settings import ALPHAS
 from pages.components.words import alpha_text
 
 

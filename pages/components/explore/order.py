@@ -15,8 +15,8 @@ from ecv_core.records import Moment
 from ecv_core.replay import replayed, stops_at
 from ecv_core.stopping import difference_percent
 from ecv_core.tradeoff import System
-from pages.components.explore_curves import Explored
-from pages.components.explore_view import SLIDER
+from pages.components.explore.curves import Explored
+from pages.components.explore.view import SLIDER
 from pages.components.plot import plot
 from pages.components.slider_watch import numbers
 

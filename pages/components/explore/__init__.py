@@ -1,0 +1,1 @@
+"""What the Explore page is made of."""
