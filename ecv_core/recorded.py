@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ecv_core.errors import InputError
-from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
+from ecv_core.per_user import read_user_scores
+from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState, UserScores
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "recorded"
 """Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
@@ -20,12 +21,33 @@ def recorded_runs(folder: Path | None = None) -> list[Run]:
 
     Args:
         folder: of documents as `document.run_document` makes them; by default FOLDER.
-    Returns: without per-user scores; `created_at` is when the file was written.
+    Returns: without per-user scores (see `recorded_user_scores`); `created_at` is when the file
+        was written.
     Raises: InputError for a file that is no such document.
     """
     folder = FOLDER if folder is None else folder
     files = sorted(folder.glob("*.json"))
     return [_read(path, path.stat().st_mtime_ns) for path in files]
+
+
+def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, UserScores]:
+    """Fold -> per-user scores of a recorded run's own metric; empty where none were kept.
+
+    Args:
+        run_id: of one of `recorded_runs`; any other id has none.
+        folder: as there.
+    Raises: InputError for a damaged file.
+    """
+    folder = FOLDER if folder is None else folder
+    for path in sorted(folder.glob("*.json")):
+        if _read(path, path.stat().st_mtime_ns).run_id == run_id:
+            return read_user_scores(user_scores_path(path))
+    return {}
+
+
+def user_scores_path(path: Path) -> Path:
+    """Where the per-user scores are that belong to a recorded run's document."""
+    return path.parent / "users" / f"{path.stem}.parquet"
 
 
 @lru_cache(maxsize=256)

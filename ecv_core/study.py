@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -15,8 +15,9 @@ import psutil
 
 from ecv_core.document import run_document
 from ecv_core.errors import InputError, RunError
-from ecv_core.recorded import FOLDER
-from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.per_user import write_user_scores
+from ecv_core.recorded import FOLDER, user_scores_path
+from ecv_core.records import Run, RunSpec, RunState, UserScores
 from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
 from ecv_core.spec import make_spec
@@ -77,13 +78,17 @@ def run_cells(
         execute(store, run_id, InProcess(), job=job, on_fold=on_fold)
         run = store.run(run_id)
         if run.state is RunState.FINISHED:
-            record(run, cell.path)
+            record(run, cell.path, store.user_scores(run_id))
         yield cell, run
 
 
-def record(run: Run, path: Path) -> None:
+def record(run: Run, path: Path, users: Mapping[int, UserScores] | None = None) -> None:
     """Write a complete run with what it ran on, as a whole or not at all.
 
+    Args:
+        run: with all its folds.
+        path: of the JSON document; per-user scores go beside it.
+        users: fold -> per-user scores, where they are known.
     Raises: InputError if folds are missing; RunError if the file cannot be written.
     """
     if len(run.folds) < len(run.spec.fold_order):
@@ -92,6 +97,8 @@ def record(run: Run, path: Path) -> None:
     part = path.with_suffix(".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if users:
+            write_user_scores(users, run.spec.metric_name, user_scores_path(path))
         part.write_text(text + "\n", encoding="utf-8")
         part.replace(path)
     except OSError as error:

@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ecv_core import study
 from ecv_core.errors import InputError, RunError
-from ecv_core.records import FoldResult, RunSpec, RunState
+from ecv_core.recorded import recorded_user_scores
+from ecv_core.records import FoldResult, RunSpec, RunState, UserScores
 from ecv_core.store import Store, open_store
 from tests.jobs import fold_result
 
@@ -36,6 +38,23 @@ def test_each_cell_is_a_whole_run_in_a_file_of_its_own(store: Store, tmp_path: P
     assert document["k_fold_mean"] == pytest.approx(0.345)
     assert document["spec"]["algorithm"] == "popular"
     assert document["made_with"]["packages"]["torch"].startswith("2.13.0")
+
+
+def test_the_per_user_scores_are_kept_beside_the_run(store: Store, tmp_path: Path) -> None:
+    def with_users(url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+        users = UserScores(
+            users=np.array([1, 5], dtype=np.int32),
+            metrics=("ndcg@10",),
+            values=np.array([[0.5], [index / 16]], dtype=np.float32),
+        )
+        return replace(job(url, run_id, spec, index), user_scores=users)
+
+    ((_, run),) = study.run_cells(store, two_cells(tmp_path)[:1], job=with_users)
+    found = recorded_user_scores(run.run_id, tmp_path)
+    assert list(found) == list(range(10))
+    assert found[3].users.tolist() == [1, 5]
+    assert found[3].of("ndcg@10").tolist() == [0.5, 0.1875]
+    assert recorded_user_scores("another", tmp_path) == {}
 
 
 def test_a_second_start_runs_nothing(store: Store, tmp_path: Path) -> None:

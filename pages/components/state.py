@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import streamlit as st
 
 from ecv_core.errors import EcvError, InputError
-from ecv_core.records import Run
+from ecv_core.recorded import recorded_user_scores
+from ecv_core.records import Run, UserScores
 from ecv_core.runner import RunManager
 from ecv_core.store import Store, database_url, open_store
 
@@ -27,6 +28,14 @@ def manager() -> RunManager:
     Raises: StoreError if the database cannot be used.
     """
     return _manager(database_url())
+
+
+def user_scores(run_id: str) -> dict[int, UserScores]:
+    """Fold -> per-user scores of an own or a recorded run; empty where none are known.
+
+    Raises: StoreError if the database cannot be read; InputError for a damaged recorded file.
+    """
+    return store().user_scores(run_id) or recorded_user_scores(run_id)
 
 
 @st.cache_resource(show_spinner=False)

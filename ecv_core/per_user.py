@@ -1,0 +1,79 @@
+"""Per-user scores of a whole run <-> one small Parquet file, for later analyses of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ecv_core.errors import InputError
+from ecv_core.records import UserScores
+
+
+def write_user_scores(scores: Mapping[int, UserScores], metric: str, path: Path) -> None:
+    """Write one metric's scores of every fold, as a whole or not at all.
+
+    Scores are kept in 16 bits, about three digits: enough for the spread between and within users,
+    and a fold's mean is recorded elsewhere.
+
+    Args:
+        scores: fold -> its per-user scores.
+        metric: as in UserScores.metrics: 'ndcg@10'.
+        path: its folder is made if need be.
+    Raises: OSError if it cannot be written.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    folds = sorted(scores)
+    sizes = [len(scores[fold].users) for fold in folds]
+    table = pa.table(
+        {
+            "fold": np.repeat(np.array(folds, dtype=np.int16), sizes),
+            "user": np.concatenate([scores[fold].users for fold in folds]).astype(np.int32),
+            metric: np.concatenate([scores[fold].of(metric) for fold in folds]).astype(np.float16),
+        }
+    )
+    part = path.with_suffix(".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        parquet.write_table(
+            table,
+            part,
+            compression="zstd",
+            compression_level=19,
+            use_dictionary=["fold", metric],
+            column_encoding={"user": "DELTA_BINARY_PACKED"},
+        )
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_user_scores(path: Path) -> dict[int, UserScores]:
+    """What `write_user_scores` wrote; empty where there is no such file.
+
+    Raises: InputError for a file that is no such table.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if not path.exists():
+        return {}
+    try:
+        table = parquet.read_table(path)
+        fold, user = (table[name].to_numpy() for name in ("fold", "user"))
+        (metric,) = set(table.column_names) - {"fold", "user"}
+        values = table[metric].to_numpy().astype(np.float32)
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise InputError(
+            f"the per-user scores {path.name} cannot be read ({type(error).__name__}); restore the "
+            "file from the project, or record the run again"
+        ) from error
+    return {
+        int(one): UserScores(
+            users=user[fold == one], metrics=(metric,), values=values[fold == one, None]
+        )
+        for one in np.unique(fold)
+    }
