@@ -6,8 +6,9 @@ import json
 import shlex
 from typing import Any
 
-from ecv_core import models, stopping
+from ecv_core import models, splits, stopping
 from ecv_core.records import FoldResult, Moment, Run, RunSpec
+from ecv_core.run_json import FORMAT, VERSION, moment_document
 from ecv_core.savings import energy_facts
 
 
@@ -31,6 +32,8 @@ def run_document(run: Run) -> dict[str, Any]:
     complete = len(moments) == len(run.spec.fold_order)
     k_fold_mean = moments[-1].mean if moments and complete else None
     return {
+        "format": FORMAT,
+        "version": VERSION,
         "run_id": run.run_id,
         "spec": json.loads(run.spec.to_json()),
         "state": run.state.value,
@@ -43,6 +46,8 @@ def run_document(run: Run) -> dict[str, Any]:
             if at and k_fold_mean is not None
             else None
         ),
+        "created_at": run.created_at.isoformat(),
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "error": run.error,
         "energy": {
             "joules": energy.joules,
@@ -52,6 +57,7 @@ def run_document(run: Run) -> dict[str, Any]:
             "source": energy.source,
         },
         "folds": [_fold_document(result) for result in run.folds],
+        "moments": [moment_document(moment) for moment in moments],
     }
 
 
@@ -62,6 +68,7 @@ def _fold_document(result: FoldResult) -> dict[str, Any]:
         "score": result.score,
         "metrics": dict(result.metrics),
         "users": result.users,
+        "inner_curve": list(result.inner_curve),
         "seconds": {
             "fit": result.fit_seconds,
             "evaluate": result.evaluate_seconds,
@@ -88,7 +95,8 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
     """
     default = RunSpec(dataset=spec.dataset, algorithm=spec.algorithm)
     words = ["python", "-m", "ecv_core", "run", spec.dataset, spec.algorithm]
-    words += ["--rule", spec.rule] if spec.rule != default.rule else []
+    usual_rule = default.rule if spec.k > 1 else "never"
+    words += ["--rule", spec.rule] if spec.rule != usual_rule else []
     if spec.rule == "e-fold":
         words += ["--alpha", repr(spec.alpha)]
     if spec.tolerance is not None:
@@ -97,11 +105,18 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
         words += ["--folds", folds_path or spec.folds_sha256]
     elif spec.split != default.split:
         words += ["--split", spec.split]
+        usual_split = dict(splits.strategy(spec.split).resolve({}))
+        for name, setting in spec.split_params:
+            if setting != usual_split.get(name):
+                words += ["--split-param", f"{name}={setting}"]
     for option, value, usual in (
         ("--metric", spec.metric, default.metric),
         ("-n", spec.n, default.n),
+        ("--candidates", spec.candidates, default.candidates),
+        ("--negatives", spec.negatives, default.negatives),
+        ("--negative-sampling", spec.negative_sampling, default.negative_sampling),
         ("--confidence", spec.confidence, default.confidence),
-        ("-k", spec.k, default.k),
+        ("-k", spec.k, default.k if spec.folds_sha256 else splits.strategy(spec.split).default_k),
         ("--min-folds", spec.min_folds, min(stopping.rule(spec.rule).default_folds, spec.k)),
         ("--country", spec.country, default.country),
     ):

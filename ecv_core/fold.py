@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from ecv_core import datasets, evaluation, models, prepare, splits
 from ecv_core.energy import EnergyMeter, NoMeter
 from ecv_core.errors import FoldsError
+from ecv_core.parameters import Params
 from ecv_core.records import (
     FoldResult,
     Folds,
@@ -54,11 +56,12 @@ def folds_folder() -> Path:
 
 
 def import_folds(dataset: str, path: Path) -> tuple[str, int]:
-    """Check a fold file against a dataset and keep a copy; gives its SHA-256 and its k.
+    """Check a fold file or a split archive against a dataset and keep a copy.
 
+    Returns: its SHA-256 and its k.
     Raises: FoldsError if the file does not fit the dataset.
     """
-    folds = splits.read_folds(path, prepared(dataset))
+    folds = splits.read_split(path, prepared(dataset))
     return splits.store_folds(path, folds_folder()), folds.k
 
 
@@ -80,19 +83,64 @@ def export_folds(spec: RunSpec, path: Path) -> None:
     splits.write_folds(path, prepared(spec.dataset), folds_of(spec))
 
 
+def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
+    """A run's split as a ZIP archive for others, with a README; see `splits.split_archive`."""
+    return splits.split_archive(
+        prepared(spec.dataset), folds_of(spec), form=form, facts=_facts(spec)
+    )
+
+
+def export_split(spec: RunSpec, path: Path, form: str = "csv") -> None:
+    """Write `split_archive` to a file."""
+    splits.write_split(path, prepared(spec.dataset), folds_of(spec), form=form, facts=_facts(spec))
+
+
+def _facts(spec: RunSpec) -> list[tuple[str, str]]:
+    """What others must know of the data, for the README of an exported split."""
+    entry = datasets.entry(spec.dataset)
+    facts = [
+        ("Title", entry.title),
+        ("Please cite", entry.citation),
+        ("Licence of the data", entry.licence),
+        ("Where from", entry.homepage),
+        (
+            "Filtering",
+            "every interaction counts as positive feedback, the earliest of a user and an item "
+            f"is kept, users and items with fewer than {CORE} interactions are pruned until none "
+            f"is left ({CORE}-core)",
+        ),
+        ("Split file", f"SHA-256 {spec.folds_sha256}" if spec.folds_sha256 else ""),
+    ]
+    return [(name, text) for name, text in facts if text]
+
+
 def folds_of(spec: RunSpec) -> Folds:
     """The folds of a run, the same for the same spec.
 
     Raises: FoldsError if the data cannot be split so.
     """
-    return _folds(prepared(spec.dataset), spec.split, spec.folds_sha256, spec.k, spec.seed)
+    return _folds(
+        prepared(spec.dataset),
+        spec.split,
+        spec.split_params,
+        spec.folds_sha256,
+        spec.k,
+        spec.seed,
+    )
 
 
 @lru_cache(maxsize=2)
-def _folds(interactions: Interactions, split: str, sha256: str | None, k: int, seed: int) -> Folds:
+def _folds(
+    interactions: Interactions,
+    split: str,
+    params: Params,
+    sha256: str | None,
+    k: int,
+    seed: int,
+) -> Folds:
     if sha256 is None:
-        return splits.split(interactions, split, k, seed)
-    folds = splits.read_folds(splits.stored_folds_path(folds_folder(), sha256), interactions)
+        return splits.split(interactions, split, k, seed, dict(params))
+    folds = splits.read_split(splits.stored_folds_path(folds_folder(), sha256), interactions)
     if folds.k != k:
         raise FoldsError(f"the fold file has {folds.k} folds, but the run asks for {k}")
     return folds
@@ -110,7 +158,9 @@ def run_fold(
     meter: EnergyMeter | None = None,
     progress: Progress = no_progress,
 ) -> FoldResult:
-    """Train on all folds but one and evaluate on that one. Same spec and index, same scores.
+    """Train on one fold's training part and evaluate on what it holds out.
+
+    A validation part is neither learnt from nor a candidate. Same spec and index, same scores.
 
     Args:
         spec: what to run; see `spec.make_spec`.
@@ -120,6 +170,15 @@ def run_fold(
     Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
     """
     progress("load", 0, 0)
+    inner_curve: Sequence[float] = ()
+
+    def fitting_progress(
+        phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
+    ) -> None:
+        nonlocal inner_curve
+        inner_curve = curve
+        progress(phase, step, steps, curve=curve)
+
     interactions = prepared(spec.dataset)
     model = models.algorithm(spec.algorithm).build(dict(spec.params))
     import_module("torch")  # half a second, once per process, that no fold should be charged for
@@ -128,11 +187,21 @@ def run_fold(
     begin = time.perf_counter()
     try:
         progress("split", 0, 0)
-        train, held_out = splits.matrices(interactions, folds_of(spec), index)
+        parts = splits.fold_matrices(interactions, folds_of(spec), index)
         fitting = time.perf_counter()
-        model.fit(train, seed=fold_seed(spec.seed, index), progress=progress)
+        model.fit(parts.train, seed=fold_seed(spec.seed, index), progress=fitting_progress)
         fitted = time.perf_counter()
-        result = evaluation.evaluate(model, train, held_out, spec.cutoffs, progress=progress)
+        result = evaluation.evaluate(
+            model,
+            parts.seen,
+            parts.held_out,
+            spec.cutoffs,
+            progress=progress,
+            train=parts.train,
+            protocol=protocol_of(spec, index),
+            also=(spec.metric,),
+            log_odds=models.algorithm(spec.algorithm).log_odds,
+        )
         end = time.perf_counter()
     finally:
         energy = meter.stop()
@@ -141,6 +210,7 @@ def run_fold(
         score=result.means[spec.metric_name],
         metrics=result.means,
         users=len(result.users),
+        inner_curve=tuple(inner_curve),
         fit_seconds=fitted - fitting,
         evaluate_seconds=end - fitted,
         total_seconds=end - begin,
@@ -149,9 +219,19 @@ def run_fold(
     )
 
 
+def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:
+    """How fold `index` is ranked: every algorithm on the same folds meets the same negatives."""
+    return evaluation.Protocol(
+        candidates=spec.candidates,
+        negatives=spec.negatives,
+        sampling=spec.negative_sampling,
+        seed=fold_seed(spec.seed, index),
+    )
+
+
 def _user_scores(result: evaluation.Evaluation, n: int) -> UserScores:
-    """What is kept per user: every metric at the run's n."""
-    columns = [f"{metric}@{n}" for metric in evaluation.METRICS]
+    """What is kept per user: every metric at the run's n, and those without a cut-off."""
+    columns = [name for name in result.metrics if name.partition("@")[2] in ("", str(n))]
     values = [result.of(column) for column in columns]
     return UserScores(
         users=result.users,

@@ -1,7 +1,7 @@
 """Raw Interactions -> implicit, k-core Interactions; kept on disk so that it happens once.
 
-Every interaction counts as positive feedback, whatever its rating: ratings and timestamps travel
-along for those who want them, and no model sees them.
+Every interaction counts as positive feedback, whatever its rating: ratings, timestamps, baskets and
+sequence travel along for splits and exports, and no model sees them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 from ecv_core.errors import DatasetError
 from ecv_core.records import Interactions
 
-_FORMAT = 1
+_FORMAT = 2
 """Raised when `prepare` or the layout of the file changes, so that old files are not read."""
 
+_Value = TypeVar("_Value", bound=np.generic)
+
 _ALWAYS = ("users", "items", "user_ids", "item_ids")
-_SOMETIMES = ("ratings", "timestamps")
+_SOMETIMES = ("ratings", "timestamps", "baskets", "sequence")
 
 
 def prepare(interactions: Interactions, core: int = 5) -> Interactions:
@@ -57,9 +59,15 @@ def prepare(interactions: Interactions, core: int = 5) -> Interactions:
         items=items[order],
         user_ids=user_ids,
         item_ids=item_ids,
-        ratings=None if interactions.ratings is None else interactions.ratings[kept],
-        timestamps=None if interactions.timestamps is None else interactions.timestamps[kept],
+        ratings=_taken(interactions.ratings, kept),
+        timestamps=_taken(interactions.timestamps, kept),
+        baskets=_taken(interactions.baskets, kept),
+        sequence=_taken(interactions.sequence, kept),
     )
+
+
+def _taken(array: NDArray[_Value] | None, rows: NDArray[np.intp]) -> NDArray[_Value] | None:
+    return None if array is None else array[rows]
 
 
 def _core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ecv_core.errors import InputError
 from ecv_core.per_user import read_user_scores
-from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState, UserScores
+from ecv_core.records import Run, UserScores
+from ecv_core.run_json import run_from
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "recorded"
 """Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
@@ -39,10 +40,22 @@ def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, U
     Raises: InputError for a damaged file.
     """
     folder = FOLDER if folder is None else folder
+    path = _path_of(run_id, folder)
+    return {} if path is None else read_user_scores(user_scores_path(path))
+
+
+def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
+    """The recorded run with this id, as in `recorded_runs`; None if there is none."""
+    path = _path_of(run_id, FOLDER if folder is None else folder)
+    return None if path is None else _read(path, path.stat().st_mtime_ns)
+
+
+def _path_of(run_id: str, folder: Path) -> Path | None:
     for path in sorted(folder.glob("*.json")):
-        if _read(path, path.stat().st_mtime_ns).run_id == run_id:
-            return read_user_scores(user_scores_path(path))
-    return {}
+        with suppress(InputError):  # a damaged file is not this run's
+            if _read(path, path.stat().st_mtime_ns).run_id == run_id:
+                return path
+    return None
 
 
 def user_scores_path(path: Path) -> Path:
@@ -55,36 +68,9 @@ def _read(path: Path, mtime_ns: int) -> Run:
     """One file, read again only when it has changed."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return _run(document, datetime.fromtimestamp(mtime_ns / 1e9, UTC))
+        return run_from(document, datetime.fromtimestamp(mtime_ns / 1e9, UTC))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"the recorded run {path.name} cannot be read ({type(error).__name__}: {error}); "
             "restore it from the project, or record it again"
         ) from error
-
-
-def _run(document: dict[str, Any], written: datetime) -> Run:
-    return Run(
-        run_id=document["run_id"],
-        spec=RunSpec.from_json(json.dumps(document["spec"])),
-        state=RunState(document["state"]),
-        folds=tuple(_fold(fold) for fold in document["folds"]),
-        created_at=written,
-        finished_at=written,
-        stopped_at=document["stopped_at"],
-        error=document.get("error"),
-    )
-
-
-def _fold(document: dict[str, Any]) -> FoldResult:
-    seconds = document["seconds"]
-    return FoldResult(
-        fold=document["fold"],
-        score=float(document["score"]),
-        metrics=document["metrics"],
-        users=document.get("users", 0),
-        fit_seconds=seconds["fit"],
-        evaluate_seconds=seconds["evaluate"],
-        total_seconds=seconds["total"],
-        energy=Energy(**document["energy"]),
-    )

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from enum import StrEnum
-from typing import Self
+from enum import IntEnum, StrEnum
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.errors import FoldsError
+
 ParamValue = int | float | str | bool
 """A model parameter's value: whatever JSON can hold as one scalar."""
 
-Progress = Callable[[str, int, int], None]
-"""Called with (phase, step, steps) as work goes on; steps is 0 where the total is not known.
-It may raise `errors.Cancelled` to end the work."""
+
+class Progress(Protocol):
+    """Told where some work is, as it goes on; it may raise `errors.Cancelled` to end the work."""
+
+    def __call__(
+        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
+    ) -> None:
+        """Note a step.
+
+        Args:
+            phase: what is being done: "fit".
+            step: how far it is.
+            steps: 0 where the total is not known.
+            curve: nDCG@100 on the inner validation part after each epoch of a fit so far.
+        """
 
 
-def no_progress(phase: str, step: int, steps: int) -> None:
+WITHOUT_CUTOFF = frozenset({"auc", "log-loss", "mae", "rmse"})
+"""Ids of the metrics that look at more than the top n, so that n is no part of their name."""
+
+
+def no_progress(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
     """Report nothing."""
 
 
@@ -28,8 +46,9 @@ def no_progress(phase: str, step: int, steps: int) -> None:
 class Interactions:
     """Who interacted with what: one entry per (user, item), users and items as codes from 0.
 
-    Arrays `users`, `items`, and where there are any `ratings`, `timestamps` (Unix seconds) all have
-    shape (interactions,). `user_ids[code]` and `item_ids[code]` give the dataset's own ids as text.
+    Arrays `users`, `items`, and where there are any `ratings`, `timestamps` (Unix seconds),
+    `baskets` and `sequence` all have shape (interactions,). `user_ids[code]` and `item_ids[code]`
+    give the dataset's own ids as text.
     """
 
     dataset: str
@@ -39,6 +58,10 @@ class Interactions:
     item_ids: NDArray[np.str_]
     ratings: NDArray[np.float32] | None = None
     timestamps: NDArray[np.int64] | None = None
+    baskets: NDArray[np.int32] | None = None
+    """What was bought together: within one user equal numbers are one basket, larger is later."""
+    sequence: NDArray[np.int32] | None = None
+    """Where neither times nor baskets are known: the place within the user's history."""
 
     def __len__(self) -> int:
         return len(self.users)
@@ -54,23 +77,64 @@ class Interactions:
         return len(self.item_ids)
 
     @property
+    def history(self) -> NDArray[np.int64] | NDArray[np.int32] | None:
+        """What puts one user's interactions in order, larger is later; None where nothing does.
+
+        Only timestamps compare between users too.
+        """
+        known = (self.timestamps, self.baskets, self.sequence)
+        return next((array for array in known if array is not None), None)
+
+    @property
     def density(self) -> float:
         """Share of the user x item matrix that is filled, in [0, 1]."""
         cells = self.n_users * self.n_items
         return len(self) / cells if cells else 0.0
 
 
+class Part(IntEnum):
+    """What an interaction is for in one fold."""
+
+    TRAIN = 0
+    VALIDATION = 1
+    TEST = 2
+    """Held out: what the model is evaluated on."""
+    UNUSED = 3
+    """Neither learnt from nor held out, such as what lies after a time window."""
+    UNKNOWN = 4
+    """Would be held out, but its user or item is unknown to training and such are dropped."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Folds:
-    """Which fold each interaction is held out in.
+    """What each interaction is for in each of k folds, worked out one fold at a time.
 
-    `assignment[i]` in 0 .. k-1 belongs to interaction i of the Interactions it was made from.
+    Belongs to the Interactions it was made from. Either `assignment` or `draw` is given.
     """
 
     strategy: str
     k: int
     seed: int | None
-    assignment: NDArray[np.int16]
+    params: tuple[tuple[str, ParamValue], ...] = ()
+    """Every parameter of the strategy, defaults filled in, sorted by name."""
+    assignment: NDArray[np.int16] | None = None
+    """The fold, 0 .. k-1, that holds an interaction out; every other fold learns from it. -1 is
+    held out in none. Shape (interactions,)."""
+    draw: Callable[[int], NDArray[np.int8]] | None = field(default=None, repr=False)
+    """Where folds are not of that form: fold index -> Part of each interaction."""
+
+    def parts(self, index: int) -> NDArray[np.int8]:
+        """The Part of each interaction in fold `index`; shape (interactions,), the caller's own.
+
+        Raises: FoldsError if there is no such fold.
+        """
+        if not 0 <= index < self.k:
+            raise FoldsError(f"there is no fold {index}; these folds go from 0 to {self.k - 1}")
+        if self.draw is not None:
+            return self.draw(index)
+        if self.assignment is None:
+            raise FoldsError(f"these {self.k} folds hold neither an assignment nor a way to draw")
+        return np.where(self.assignment == index, Part.TEST, Part.TRAIN).astype(np.int8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +149,8 @@ class RunSpec:
     params: tuple[tuple[str, ParamValue], ...] = ()
     """Every parameter of the model, defaults filled in, sorted by name."""
     split: str = "user-k-fold"
+    split_params: tuple[tuple[str, ParamValue], ...] = ()
+    """Every parameter of the split, defaults filled in, sorted by name."""
     folds_sha256: str | None = None
     """For split 'imported': names the fold file kept under the data directory."""
     k: int = 10
@@ -95,6 +161,12 @@ class RunSpec:
     n: int = 10
     cutoffs: tuple[int, ...] = (1, 5, 10, 20)
     """List lengths at which every metric is computed; contains n."""
+    candidates: str = "all"
+    """Which items may be recommended: 'all', or 'train' for those with a training interaction."""
+    negatives: int | None = None
+    """Rank each held-out item against so many sampled items; None ranks all candidates."""
+    negative_sampling: str = "uniform"
+    """How they are drawn: 'uniform' or 'popularity'; the run's seed decides which."""
     rule: str = "e-fold"
     alpha: float = 1e-4
     tolerance: float | None = None
@@ -107,8 +179,8 @@ class RunSpec:
 
     @property
     def metric_name(self) -> str:
-        """The score's name with its cut-off, as in FoldResult.metrics: 'ndcg@10'."""
-        return f"{self.metric}@{self.n}"
+        """The score's name, with its cut-off if it has one, as in FoldResult.metrics: 'ndcg@10'."""
+        return self.metric if self.metric in WITHOUT_CUTOFF else f"{self.metric}@{self.n}"
 
     @property
     def fold_order(self) -> tuple[int, ...]:
@@ -116,8 +188,9 @@ class RunSpec:
         return self.only_folds or tuple(range(self.k))
 
     def to_json(self) -> str:
-        """Canonical JSON: sorted keys, no spaces; `params` as an object."""
-        data = asdict(self) | {"params": dict(self.params)}
+        """Canonical JSON: sorted keys, no spaces; `params` and `split_params` as objects."""
+        data = asdict(self)
+        data |= {"params": dict(self.params), "split_params": dict(self.split_params)}
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -129,7 +202,8 @@ class RunSpec:
         data = json.loads(text)
         known = {f.name for f in fields(cls)}
         data = {key: value for key, value in data.items() if key in known}
-        data["params"] = tuple(sorted(data.get("params", {}).items()))
+        for key in ("params", "split_params"):
+            data[key] = tuple(sorted(data.get(key, {}).items()))
         for key in ("cutoffs", "only_folds"):
             if key in data:
                 data[key] = tuple(data[key])
@@ -200,6 +274,8 @@ class FoldResult:
     """Every metric at every cut-off, 'ndcg@10' -> mean over users."""
     users: int
     """How many users had something held out, and so count."""
+    inner_curve: tuple[float, ...] = ()
+    """nDCG@100 on the inner validation part after each epoch, where a model stops early by it."""
     fit_seconds: float
     evaluate_seconds: float
     total_seconds: float
@@ -270,6 +346,8 @@ class FoldProgress:
     steps: int
     """0 where the total is not known."""
     started_at: datetime
+    curve: tuple[float, ...] = ()
+    """As FoldResult.inner_curve, so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

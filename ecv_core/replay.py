@@ -1,15 +1,94 @@
-"""Fold scores in a chosen order -> the moments of figure 1, and where each alpha would stop."""
+"""Finished folds in a chosen order -> the moments of figure 1, the stop, a sentence for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records import Energy, FoldResult, Moment
-from ecv_core.stopping import Never, moments, rule
+from ecv_core.errors import InputError
+from ecv_core.records import Energy, FoldResult, Moment, RunSpec
+from ecv_core.stopping import Never, difference_percent, moments, rule, rule_for, stop_of
 from ecv_core.stopping.efold import EFold, least_alpha
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A run told again, fold by fold."""
+
+    folds: tuple[FoldResult, ...]
+    """In the order of telling."""
+    moments: tuple[Moment, ...]
+    """One per fold."""
+    stopped_at: int | None
+    """Folds used; None where the folds that ran never make the rule stop."""
+    k: int
+    """Folds that were planned; those that ran may be fewer."""
+
+    def stop_after(self, n: int) -> int | None:
+        """The stop as far as it is known after n folds."""
+        known = self.stopped_at is not None and n >= self.stopped_at
+        return self.stopped_at if known else None
+
+
+def order_of(k: int, seed: int) -> list[int]:
+    """0 .. k-1 as they are for seed 0, else shuffled; the same for the same seed.
+
+    Raises: InputError for a negative seed.
+    """
+    if seed < 0:
+        raise InputError(f"the seed of an order must be 0 or more, but is {seed}")
+    if seed == 0:
+        return list(range(k))
+    return [int(fold) for fold in np.random.default_rng(seed).permutation(k)]
+
+
+def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
+    """The folds once more under the spec's rule, by the code that decides live.
+
+    Args:
+        spec: of the run; give it another alpha to see what that would have decided.
+        folds: those that ran, in their order; with per-user scores where the rule needs them.
+        seed: 0 for the order in which they ran, else of a shuffle.
+    Raises: InputError if no fold ran, or for a setting that the rule cannot work with.
+    """
+    if not folds:
+        raise InputError(
+            "no fold of this run is finished, so there is nothing to play; choose another run"
+        )
+    if rule(spec.rule).needs_user_scores and any(fold.user_scores is None for fold in folds):
+        raise InputError(
+            f"the rule '{spec.rule}' needs every user's score, which this run comes without; "
+            "play it with the rule 'e-fold'"
+        )
+    told = [folds[at] for at in order_of(len(folds), seed)]
+    k = len(spec.fold_order)
+    played = moments(rule_for(spec), told, spec.confidence)
+    return Replay(folds=tuple(told), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
+
+
+def explanations(played: Replay) -> list[str]:
+    """The sentence of each moment, from before the first fold (n = 0) to the last that ran."""
+    said = [f"Before the first fold: nothing is known yet, and up to {played.k} folds may run."]
+    return said + [_explanation(played, moment) for moment in played.moments]
+
+
+def _explanation(played: Replay, moment: Moment) -> str:
+    k, stop, n = played.k, played.stopped_at, moment.n
+    if stop is not None and n > stop:
+        at = played.moments[stop - 1].mean
+        off = f"{difference_percent(at, moment.mean):.2f} % from the {at:.4f} at the stop"
+        if n == k:
+            return f"Checked: the mean of all {k} folds is {moment.mean:.4f}, {off}."
+        return f"After {n} folds, the last run only to check: the mean is {moment.mean:.4f}, {off}."
+    if n < len(played.moments) or moment.decision.stop:
+        return moment.decision.reason
+    reason = moment.decision.reason.removesuffix(": go on.")
+    if n == k:
+        return f"{reason}. All {k} folds are in, and the rule never said stop."
+    return f"{reason}. No more folds ran: {n} of {k} are recorded."
 
 
 def replayed(scores: NDArray[np.float64], order: Sequence[int], confidence: float) -> list[Moment]:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
-
-import psutil
 
 from ecv_core.document import run_document
 from ecv_core.errors import InputError, RunError
@@ -22,8 +17,7 @@ from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
 from ecv_core.spec import make_spec
 from ecv_core.store import Store
-
-PACKAGES = ("codecarbon", "lenskit", "numpy", "scipy", "torch")
+from ecv_core.surroundings import surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +91,7 @@ def record(run: Run, path: Path, users: Mapping[int, UserScores] | None = None) 
     part = path.with_suffix(".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if users:
+        if users and all(run.spec.metric_name in one.metrics for one in users.values()):
             write_user_scores(users, run.spec.metric_name, user_scores_path(path))
         part.write_text(text + "\n", encoding="utf-8")
         part.replace(path)
@@ -105,17 +99,6 @@ def record(run: Run, path: Path, users: Mapping[int, UserScores] | None = None) 
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise RunError(f"{path} cannot be written: {error.strerror}; free it and go on") from None
-
-
-def surroundings() -> dict[str, object]:
-    """The machine and the versions that a recorded run was made with."""
-    return {
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(psutil.virtual_memory().total / 2**30),
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
-    }
 
 
 def _run_of(store: Store, spec: RunSpec) -> str:

@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from pages.components.alpha_slider import alpha_slider
 from pages.components.explore.adviser import adviser, limit_input
 from pages.components.explore.choice import choose_systems
 from pages.components.explore.curves import explore_systems
 from pages.components.explore.order import one_order
-from pages.components.explore.view import alpha_slider, charts, numbers_row
+from pages.components.explore.view import charts, numbers_row, view_link
 from pages.components.navigation import through_app
 from pages.components.plot import preload_plots
 from pages.components.state import sentences
@@ -26,7 +27,9 @@ with sentences():
         limit = limit_input()
     if systems:
         explored = explore_systems(systems, limit)
-        alpha_slider(explored)
+        alpha_slider(explored.alphas, explored.usual)
+        with right:
+            view_link(explored)
         numbers_row(explored)
         charts(explored)
         adviser(explored)

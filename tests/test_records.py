@@ -33,6 +33,17 @@ def test_a_spec_of_a_later_version_is_read_without_what_is_not_known() -> None:
     assert RunSpec.from_json(text) == RunSpec(dataset="d", algorithm="a", params=(("x", 2),))
 
 
+def test_a_spec_from_before_splits_had_parameters_equals_a_new_one_without() -> None:
+    text = '{"dataset": "d", "algorithm": "a", "split": "user-k-fold", "params": {}}'
+    assert RunSpec.from_json(text) == RunSpec(dataset="d", algorithm="a")
+
+
+def test_parameters_of_a_split_survive_json() -> None:
+    spec = RunSpec(dataset="d", algorithm="a", split="s", split_params=(("test", 0.2), ("x", "y")))
+    assert RunSpec.from_json(spec.to_json()) == spec
+    assert '"split_params":{"test":0.2,"x":"y"}' in spec.to_json()
+
+
 def test_fold_order_is_all_folds_or_the_chosen_ones() -> None:
     assert RunSpec(dataset="d", algorithm="a", k=3).fold_order == (0, 1, 2)
     assert RunSpec(dataset="d", algorithm="a", k=3, only_folds=(2, 0)).fold_order == (2, 0)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ecv_core import datasets, fold
+from ecv_core import datasets, fold, splits
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError
 from ecv_core.spec import make_spec
 
@@ -69,18 +70,28 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
 
 
 def write_folds(options: argparse.Namespace) -> int:
-    """Write the folds of a dataset as a file that others can use."""
+    """Write a split of a dataset as a file that others can use."""
     spec = make_spec(
         dataset=options.dataset,
         algorithm="popular",  # folds do not depend on it
         split=options.split,
-        k=10 if options.k is None else options.k,
+        split_params=named_values(options.split_param, "--split-param"),
+        k=options.k,
         seed=options.seed,
     )
-    if not options.file.name.endswith((".csv", ".csv.gz")):
-        raise InputError(f"folds are written as FILE.csv or FILE.csv.gz, not as {options.file}")
+    if not options.file.name.endswith((".csv", ".csv.gz", ".zip")):
+        raise InputError(
+            f"folds are written as FILE.csv, FILE.csv.gz or FILE.zip, not as {options.file}"
+        )
+    archive = options.file.suffix == ".zip"
+    if options.format != "csv" and not archive:
+        raise InputError(f"--format {options.format} makes a FILE.zip, not {options.file}")
     if not options.file.absolute().parent.is_dir():
         raise InputError(f"the folder of {options.file} does not exist; make it first")
-    fold.export_folds(spec, options.file)
-    print(f"{options.file}: {spec.k} folds of {options.dataset} ({options.split})")
+    if archive:
+        fold.export_split(spec, options.file, options.format)
+    else:
+        fold.export_folds(spec, options.file)
+    word = splits.strategy(spec.split).fold_word
+    print(f"{options.file}: {options.dataset} split by {spec.split}, {spec.k} x {word}")
     return OK

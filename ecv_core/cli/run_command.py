@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 from tqdm import tqdm
@@ -12,6 +13,7 @@ from ecv_core import datasets, fold
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.values import named_values
 from ecv_core.document import moments_of, run_document
 from ecv_core.energy import SOURCES
 from ecv_core.errors import InputError, RunError
@@ -60,8 +62,9 @@ def run(options: argparse.Namespace) -> int:
             if attempts >= SAVE_ATTEMPTS:
                 raise RunError(f"gave up saving after {attempts} attempts: {sentence}")
 
-        def show(phase: str, step: int, steps: int) -> None:
-            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+        def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+            words = f"{phase} {step}/{steps}" if steps else phase
+            bar.set_description(f"{words}, inner nDCG@100 {curve[-1]:.4f}" if curve else words)
 
         job = partial(work, also=show)
         execute(store, run_id, InProcess(), job=job, on_fold=on_fold, on_trouble=on_trouble)
@@ -77,8 +80,9 @@ def run(options: argparse.Namespace) -> int:
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
     if options.tolerance is not None and options.rule != "precision":
-        raise InputError(f"--tolerance belongs to --rule precision, but the rule is {options.rule}")
-    sha256, k = None, 10 if options.k is None else options.k
+        rule = options.rule or "e-fold"
+        raise InputError(f"--tolerance belongs to --rule precision, but the rule is {rule}")
+    sha256, k = None, options.k
     if options.folds:
         sha256, k = fold.known_folds(options.dataset, options.folds)
         if options.k not in (None, k):
@@ -86,14 +90,18 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     return make_spec(
         dataset=options.dataset,
         algorithm=options.algorithm,
-        params=dict(_param(text) for text in options.param),
+        params=named_values(options.param, "--param"),
         split=options.split,
+        split_params=named_values(options.split_param, "--split-param"),
         folds_sha256=sha256,
         k=k,
         only_folds=_only_folds(options.only_folds),
         seed=options.seed,
         metric=options.metric,
         n=options.n,
+        candidates=options.candidates,
+        negatives=options.negatives,
+        negative_sampling=options.negative_sampling,
         rule=options.rule,
         alpha=options.alpha,
         tolerance=options.tolerance,
@@ -109,13 +117,6 @@ def _only_folds(text: str) -> list[int]:
         return [int(part) for part in text.split(",") if part]
     except ValueError:
         raise InputError(f"--only-folds takes numbers like 0,1 but got '{text}'") from None
-
-
-def _param(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--param takes name=value, but got '{text}'")
-    return name, value
 
 
 def _energy(run: Run) -> str:

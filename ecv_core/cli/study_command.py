@@ -10,14 +10,23 @@ from tqdm import tqdm
 
 from ecv_core import datasets, study
 from ecv_core.cli.exit_codes import OK
-from ecv_core.errors import RunError
+from ecv_core.errors import InputError, RunError
 from ecv_core.records import Run, RunState
 from ecv_core.runner import work
 from ecv_core.store import open_store
 
 
 def run_study(options: argparse.Namespace) -> int:
-    """Run what is missing, cell by cell."""
+    """Run what is missing, cell by cell; with --summary, print what is there instead."""
+    if options.summary:
+        from ecv_core.cli.study_summary import print_summary
+
+        return print_summary(options)
+    if not (options.datasets and options.algorithms):
+        raise InputError(
+            "a study needs --datasets and --algorithms, such as --datasets ml-100k,ml-1m "
+            "--algorithms popular,ease; or give --summary"
+        )
     wanted = study.cells(
         options.datasets.split(","),
         options.algorithms.split(","),

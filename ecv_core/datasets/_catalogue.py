@@ -16,7 +16,7 @@ PLAIN_SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet")
 """Endings of a plain interaction file, `<id>` before them."""
 
 _OWN_FILE = re.compile(r"(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:\.csv(?:\.gz|\.xz)?|\.parquet)")
-_PLAIN_ROLES = ("user_id", "item_id", "rating", "timestamp")
+_PLAIN_ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,8 @@ class SourceFile:
     """'delimited', 'json-lines' or 'parquet'."""
     columns: tuple[tuple[str, str | int], ...]
     """(role, column): by name where the file names its columns, else by position from 0.
-    Roles: user_id, item_id, rating, timestamp (Unix seconds), or day, month and year."""
+    Roles: user_id, item_id, rating, timestamp (Unix seconds), or day, month and year, and basket
+    (a number; within a user, a larger one is later)."""
     separator: str = ","
     member: str | None = None
     """Path inside a zip archive; None where the file is the data."""
@@ -61,6 +62,10 @@ class DatasetEntry:
     has_ratings: bool | None = None
     """Of the official file; None where only reading the file tells."""
     has_timestamps: bool | None = None
+    has_baskets: bool | None = None
+    in_order_sha256: str | None = None
+    """Content with this checksum lists each user's rows in the order of time, though it says no
+    times; other content under the same name need not."""
     download_bytes: int = 0
     """Approximate; 0 where there is nothing to download."""
     files: tuple[SourceFile, ...] = ()
@@ -153,7 +158,7 @@ def _plain_files(dataset_id: str) -> tuple[SourceFile, ...]:
             names=(f"{dataset_id}{suffix}",),
             format="parquet" if suffix == ".parquet" else "delimited",
             columns=tuple((role, role) for role in _PLAIN_ROLES),
-            optional=frozenset({"rating", "timestamp"}),
+            optional=frozenset({"rating", "timestamp", "basket"}),
         )
         for suffix in PLAIN_SUFFIXES
     )

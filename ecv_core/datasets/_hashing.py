@@ -14,7 +14,7 @@ from ecv_core.datasets._catalogue import entry
 from ecv_core.datasets._places import cache_dir, find, how_to_supply
 from ecv_core.errors import DatasetError
 
-_LOADER_VERSION = 1
+_LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""
 
 _Stamp = list[str | int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecv_core.datasets import synthetic
 from ecv_core.datasets._catalogue import DatasetEntry, SourceFile, entry
-from ecv_core.datasets._content import Unreadable
+from ecv_core.datasets._content import Unreadable, read_content
 from ecv_core.datasets._places import find, how_to_supply
 from ecv_core.errors import DatasetError
 from ecv_core.records import Interactions
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 _LONGEST_ID = 256  # ids are stored at the width of the longest one, times four bytes, times users
 
 _CORRECT_IT = (
-    "correct it: a first line user_id,item_id and, if there are any, rating and timestamp (Unix "
-    "seconds), and a value in every row"
+    "correct it: a first line user_id,item_id and, if there are any, rating, timestamp (Unix "
+    "seconds) and basket (a number), and a value in every row"
 )
 
 
@@ -30,7 +31,7 @@ def load(dataset_id: str) -> Interactions:
     """Read a dataset as it is on disk, not yet prepared.
 
     Rows keep the file's order and codes the order of first appearance. Of several rows with the
-    same user and item one is kept: the earliest, or without timestamps the first.
+    same user and item one is kept: the earliest by timestamp or basket, or without them the first.
 
     Raises: UnknownName; DatasetError if there is no file, or it is damaged, fails its checksum,
         lacks columns or holds missing or non-numeric values.
@@ -59,9 +60,10 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
         if role not in ("user_id", "item_id")
     }
     ratings, timestamps = numbers.get("rating"), numbers.get("timestamp")
+    baskets = numbers.get("basket")
     if "year" in numbers:
         timestamps = _seconds(numbers["day"], numbers["month"], numbers["year"])
-    keep = _one_per_pair(users, items, len(item_ids), timestamps)
+    keep = _one_per_pair(users, items, len(item_ids), baskets if timestamps is None else timestamps)
     return Interactions(
         dataset=known.id,
         users=users[keep],
@@ -70,6 +72,8 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
         item_ids=item_ids,
         ratings=None if ratings is None else ratings[keep].astype(np.float32),
         timestamps=None if timestamps is None else timestamps[keep].astype(np.int64),
+        baskets=None if baskets is None else _numbered(baskets[keep]),
+        sequence=_places(users[keep]) if _in_order(known, path, file) else None,
     )
 
 
@@ -79,6 +83,27 @@ def _encode(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_
     if ids.dtype.itemsize // 4 > _LONGEST_ID:
         raise Unreadable(f"it has an id longer than {_LONGEST_ID} characters")
     return encoded.indices.to_numpy().astype(np.int32, copy=False), ids
+
+
+def _in_order(known: DatasetEntry, path: Path, file: SourceFile) -> bool:
+    """Whether the rows are known to be in the order of time, user by user."""
+    if known.in_order_sha256 is None:
+        return False
+    return hashlib.sha256(read_content(path, file)).hexdigest() == known.in_order_sha256
+
+
+def _numbered(baskets: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The baskets in the same order, as numbers from 0 that fit 32 bits."""
+    return np.unique(baskets, return_inverse=True)[1].astype(np.int32)
+
+
+def _places(users: NDArray[np.int32]) -> NDArray[np.int32]:
+    """How many rows of the same user come before each row; shape (rows,)."""
+    order = np.argsort(users, kind="stable")
+    sizes = np.bincount(users)
+    places = np.empty(len(users), dtype=np.int32)
+    places[order] = np.arange(len(users)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
 
 
 def _seconds(
@@ -95,14 +120,14 @@ def _one_per_pair(
     users: NDArray[np.int32],
     items: NDArray[np.int32],
     n_items: int,
-    timestamps: NDArray[np.float64] | None,
+    times: NDArray[np.float64] | None,
 ) -> NDArray[np.intp]:
     """Indices of the rows to keep, ascending; shape (distinct pairs,)."""
     pairs = users.astype(np.int64) * n_items + items
-    if timestamps is None:
+    if times is None:
         return np.sort(np.unique(pairs, return_index=True)[1])
     # Sorted by pair and then by time; lexsort is stable, so file order breaks ties.
-    order = np.lexsort((timestamps, pairs))
+    order = np.lexsort((times, pairs))
     sorted_pairs = pairs[order]
     first = np.ones(len(pairs), dtype=bool)
     first[1:] = sorted_pairs[1:] != sorted_pairs[:-1]

@@ -1,39 +1,70 @@
-"""A fitted model and held-out interactions -> every ranking metric per user and on average."""
+"""A fitted model and held-out interactions -> every metric per user and on average."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.errors import InputError
-from ecv_core.evaluation.ranking import METRICS, Metric, per_user
-from ecv_core.evaluation.topn import TopN, recommend
+from ecv_core.evaluation.full import full_ranking
+from ecv_core.evaluation.metrics import (
+    METRICS,
+    PER_USER,
+    Kind,
+    Metric,
+    check_metric,
+    column_title,
+    comes_along,
+    metric,
+)
+from ecv_core.evaluation.novelty import Popularity
+from ecv_core.evaluation.protocol import (
+    CANDIDATES,
+    NEGATIVE_SAMPLING,
+    SAMPLED_WARNING,
+    Protocol,
+    check_protocol,
+)
+from ecv_core.evaluation.ranking import per_user
+from ecv_core.evaluation.sampled import sampled_ranking
+from ecv_core.evaluation.task import Task
+from ecv_core.evaluation.topn import TopN, hits_of, recommend
 from ecv_core.records import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = [
+    "CANDIDATES",
     "METRICS",
+    "NEGATIVE_SAMPLING",
+    "PER_USER",
+    "SAMPLED_WARNING",
     "Evaluation",
+    "Kind",
     "Metric",
+    "Protocol",
     "TopN",
+    "check_metric",
+    "check_protocol",
+    "column_title",
     "evaluate",
     "hits_of",
+    "metric",
     "per_user",
     "recommend",
 ]
 
-USERS_AT_ONCE = 8192
-"""Users whose metrics are computed together, to bound the memory of long lists."""
+FULL = Protocol()
 
 
-class Scorer(Protocol):
+class Scorer(Interface):
     """The part of a recommender that evaluation needs."""
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
@@ -45,7 +76,8 @@ class Evaluation:
     """Scores of the users who have something held out, per user and on average.
 
     `users` has shape (evaluated users,), row numbers of the training matrix. `values` has shape
-    (evaluated users, len(metrics)); `metrics` names its columns, 'ndcg@10'.
+    (evaluated users, len(metrics)); `metrics` names its columns, 'ndcg@10', 'auc'. `means` has the
+    mean of every column, and besides the metrics of all lists together, 'coverage@10'.
     """
 
     users: NDArray[np.int32]
@@ -60,59 +92,84 @@ class Evaluation:
 
 def evaluate(
     model: Scorer,
-    train: csr_array,
+    seen: csr_array,
     held_out: csr_array,
     cutoffs: Sequence[int],
     progress: Progress = no_progress,
+    *,
+    train: csr_array | None = None,
+    protocol: Protocol = FULL,
+    metrics: Sequence[str] | None = None,
+    also: Sequence[str] = (),
+    log_odds: bool = False,
 ) -> Evaluation:
-    """Rank all items but a user's training items, for each user with something held out.
+    """Rank what each user with something held out has not seen, by one protocol.
 
     Args:
-        model: fitted on `train`.
-        train: shape (users, items), as the model got it.
+        model: fitted on the training part.
+        seen: shape (users, items), what users have before the test: never a candidate.
         held_out: shape (users, items), nonzero where the user has the item held out.
         cutoffs: list lengths at which every metric is computed, in any order.
         progress: called with ("evaluate", users done, users).
-    Raises: InputError for bad cut-offs or nothing held out; RunError for scores that are not
-        finite; Cancelled from `progress`.
+        train: what popularity is counted in, where that is not `seen`.
+        protocol: candidates, and negatives if sampled.
+        metrics: which to compute; by default all that apply and that cost little beside ranking:
+            under full ranking, all but AUC.
+        also: those to compute in any case.
+        log_odds: the model's scores are log-odds of an interaction.
+    Raises: InputError for bad cut-offs, nothing held out, too many negatives, or a metric that
+        does not apply; RunError for scores that are not finite; Cancelled from `progress`.
     """
-    lengths = _checked(cutoffs, items=train.shape[1])
-    held_counts = np.diff(held_out.indptr)
-    users = np.flatnonzero(held_counts)
+    lengths = _checked(cutoffs, items=seen.shape[1])
+    scope = {"sampled": protocol.sampled, "log_odds": log_odds}
+    for name in (*(metrics or ()), *also):
+        check_metric(name, **scope)
+    users = np.flatnonzero(np.diff(held_out.indptr))
     if not len(users):
         raise InputError("no interaction is held out, so there is nothing to evaluate: use k folds")
-    hits = np.zeros((len(users), max(lengths)), dtype=np.bool_)
-    done = 0
+    popularity = Popularity.of(seen if train is None else train)
+    everything = np.ones(seen.shape[1], dtype=np.bool_)
     progress("evaluate", 0, len(users))
-    for top in recommend(model.score, train, users, max(lengths)):
-        hits[done : done + len(top.users)] = hits_of(top, held_out)
-        done += len(top.users)
-        progress("evaluate", done, len(users))
-    names = tuple(f"{metric}@{n}" for n in lengths for metric in METRICS)
-    values = np.empty((len(users), len(names)))
-    for start in range(0, len(users), USERS_AT_ONCE):
-        part = slice(start, start + USERS_AT_ONCE)
-        scores = per_user(hits[part], held_counts[users[part]], lengths)
-        values[part] = np.stack([scores[metric] for metric in METRICS], axis=2).reshape(
-            -1, len(names)
-        )
-    means = dict(zip(names, values.mean(axis=0).tolist(), strict=True))
-    return Evaluation(users=users.astype(np.int32), metrics=names, values=values, means=means)
+    task = Task(
+        score=model.score,
+        seen=seen,
+        held_out=held_out,
+        users=users,
+        cutoffs=lengths,
+        candidates=popularity.counts > 0 if protocol.candidates == "train" else everything,
+        popularity=popularity,
+        protocol=protocol,
+        metrics=tuple(
+            name
+            for name, known in METRICS.items()
+            if name in also
+            or (name in metrics if metrics is not None else comes_along(known, **scope))
+        ),
+        report=lambda done: progress("evaluate", done, len(users)),
+    )
+    values = sampled_ranking(task) if protocol.sampled else full_ranking(task)
+    return _evaluation(task, values)
 
 
-def hits_of(top: TopN, held_out: csr_array) -> NDArray[np.bool_]:
-    """Which of the recommended items are held out; shape as `top.items`."""
-    items = held_out.shape[1]
-    relevant = held_out[top.users]
-    if not relevant.has_sorted_indices:
-        relevant.sort_indices()
-    row = np.arange(len(top.users))
-    # One number per cell of the block, so that one sorted search looks all of them up.
-    known = np.repeat(row, np.diff(relevant.indptr)) * items + relevant.indices
-    wanted = np.where(top.items < 0, -1, row[:, None] * items + top.items)
-    at = np.searchsorted(known, wanted)
-    found: NDArray[np.bool_] = np.append(known, -2)[at] == wanted
-    return found
+def _evaluation(task: Task, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:
+    cut = [name for name in task.metrics if METRICS[name].has_cutoff]
+    columns: dict[str, NDArray[np.float64]] = {}
+    whole: dict[str, float] = {}
+    for column, n in enumerate(task.cutoffs):
+        for name in cut:
+            if METRICS[name].per_user:
+                columns[f"{name}@{n}"] = values[name][:, column]
+            else:
+                whole[f"{name}@{n}"] = float(values[name][column])
+    columns |= {name: values[name] for name in task.metrics if name not in cut}
+    table = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(task.users), 0))
+    means = dict(zip(columns, table.mean(axis=0).tolist(), strict=True))
+    return Evaluation(
+        users=task.users.astype(np.int32),
+        metrics=tuple(columns),
+        values=table,
+        means=means | whole,
+    )
 
 
 def _checked(cutoffs: Sequence[int], *, items: int) -> tuple[int, ...]:

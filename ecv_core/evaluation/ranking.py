@@ -6,7 +6,7 @@ at the number of held-out items.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,83 +79,31 @@ def average_precision(ranked: Ranked) -> Floats:
     return ranked.at_cutoffs(ranked.hits * precision_at_rank) / ranked.reachable()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """A ranking metric as pages explain it; higher is better and values are in [0, 1]."""
-
-    id: str
-    title: str
-    formula: str
-    """For one user; rel(r) is 1 where the item at rank r is held out, H the held-out items."""
-    help: str
-    source: str
-    of: Callable[[Ranked], Floats]
-    """Per user at each cut-off; shape (users, cutoffs)."""
-
-
-METRICS: dict[str, Metric] = {
-    "ndcg": Metric(
-        id="ndcg",
-        title="nDCG",
-        formula="sum of rel(r) / log2(r + 1) for r = 1..n, over the same for min(n, |H|) hits",
-        help="How many held-out items are found, and how high in the list; 1 is a perfect list.",
-        source="Järvelin & Kekäläinen (2002); discount and ideal as in RecBole",
-        of=ndcg,
-    ),
-    "recall": Metric(
-        id="recall",
-        title="Recall",
-        formula="hits in the top n / |H|",
-        help="Share of the held-out items that are in the list.",
-        source="RecBole",
-        of=recall,
-    ),
-    "precision": Metric(
-        id="precision",
-        title="Precision",
-        formula="hits in the top n / n",
-        help="Share of the list that is held out; users with few held-out items cannot reach 1.",
-        source="RecBole",
-        of=precision,
-    ),
-    "mrr": Metric(
-        id="mrr",
-        title="MRR",
-        formula="1 / rank of the first hit in the top n, 0 without a hit",
-        help="How high in the list the first held-out item is.",
-        source="Voorhees (1999), as in RecBole",
-        of=mrr,
-    ),
-    "hit": Metric(
-        id="hit",
-        title="Hit rate",
-        formula="1 if there is a hit in the top n, else 0",
-        help="Share of the users who find at least one held-out item in their list.",
-        source="RecBole",
-        of=hit,
-    ),
-    "map": Metric(
-        id="map",
-        title="MAP",
-        formula="sum of rel(r) * precision(r) for r = 1..n, divided by min(n, |H|)",
-        help="Precision at each hit's rank, averaged; rewards early hits.",
-        source="RecBole (divides by min(n, held-out))",
-        of=average_precision,
-    ),
+HIT_METRICS: dict[str, Callable[[Ranked], Floats]] = {
+    "ndcg": ndcg,
+    "recall": recall,
+    "precision": precision,
+    "mrr": mrr,
+    "hit": hit,
+    "map": average_precision,
 }
-"""Every ranking metric by its id, in the order in which pages list them."""
+"""Their kernels, by the metric's id: hits -> shape (users, cutoffs)."""
 
 
 def per_user(
-    hits: NDArray[np.bool_], held_out: NDArray[np.intp], cutoffs: Sequence[int]
+    hits: NDArray[np.bool_],
+    held_out: NDArray[np.intp],
+    cutoffs: Sequence[int],
+    metrics: Iterable[str] = tuple(HIT_METRICS),
 ) -> dict[str, Floats]:
-    """Every metric for every user.
+    """Metrics of hits for every user.
 
     Args:
         hits: shape (users, n), True where the item at that rank is held out.
         held_out: how many items each user has held out, at least 1; shape (users,).
         cutoffs: list lengths, each from 1 to n.
+        metrics: of HIT_METRICS; by default all.
     Returns: metric id -> shape (users, len(cutoffs)), in [0, 1].
     """
     ranked = Ranked(hits=hits, held_out=held_out, cutoffs=tuple(cutoffs))
-    return {name: metric.of(ranked) for name, metric in METRICS.items()}
+    return {name: HIT_METRICS[name](ranked) for name in metrics}

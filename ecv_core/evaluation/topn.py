@@ -33,42 +33,79 @@ class TopN:
     items: NDArray[np.int64]
 
 
+def candidate_scores(
+    score: ScoreBlock,
+    seen: csr_array,
+    users: NDArray[np.intp],
+    candidates: NDArray[np.bool_] | None = None,
+    *,
+    block: int | None = None,
+) -> Iterator[tuple[NDArray[np.intp], torch.Tensor]]:
+    """Scores of blocks of users, -inf where an item is no candidate.
+
+    Args:
+        score: users (block,) -> float32 scores (block, items), on any device; overwritten.
+        seen: shape (users, items), nonzero where the user has the item; sorted indices.
+        users: row numbers of `seen`, any order; shape (users,).
+        candidates: which items may be recommended at all; shape (items,); by default every one.
+        block: users scored at once; by default as many as make BLOCK_CELLS scores.
+    Returns: (users (block,), scores (block, items)) in the order of `users`.
+    Raises: RunError if a score is not finite.
+    """
+    import torch
+
+    outside = None if candidates is None else torch.from_numpy(np.flatnonzero(~candidates))
+    size = block or max(1, BLOCK_CELLS // seen.shape[1])
+    for start in range(0, len(users), size):
+        part = users[start : start + size]
+        scores = score(part).contiguous()
+        own = seen[part]
+        rows = np.repeat(np.arange(len(part)), np.diff(own.indptr))
+        cells = torch.from_numpy(rows * seen.shape[1] + own.indices).to(scores.device)
+        refuse_not_finite(scores)
+        scores.view(-1).index_fill_(0, cells, -torch.inf)
+        if outside is not None:
+            scores.index_fill_(1, outside.to(scores.device), -torch.inf)
+        yield part, scores
+
+
+def best_items(scores: torch.Tensor, n: int) -> NDArray[np.int64]:
+    """The n items with the highest scores, best first, -1 where no candidate is left.
+
+    Args:
+        scores: shape (users, items), -inf where an item is no candidate.
+        n: at most the number of items.
+    Returns: shape (users, n).
+    """
+    import torch
+
+    best = torch.topk(scores, n, dim=1)
+    items: NDArray[np.int64] = (
+        best.indices.masked_fill_(best.values == -torch.inf, -1).cpu().numpy()
+    )
+    return items
+
+
 def recommend(
     score: ScoreBlock,
-    train: csr_array,
+    seen: csr_array,
     users: NDArray[np.intp],
     n: int,
     *,
     block: int | None = None,
 ) -> Iterator[TopN]:
-    """The top-n lists of these users among all items but those they have in training.
+    """The top-n lists of these users among all items but those they have seen.
 
-    Args:
-        score: users (block,) -> float32 scores (block, items), on any device; overwritten.
-        train: shape (users, items), nonzero where the user has the item; sorted indices.
-        users: row numbers of `train`, any order; shape (users,).
-        n: list length, at most the number of items.
-        block: users scored at once; by default as many as make BLOCK_CELLS scores.
+    Arguments as for `candidate_scores`, and `n`: list length, at most the number of items.
     Returns: blocks in the order of `users`.
     Raises: RunError if a score is not finite.
     """
-    import torch
-
-    size = block or max(1, BLOCK_CELLS // train.shape[1])
-    for start in range(0, len(users), size):
-        part = users[start : start + size]
-        scores = score(part).contiguous()
-        seen = train[part]
-        rows = np.repeat(np.arange(len(part)), np.diff(seen.indptr))
-        cells = torch.from_numpy(rows * train.shape[1] + seen.indices).to(scores.device)
-        _refuse_not_finite(scores)
-        scores.view(-1).index_fill_(0, cells, -torch.inf)
-        best = torch.topk(scores, n, dim=1)
-        items = best.indices.masked_fill_(best.values == -torch.inf, -1)
-        yield TopN(users=part, items=items.cpu().numpy())
+    for part, scores in candidate_scores(score, seen, users, block=block):
+        yield TopN(users=part, items=best_items(scores, n))
 
 
-def _refuse_not_finite(scores: torch.Tensor) -> None:
+def refuse_not_finite(scores: torch.Tensor) -> None:
+    """Raises: RunError if a score is NaN or infinite."""
     # A sum is finite only if all its terms are, and it is several times faster than isfinite().
     # It may overflow on huge but finite scores, so a suspect sum is looked at again.
     import torch
@@ -78,3 +115,18 @@ def _refuse_not_finite(scores: torch.Tensor) -> None:
             "the model gave scores that are not finite (NaN or infinite), so nothing can be "
             "ranked; its training has diverged: try a lower learning rate or more regularization"
         )
+
+
+def hits_of(top: TopN, held_out: csr_array) -> NDArray[np.bool_]:
+    """Which of the recommended items are held out; shape as `top.items`."""
+    items = held_out.shape[1]
+    relevant = held_out[top.users]
+    if not relevant.has_sorted_indices:
+        relevant.sort_indices()
+    row = np.arange(len(top.users))
+    # One number per cell of the block, so that one sorted search looks all of them up.
+    known = np.repeat(row, np.diff(relevant.indptr)) * items + relevant.indices
+    wanted = np.where(top.items < 0, -1, row[:, None] * items + top.items)
+    at = np.searchsorted(known, wanted)
+    found: NDArray[np.bool_] = np.append(known, -2)[at] == wanted
+    return found

@@ -1,4 +1,4 @@
-"""Several runs side by side -> one row each: mean, interval, folds used and saved, energy."""
+"""Several runs side by side -> one row each: mean, interval, k-fold mean, stop, energy saved."""
 
 from __future__ import annotations
 
@@ -6,113 +6,115 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, palette
-from ecv_core.records import Moment, Run
+from ecv_core.records import FoldResult, Moment, Run
+from ecv_core.savings import energy_facts
+from ecv_core.statistics import difference_percent
 
 COLUMNS = {
-    "run_id": "the run",
+    "name": "the run's name among these: its algorithm, unless more is needed",
+    "best": "whether no other run here has a better mean on this dataset and metric",
+    "dataset": "its dataset",
     "algorithm": "its algorithm",
+    "metric": "what the score is, such as nDCG@10",
     "state": "where it is in its life",
     "mean": "mean score at the stop, or so far",
     "low": "lower end of the confidence interval of that mean",
     "high": "upper end",
     "folds_used": "folds that this mean is of",
+    "k": "folds that were planned",
+    "stop": "the fold after which the rule stopped; missing where it never did, or not yet",
     "folds_saved": "folds never needed: k - e, 0 while there is no stop",
-    "joules": "energy of the folds used",
+    "k_fold_mean": "mean of all k folds, where all have run",
+    "difference_percent": "the paper's d between the mean at the stop and that of all k folds",
+    "joules": "energy of the folds used; missing where none was measured",
+    "grams_co2e": "their emissions",
+    "seconds": "their computing time",
+    "saved_joules": "energy of the folds that were not needed, at the mean of those that ran "
+    "where they did not run; missing while there is no stop",
+    "saved_percent": "in percent of all k folds",
+    "source": "how the energy is known, as in Energy",
+    "run_id": "the run",
 }
 """The frame's columns and what they mean."""
+
+_TEXTS = ("name", "dataset", "algorithm", "metric", "state", "source", "run_id")
+_COUNTS = ("folds_used", "k", "folds_saved")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run with its moments."""
+    """A run with its moments, and what to call it and its score."""
 
     run: Run
     moments: Sequence[Moment]
+    metric: str
+    """As shown: 'nDCG@10'."""
+    higher_is_better: bool = True
+    name: str = ""
+    """By default the algorithm; unlike any other on the same dataset and metric."""
 
 
 def compare_frame(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet."""
-    rows = []
-    for entry in entries:
-        run, stopped_at = entry.run, entry.run.stopped_at
-        used = min(stopped_at or len(run.folds), len(run.folds))
-        at = entry.moments[used - 1] if used else None
-        rows.append(
-            {
-                "run_id": run.run_id,
-                "algorithm": run.spec.algorithm,
-                "state": run.state.value,
-                "mean": at.mean if at else None,
-                "low": at.interval.low if at and at.interval else None,
-                "high": at.interval.high if at and at.interval else None,
-                "folds_used": used,
-                "folds_saved": len(run.spec.fold_order) - stopped_at if stopped_at else 0,
-                "joules": sum(fold.energy.joules for fold in run.folds[:used]),
-            }
-        )
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.astype(dict.fromkeys(("mean", "low", "high", "joules"), "float64"))
+    frame = pd.DataFrame([_row(entry) for entry in entries], columns=list(COLUMNS))
+    reals = [name for name in COLUMNS if name not in (*_TEXTS, *_COUNTS, "best")]
+    frame = frame.astype(dict.fromkeys(reals, "float64") | dict.fromkeys(_COUNTS, "int64"))
+    signs = [1.0 if entry.higher_is_better else -1.0 for entry in entries]
+    level = frame["mean"] * signs
+    rivals = level.groupby([frame["dataset"], frame["metric"]])
+    best = level.eq(rivals.transform("max")) & rivals.transform("count").gt(1)
+    return frame.assign(best=best.astype(bool))
 
 
-def compare_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go.Figure:
-    """Mean and interval of each run, one line per run, the first on top."""
-    colours = palette(dark)
-    known = frame.dropna(subset=["mean"])
-    figure = go.Figure()
-    figure.add_scatter(
-        x=known["mean"],
-        y=known["algorithm"],
-        mode="markers+text",
-        text=[f"{mean:.4f}" for mean in known["mean"]],
-        textposition="top center",
-        marker={"size": 13, "color": colours.mean, "symbol": "diamond"},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": (known["high"] - known["mean"]).fillna(0.0),
-            "arrayminus": (known["mean"] - known["low"]).fillna(0.0),
-            "color": colours.mean,
-            "thickness": 3,
-            "width": 8,
-        },
-        hovertemplate="%{x:.4f}<extra>%{y}</extra>",
-    )
-    layout = base_layout(colours, 110 + 58 * max(len(frame), 1))
-    figure.update_layout(
-        layout
-        | {
-            "hovermode": "closest",
-            "showlegend": False,
-            "margin": layout["margin"] | {"t": 12},
-            "xaxis": {
-                "title": {"text": f"{metric} at the stop, with its interval"},
-                "gridcolor": colours.grid,
-                "zeroline": False,
-                "automargin": True,
-                "nticks": 6,
-            },
-            "yaxis": {
-                "categoryorder": "array",
-                "categoryarray": list(frame["algorithm"])[::-1],
-                "range": [-0.6, len(frame) - 0.4],
-                "automargin": True,
-                "showgrid": False,
-            },
-        }
-    )
-    return figure
+def compare_alt_text(frame: pd.DataFrame) -> str:
+    """A few sentences with the numbers, for those who do not see the figure."""
+    parts = []
+    for (dataset, metric), rows in frame.groupby(["dataset", "metric"], sort=False):
+        said = [
+            f"{name} {mean:.4f} after {used} fold{'s' * (used > 1)}"
+            if used
+            else f"{name} has no fold yet"
+            for name, mean, used in zip(rows["name"], rows["mean"], rows["folds_used"], strict=True)
+        ]
+        runs = "1 run" if len(rows) == 1 else f"{len(rows)} runs"
+        parts.append(f"{metric} of {runs} on {dataset}: " + "; ".join(said) + ".")
+    return " ".join(parts)
 
 
-def compare_alt_text(frame: pd.DataFrame, *, metric: str) -> str:
-    """One sentence with the numbers, for those who do not see the figure."""
-    columns = zip(frame["algorithm"], frame["mean"], frame["folds_used"], strict=True)
-    parts = [
-        f"{algorithm} {mean:.4f} after {used} fold{'s' * (used > 1)}"
-        if used
-        else f"{algorithm} has no fold yet"
-        for algorithm, mean, used in columns
-    ]
-    return f"{metric} of {len(frame)} runs: " + "; ".join(parts) + "."
+def _row(entry: Entry) -> dict[str, object]:
+    run, k = entry.run, len(entry.run.spec.fold_order)
+    used = min(run.stopped_at or len(run.folds), len(run.folds))
+    at = entry.moments[used - 1] if used else None
+    whole = entry.moments[-1].mean if entry.moments and len(entry.moments) == k else None
+    facts = energy_facts(run.folds, k, run.stopped_at)
+    metered = facts.source != "none"
+    return {
+        "name": entry.name or run.spec.algorithm,
+        "best": False,
+        "dataset": run.spec.dataset,
+        "algorithm": run.spec.algorithm,
+        "metric": entry.metric,
+        "state": run.state.value,
+        "mean": at.mean if at else None,
+        "low": at.interval.low if at and at.interval else None,
+        "high": at.interval.high if at and at.interval else None,
+        "folds_used": used,
+        "k": k,
+        "stop": run.stopped_at if run.stopped_at and run.stopped_at < k else None,
+        "folds_saved": k - run.stopped_at if run.stopped_at else 0,
+        "k_fold_mean": whole,
+        "difference_percent": difference_percent(at.mean, whole) if at and whole else None,
+        "saved_joules": facts.saved_joules if metered else None,
+        "saved_percent": facts.saved_percent if metered else None,
+        "source": facts.source,
+        "run_id": run.run_id,
+    } | _spent(run.folds[:used], metered)
+
+
+def _spent(folds: Sequence[FoldResult], metered: bool) -> dict[str, object]:
+    return {
+        "joules": sum(fold.energy.joules for fold in folds) if metered else None,
+        "grams_co2e": sum(fold.energy.grams_co2e for fold in folds) if metered else None,
+        "seconds": sum(fold.total_seconds for fold in folds) if folds else None,
+    }

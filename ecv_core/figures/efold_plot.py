@@ -21,6 +21,7 @@ def efold_figure(
     confidence: float = 0.95,
     dark: bool = False,
     height: int = 470,
+    span: tuple[float, float] | None = None,
 ) -> go.Figure:
     """Figure 1 of the paper, a pure function of the completed folds.
 
@@ -34,9 +35,10 @@ def efold_figure(
         confidence: of the interval, for the legend.
         dark: colours for a dark page.
         height: in pixels.
+        span: of the score axis; by default what fits the frame.
     """
     colours = palette(dark)
-    low, high = score_range(frame)
+    low, high = span or score_range(frame)
     figure = go.Figure()
     used, checked = frame[frame["used"]], frame[~frame["used"]]
     _band(figure, used, colours, colours.band, f"{100 * confidence:g} % {BAND}")
@@ -87,7 +89,7 @@ def efold_figure(
             "uirevision": "figure-1",
         }
     )
-    if frame.empty:  # there is no scale yet
+    if frame.empty and span is None:  # there is no scale yet
         figure.update_yaxes(showticklabels=False, showgrid=False)
     return figure
 

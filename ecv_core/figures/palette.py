@@ -20,6 +20,8 @@ class Palette:
     width: str
     stop: str
     saved: str
+    series: tuple[str, ...]
+    """For several systems in one figure; dark or light enough for their names in them."""
 
 
 LIGHT = Palette(
@@ -33,6 +35,7 @@ LIGHT = Palette(
     width="#00795A",
     stop="#C2361B",
     saved="rgba(29, 39, 48, 0.06)",
+    series=("#0072B2", "#C2361B", "#00795A", "#A8497F", "#8A5C00", "#1D2730"),
 )
 DARK = Palette(
     ink="#E6EAED",
@@ -45,6 +48,7 @@ DARK = Palette(
     width="#3BC79C",
     stop="#FF8A6B",
     saved="rgba(230, 234, 237, 0.08)",
+    series=("#56B4E9", "#FF8A6B", "#3BC79C", "#E59BC6", "#E6B23C", "#E6EAED"),
 )
 
 

@@ -25,8 +25,7 @@ class Recommender(Protocol):
                 Rows may be empty. Sorted indices, no explicit zeros.
             seed: fixes every random choice; same seed, same matrix, same device, same scores.
             progress: called with ("fit", step, steps), at least once a second where it can be; a
-                model that validates as it trains adds how it does:
-                "fit · inner nDCG@100 0.2134 ▁▅█".
+                model that validates as it trains adds its curve.
         Raises: RunError if training diverges; Cancelled from `progress`.
         """
 

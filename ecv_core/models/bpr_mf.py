@@ -6,6 +6,13 @@ from collections.abc import Mapping
 
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
+from ecv_core.models.training_parameters import (
+    SEARCH,
+    batch_size,
+    epochs,
+    learning_rate,
+    negatives,
+)
 from ecv_core.records import ParamValue
 
 
@@ -28,8 +35,6 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
     )
 
 
-_SEARCH = "own search on inner validation folds, benchmarks/README.md"
-
 BPR_MF = Algorithm(
     id="bpr-mf",
     title="BPR-MF",
@@ -40,7 +45,7 @@ BPR_MF = Algorithm(
     paper="Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009): BPR",
     parameters=(
         Parameter(
-            name="factors", default=64, low=1, high=2048, help="Length of a vector.", source=_SEARCH
+            name="factors", default=64, low=1, high=2048, help="Length of a vector.", source=SEARCH
         ),
         Parameter(
             name="regularization",
@@ -48,41 +53,13 @@ BPR_MF = Algorithm(
             low=0,
             high=100.0,
             help="Weight of the squared length of the vectors in a batch.",
-            source=_SEARCH,
+            source=SEARCH,
         ),
-        Parameter(
-            name="negatives",
-            default=4,
-            low=1,
-            high=100,
-            help="Items drawn at random beside each training pair.",
-            source="Rendle et al. (2009)",
-        ),
-        Parameter(
-            name="learning_rate",
-            default=0.02,
-            low=1e-6,
-            high=1.0,
-            help="Adam's step size.",
-            source=_SEARCH,
-        ),
-        Parameter(
-            name="batch_size",
-            default=1024,
-            low=1,
-            high=1000000,
-            help="Training pairs per step.",
-            source=_SEARCH,
-        ),
+        negatives(4, source="Rendle et al. (2009)"),
+        learning_rate(0.02),
+        batch_size(1024, "Training pairs per step."),
         *schedule_parameters(
-            epochs=Parameter(
-                name="epochs",
-                default=8,
-                low=1,
-                high=10_000,
-                help="Passes over all training pairs; at most, with early stopping.",
-                source=_SEARCH,
-            ),
+            epochs=epochs(8, over="all training pairs"),
             averaging=0.7,
         ),
     ),

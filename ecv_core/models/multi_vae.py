@@ -7,6 +7,13 @@ from functools import partial
 
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
+from ecv_core.models.training_parameters import (
+    SEARCH,
+    batch_size,
+    epochs,
+    learning_rate,
+    weight_decay,
+)
 from ecv_core.records import ParamValue
 
 
@@ -27,7 +34,6 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
     return NeuralRecommender("multi-vae", partial(MultiVAENet, settings), Schedule.of(params))
 
 
-_SEARCH = "own search on inner validation folds, benchmarks/README.md"
 _PAPER = "Liang et al. (2018)"
 
 MULTI_VAE = Algorithm(
@@ -46,7 +52,7 @@ MULTI_VAE = Algorithm(
             low=1,
             high=8192,
             help="Width of the hidden layers.",
-            source=_SEARCH,
+            source=SEARCH,
         ),
         Parameter(
             name="latent",
@@ -54,7 +60,7 @@ MULTI_VAE = Algorithm(
             low=1,
             high=4096,
             help="Length of a user's latent vector.",
-            source=_SEARCH,
+            source=SEARCH,
         ),
         Parameter(
             name="dropout",
@@ -78,41 +84,13 @@ MULTI_VAE = Algorithm(
             low=0,
             high=10_000,
             help="Epochs over which the KL term grows to its weight.",
-            source=_SEARCH,
+            source=SEARCH,
         ),
-        Parameter(
-            name="learning_rate",
-            default=0.004,
-            low=1e-6,
-            high=1.0,
-            help="Adam's step size.",
-            source=_SEARCH,
-        ),
-        Parameter(
-            name="batch_size",
-            default=128,
-            low=1,
-            high=100_000,
-            help="Users per step.",
-            source=_SEARCH,
-        ),
-        Parameter(
-            name="weight_decay",
-            default=0.0,
-            low=0,
-            high=10.0,
-            help="Shrinks all weights a little at each step (AdamW).",
-            source=_SEARCH,
-        ),
+        learning_rate(0.004),
+        batch_size(128, "Users per step."),
+        weight_decay(0.0),
         *schedule_parameters(
-            epochs=Parameter(
-                name="epochs",
-                default=20,
-                low=1,
-                high=10_000,
-                help="Passes over all users; at most, with early stopping.",
-                source=_SEARCH,
-            ),
+            epochs=epochs(20, over="all users"),
             averaging=0.9,
         ),
     ),

@@ -6,6 +6,14 @@ from collections.abc import Mapping
 
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
+from ecv_core.models.training_parameters import (
+    SEARCH,
+    batch_size,
+    epochs,
+    learning_rate,
+    negatives,
+    weight_decay,
+)
 from ecv_core.records import ParamValue
 
 
@@ -33,7 +41,6 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
     )
 
 
-_SEARCH = "own search on inner validation folds, benchmarks/README.md"
 _PAPER = "He et al. (2017)"
 
 NEU_MF = Algorithm(
@@ -52,7 +59,7 @@ NEU_MF = Algorithm(
             low=1,
             high=1024,
             help="Length of the vectors; each user and item has two.",
-            source=_SEARCH,
+            source=SEARCH,
         ),
         Parameter(
             name="hidden",
@@ -60,7 +67,7 @@ NEU_MF = Algorithm(
             low=2,
             high=4096,
             help="Width of the perceptron's first layer; its second is half as wide.",
-            source=_SEARCH,
+            source=SEARCH,
         ),
         Parameter(
             name="dropout",
@@ -68,53 +75,19 @@ NEU_MF = Algorithm(
             low=0,
             high=0.99,
             help="Share of the first layer that is switched off in training.",
-            source=_SEARCH,
+            source=SEARCH,
         ),
-        Parameter(
-            name="negatives",
-            default=4,
-            low=1,
-            high=100,
-            help="Items drawn at random beside each training pair.",
-            source=_PAPER,
-        ),
-        Parameter(
-            name="learning_rate",
-            default=0.005,
-            low=1e-6,
-            high=1.0,
-            help="Adam's step size.",
-            source=_SEARCH,
-        ),
-        Parameter(
-            name="batch_size",
-            default=1024,
-            low=1,
-            high=1000000,
-            help="Training pairs per step, not counting negatives.",
-            source=_SEARCH,
-        ),
-        Parameter(
-            name="weight_decay",
-            default=0.3,
-            low=0,
-            high=10.0,
-            help="Shrinks all weights a little at each step (AdamW).",
-            source=_SEARCH,
-        ),
+        negatives(4, source=_PAPER),
+        learning_rate(0.005),
+        batch_size(1024, "Training pairs per step, not counting negatives."),
+        weight_decay(0.3),
         *schedule_parameters(
-            epochs=Parameter(
-                name="epochs",
-                default=10,
-                low=1,
-                high=10_000,
-                help="Passes over all training pairs; at most, with early stopping.",
-                source=_SEARCH,
-            ),
+            epochs=epochs(10, over="all training pairs"),
             averaging=0.7,
         ),
     ),
     build=build,
+    log_odds=True,  # it learns a binary cross-entropy
     paper_default={
         "factors": 64,
         "hidden": 128,

@@ -15,15 +15,11 @@ from scipy.sparse import csr_array
 
 from ecv_core.errors import RunError
 from ecv_core.models.parameters import Parameter
-from ecv_core.models.validation import LIST_LENGTH, Validation
+from ecv_core.models.validation import Validation
 from ecv_core.records import ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
-
-LEVELS = "▁▂▃▄▅▆▇█"
-CURVE_LENGTH = 24
-"""Newest validations shown in the curve."""
 
 
 class Net(Protocol):
@@ -119,16 +115,14 @@ def run_epochs(
         net: not yet trained.
         schedule: how long.
         validation: interactions the network is not trained on; None for fixed epochs.
-        progress: told the epoch after every batch, and with a validation part its nDCG@100 so far
-            in the phase: "fit · inner nDCG@100 0.2134 ▁▅▇█".
+        progress: told the epoch after every batch, and with a validation part its curve so far.
     Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
     """
-    phase = "fit"
     curve: list[float] = []
     best: list[torch.Tensor] = []
     average = Average(net.weights(), schedule.averaging)
     for epoch in range(schedule.epochs):
-        loss = net.epoch(partial(progress, phase, epoch, schedule.epochs))
+        loss = net.epoch(partial(progress, "fit", epoch, schedule.epochs, curve=tuple(curve)))
         if not math.isfinite(loss):
             raise RunError(
                 f"{name} diverged in epoch {epoch + 1} of {schedule.epochs}: its loss is not "
@@ -140,13 +134,12 @@ def run_epochs(
                 curve.append(validation.ndcg(net.score))
                 if curve[-1] >= max(curve):
                     best = [weight.detach().clone() for weight in net.weights()]
-            phase = f"fit · inner nDCG@{LIST_LENGTH} {curve[-1]:.4f} {sparkline(curve)}"
             if epoch - int(np.argmax(curve)) >= schedule.patience:
                 break
-        progress(phase, epoch + 1, schedule.epochs)
+        progress("fit", epoch + 1, schedule.epochs, curve=tuple(curve))
     for weight, kept in zip(net.weights(), best or average.values, strict=True):
         weight.detach().copy_(kept)
-    progress(phase, schedule.epochs, schedule.epochs)
+    progress("fit", schedule.epochs, schedule.epochs, curve=tuple(curve))
 
 
 class Average:
@@ -187,14 +180,6 @@ class Average:
     def _put(self, values: list[torch.Tensor]) -> None:
         for weight, value in zip(self._weights, values, strict=True):
             weight.detach().copy_(value)
-
-
-def sparkline(values: list[float]) -> str:
-    """The newest values as bars of eight heights, the lowest and highest of them the ends."""
-    shown = values[-CURVE_LENGTH:]
-    low, high = min(shown), max(shown)
-    scale = (len(LEVELS) - 1) / (high - low) if high > low else 0.0
-    return "".join(LEVELS[round((value - low) * scale)] for value in shown)
 
 
 def schedule_parameters(

@@ -9,7 +9,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
@@ -47,15 +47,15 @@ def work(
     store = open_store(database_url) if database_url else None
     last = ("", 0.0)
 
-    def report(phase: str, step: int, steps: int) -> None:
+    def report(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
         nonlocal last
-        also(phase, step, steps)
+        also(phase, step, steps, curve=curve)
         if store is not None and (
             phase != last[0] or time.monotonic() - last[1] > PROGRESS_SECONDS
         ):
             last = (phase, time.monotonic())
             try:
-                store.set_progress(run_id, index, phase, step, steps)
+                store.set_progress(run_id, index, phase, step, steps, curve)
             except StoreError as error:
                 log.warning("progress was not written: %s", error)  # a fold is worth more
 

@@ -2,73 +2,106 @@
 
 from __future__ import annotations
 
-from ecv_core.errors import UnknownName
-from ecv_core.records import Folds, Interactions
+from collections.abc import Mapping
+
+from ecv_core.errors import FoldsError, InputError, UnknownName
+from ecv_core.records import Folds, Interactions, ParamValue
+from ecv_core.splits.archive import FORMS, split_archive, write_split
+from ecv_core.splits.archive_reading import read_split
 from ecv_core.splits.files import (
     IMPORTED,
     folds_csv,
     read_folds,
     write_folds,
 )
-from ecv_core.splits.fold_matrices import matrices
+from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices
+from ecv_core.splits.leakage import Leakage, leakage
+from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
+from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.storage import store_folds, stored_folds_path
-from ecv_core.splits.strategies import Strategy, check_folds, check_k, deal_records, deal_users
+from ecv_core.splits.strategies import Need, Past, Strategy, check_need
 
 __all__ = [
+    "FORMS",
     "IMPORTED",
     "SPLITS",
+    "FoldMatrices",
+    "FoldParts",
+    "Leakage",
+    "Need",
+    "PartCounts",
+    "Past",
     "Strategy",
+    "fold_matrices",
+    "fold_parts",
     "folds_csv",
+    "leakage",
     "matrices",
+    "obstacle",
     "read_folds",
+    "read_split",
     "split",
+    "split_archive",
     "store_folds",
     "stored_folds_path",
     "strategy",
     "write_folds",
+    "write_split",
 ]
-
-SPLITS: dict[str, Strategy] = {
-    "user-k-fold": Strategy(
-        id="user-k-fold",
-        title="Per user, evenly",
-        help=(
-            "Each user's interactions are shuffled and dealt evenly over the folds; a user with "
-            "fewer than k has each one put into a random fold."
-        ),
-        source="e-fold cross-validation for recommender systems, protocol section",
-        assign=deal_users,
-    ),
-    "record-k-fold": Strategy(
-        id="record-k-fold",
-        title="All interactions, evenly",
-        help="All interactions are shuffled and dealt evenly over the folds, whoever's they are.",
-        source="plain k-fold cross-validation",
-        assign=deal_records,
-    ),
-}
-"""Every way to make folds, by id. Folds read from a file have the strategy 'imported' instead."""
 
 
 def strategy(split_id: str) -> Strategy:
-    """The way to make folds with this id. Raises: UnknownName."""
+    """The way to split with this id. Raises: UnknownName."""
     if split_id not in SPLITS:
         raise UnknownName("split", split_id, SPLITS)
     return SPLITS[split_id]
 
 
-def split(interactions: Interactions, split_id: str, k: int, seed: int) -> Folds:
-    """Deal the interactions into k folds.
+def split(
+    interactions: Interactions,
+    split_id: str,
+    k: int,
+    seed: int,
+    params: Mapping[str, ParamValue] | None = None,
+) -> Folds:
+    """Split the interactions into k folds, repetitions or windows.
 
     Args:
-        interactions: what is dealt.
+        interactions: what is split.
         split_id: an id in SPLITS.
-        k: number of folds, from 2 to the number of interactions.
-        seed: fixes every random choice; same interactions, k and seed, same folds.
-    Raises: UnknownName for the id; FoldsError if k does not fit or a fold stays empty.
+        k: number of folds; the strategy says how many make sense.
+        seed: fixes every random choice; same interactions, k, seed and params, same folds.
+        params: parameters of the strategy by name; the rest by default.
+    Raises: InputError for the id or a parameter; FoldsError if the data cannot be split so.
     """
-    assign = strategy(split_id).assign
-    check_k(interactions, k)
-    folds = Folds(strategy=split_id, k=k, seed=seed, assignment=assign(interactions, k, seed))
-    check_folds(folds)
-    return folds
+    known = strategy(split_id)
+    settings = dict(known.resolve(params or {}))
+    if len(interactions) < 2:
+        raise FoldsError(
+            f"{interactions.dataset} has {len(interactions)} interactions, too few to make folds; "
+            "choose a dataset with at least 2"
+        )
+    check_need(known, interactions, SPLITS.values())
+    if known.least_k < 2:  # k-fold strategies say what the most is
+        known.check_k(k)
+    return known.make(interactions, k, seed, settings)
+
+
+def obstacle(
+    interactions: Interactions,
+    split_id: str,
+    k: int | None = None,
+    params: Mapping[str, ParamValue] | None = None,
+) -> str | None:
+    """Why a dataset cannot be split so, with what would work instead; None if it can.
+
+    Args: as `split`; k by default the strategy's.
+    """
+    try:
+        known = strategy(split_id)
+        folds = split(interactions, split_id, known.default_k if k is None else k, 0, params)
+        for index in {0, folds.k - 1}:
+            fold_matrices(interactions, folds, index)
+    except InputError as error:
+        return str(error)
+    return None

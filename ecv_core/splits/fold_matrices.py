@@ -1,35 +1,92 @@
-"""A fold as two sparse matrices: what a model learns from, and what is held out."""
+"""A fold as sparse matrices: what a model learns from, validates on, and is evaluated on."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions
+from ecv_core.records import Folds, Interactions, Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldMatrices:
+    """One fold; every matrix has shape (users, items), float32 ones, sorted, without duplicates.
+
+    Rows and columns may be empty.
+    """
+
+    train: csr_array
+    validation: csr_array
+    """Set aside from training; empty where the split has no such part."""
+    held_out: csr_array
+
+    @property
+    def seen(self) -> csr_array:
+        """What the user already has when the held-out part is predicted, and so no candidate."""
+        if not self.validation.nnz:
+            return self.train
+        seen = csr_array(self.train + self.validation)
+        seen.sort_indices()
+        return seen
 
 
 def matrices(interactions: Interactions, folds: Folds, index: int) -> tuple[csr_array, csr_array]:
     """What a model may learn from in fold `index`, and what it is evaluated on.
 
-    Returns: (train, held out), disjoint and together all interactions; both of shape
-        (users, items), float32 ones, sorted indices, no duplicates; rows may be empty.
+    Returns: (train, held out), disjoint, as in FoldMatrices.
+    Raises: FoldsError as `fold_matrices`.
+    """
+    fold = fold_matrices(interactions, folds, index)
+    return fold.train, fold.held_out
+
+
+def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldMatrices:
+    """All parts of fold `index`, pairwise disjoint.
+
+    Raises: FoldsError if the folds have no such index or belong to other interactions, or if the
+        fold has nothing to learn from or nothing held out.
+    """
+    parts = checked_parts(interactions, folds, index)
+    counts = np.bincount(parts, minlength=len(Part))
+    for part, word in ((Part.TRAIN, "to learn from"), (Part.TEST, "held out")):
+        if not counts[part]:
+            raise FoldsError(_nothing(interactions, folds, index, word, int(counts[Part.UNKNOWN])))
+    return FoldMatrices(
+        train=_matrix(interactions, parts == Part.TRAIN),
+        validation=_matrix(interactions, parts == Part.VALIDATION),
+        held_out=_matrix(interactions, parts == Part.TEST),
+    )
+
+
+def checked_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+    """The Part of each interaction in fold `index`.
+
     Raises: FoldsError if the folds have no such index or belong to other interactions.
     """
-    held_out = _assignment(interactions, folds, index) == index
-    return _matrix(interactions, ~held_out), _matrix(interactions, held_out)
-
-
-def _assignment(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int16]:
-    if not 0 <= index < folds.k:
-        raise FoldsError(f"there is no fold {index}; these folds go from 0 to {folds.k - 1}")
-    if len(folds.assignment) != len(interactions):
+    parts = folds.parts(index)
+    if len(parts) != len(interactions):
         raise FoldsError(
-            f"these folds assign {len(folds.assignment)} interactions, but {interactions.dataset} "
+            f"these folds assign {len(parts)} interactions, but {interactions.dataset} "
             f"has {len(interactions)}; make the folds from this dataset again"
         )
-    return folds.assignment
+    return parts
+
+
+def _nothing(interactions: Interactions, folds: Folds, index: int, word: str, unknown: int) -> str:
+    reason = (
+        f", because training knows the user and the item of none of {unknown:,} interactions; "
+        "use 'unknown' = 'keep'"
+        if unknown
+        else "; use another number of folds or another split"
+    )
+    return (
+        f"fold {index} of {interactions.dataset} under the split '{folds.strategy}' has nothing "
+        f"{word}{reason}"
+    )
 
 
 def _matrix(interactions: Interactions, chosen: NDArray[np.bool_]) -> csr_array:

@@ -11,10 +11,13 @@ from pathlib import Path
 from ecv_core.errors import FoldsError
 
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+SUFFIXES = {GZIP_MAGIC: ".csv.gz", ZIP_MAGIC: ".zip"}
+"""What a stored file is called, by its first bytes; anything else is plain CSV."""
 
 
 def store_folds(source: Path | bytes, folder: Path) -> str:
-    """Keep a copy of a fold file under its content's hash, and return that hash.
+    """Keep a copy of a fold file or split archive under its content's hash, and return that hash.
 
     Args:
         source: the file, as a path or as its content.
@@ -26,7 +29,7 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
         source if isinstance(source, bytes) else read_bytes(source, f"the fold file {source.name}")
     )
     sha256 = hashlib.sha256(content).hexdigest()
-    suffix = ".csv.gz" if content.startswith(GZIP_MAGIC) else ".csv"
+    suffix = next((end for magic, end in SUFFIXES.items() if content.startswith(magic)), ".csv")
     write_bytes(folder / f"{sha256}{suffix}", content)
     return sha256
 
@@ -38,7 +41,8 @@ def stored_folds_path(folder: Path, sha256: str) -> Path:
     """
     if re.fullmatch("[0-9a-f]{64}", sha256) is None:  # it becomes a file name
         raise FoldsError(f"'{sha256}' is not the SHA-256 of a fold file; import the file again")
-    for path in (folder / f"{sha256}.csv.gz", folder / f"{sha256}.csv"):
+    for suffix in (*SUFFIXES.values(), ".csv"):
+        path = folder / f"{sha256}{suffix}"
         if path.is_file():
             if hashlib.sha256(read_bytes(path, "the stored fold file")).hexdigest() != sha256:
                 raise FoldsError(f"the stored fold file {path} is damaged; import the file again")

@@ -99,7 +99,7 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
     """One metric's per-user scores side by side.
 
     Returns: shape (folds, users seen); NaN where a user has nothing held out in a fold.
-    Raises: InputError if a fold came without them.
+    Raises: InputError if a fold came without them, or has none of this metric.
     """
     scores = []
     for result in results:
@@ -107,6 +107,12 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
             raise InputError(
                 f"the precision rule needs every user's score, but fold {result.fold} was recorded "
                 "without; run it again or pick another rule"
+            )
+        if metric not in result.user_scores.metrics:
+            raise InputError(
+                f"the precision rule needs every user's score, but fold {result.fold} has no "
+                f"per-user scores of {metric}; choose a metric that each user has a value of, such "
+                "as ndcg, or another rule"
             )
         scores.append(result.user_scores)
     users = np.unique(np.concatenate([score.users for score in scores]))

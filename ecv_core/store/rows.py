@@ -44,6 +44,7 @@ def fold_record(text: str) -> FoldResult:
     """What `fold_json` wrote."""
     data: dict[str, Any] = json.loads(text)
     known = {field.name for field in fields(FoldResult)} - {"user_scores", "energy"}
+    data["inner_curve"] = tuple(data.get("inner_curve", ()))
     return FoldResult(
         energy=Energy(**data["energy"]), **{key: data[key] for key in known if key in data}
     )
@@ -69,6 +70,7 @@ def progress_record(row: sa.Row[Any]) -> FoldProgress:
         step=row.step,
         steps=row.steps,
         started_at=datetime.fromisoformat(row.started_at),
+        curve=tuple(json.loads(row.curve)),
     )
 
 

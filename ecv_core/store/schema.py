@@ -13,7 +13,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ecv_core.errors import StoreError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: progress got a curve. 1: the first."""
 
 _DATA = Path(__file__).resolve().parents[2] / "data"
 metadata = sa.MetaData()
@@ -63,7 +64,26 @@ progress = sa.Table(
     sa.Column("phase", sa.String(64), nullable=False),
     sa.Column("step", sa.Integer, nullable=False),
     sa.Column("steps", sa.Integer, nullable=False),
+    sa.Column("curve", sa.Text, nullable=False),
     sa.Column("started_at", sa.String(32), nullable=False),
+)
+imports = sa.Table(
+    "imports",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("original_id", sa.String(32), nullable=False),
+    sa.Column("sha256", sa.String(64), nullable=False, unique=True),
+    sa.Column("file_name", sa.String(120), nullable=False),
+    sa.Column("made_with", sa.Text, nullable=False),
+    sa.Column("imported_at", sa.String(32), nullable=False),
+)
+studies = sa.Table(
+    "studies",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("study_id", sa.String(32), nullable=False, unique=True),
+    sa.Column("created_at", sa.String(32), nullable=False),
+    sa.Column("cells", sa.Text, nullable=False),
 )
 
 
@@ -89,9 +109,12 @@ def connect(url: str) -> sa.Engine:
         sa.event.listen(engine, "connect", _sqlite_pragmas)
         _make_folder(engine.url.database)
     with transaction(engine, "opened") as connection:
-        metadata.create_all(connection)
+        schema.create(connection, checkfirst=True)
         version = connection.scalar(sa.select(sa.func.max(schema.c.version)))
-        if version is None:
+        if version == 1:
+            progress.drop(connection, checkfirst=True)  # says where running folds are, no more
+        metadata.create_all(connection)
+        if version is None or version < SCHEMA_VERSION:
             connection.execute(schema.insert().values(version=SCHEMA_VERSION))
         elif version > SCHEMA_VERSION:
             raise StoreError(

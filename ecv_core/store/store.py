@@ -6,6 +6,7 @@ in WAL mode with full synchronisation, so what a method has returned from is on 
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
@@ -31,6 +32,7 @@ from ecv_core.store.schema import (
     connect,
     database_url,
     folds,
+    imports,
     progress,
     runs,
     transaction,
@@ -78,7 +80,7 @@ class Store:
     def user_scores(self, run_id: str) -> dict[int, UserScores]:
         """Per-user scores of each finished fold that has them, by fold index."""
         query = user_scores.select().where(user_scores.c.run_id == run_id)
-        with self._transaction("read") as connection:
+        with self.transaction("read") as connection:
             rows = connection.execute(query).all()
         return {row.fold: user_scores_record(row) for row in rows}
 
@@ -90,19 +92,19 @@ class Store:
             .order_by(runs.c.queued_at, runs.c.sequence)
             .limit(1)
         )
-        with self._transaction("read") as connection:
+        with self.transaction("read") as connection:
             return connection.scalar(query)
 
     def cancel_requested(self, run_id: str) -> bool:
         """Whether someone asked this run to stop."""
         query = sa.select(runs.c.cancel_requested).where(runs.c.run_id == run_id)
-        with self._transaction("read") as connection:
+        with self.transaction("read") as connection:
             return bool(connection.scalar(query))
 
     def active_owners(self) -> set[str]:
         """Owners of runs that are queued or running."""
         active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
-        with self._transaction("read") as connection:
+        with self.transaction("read") as connection:
             owners = connection.scalars(sa.select(runs.c.owner).where(active).distinct())
             return {owner for owner in owners if owner}
 
@@ -112,7 +114,7 @@ class Store:
         """Queue one run per spec, as one group named by its first run's id; gives the run ids."""
         run_ids = [uuid4().hex[:12] for _ in specs]
         moment = now()
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             connection.execute(
                 runs.insert(),
                 [
@@ -155,12 +157,12 @@ class Store:
                 started_at=sa.func.coalesce(runs.c.started_at, now()),
             )
         )
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             return connection.execute(query).rowcount == 1
 
     def finish(self, run_id: str, state: RunState, *, error: str | None = None) -> None:
         """Mark a run as no longer active."""
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             connection.execute(progress.delete().where(progress.c.run_id == run_id))
             connection.execute(
                 runs.update()
@@ -181,7 +183,7 @@ class Store:
         A fold that is already there is left as it is.
         """
         scores = result.user_scores
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             known = connection.scalar(
                 sa.select(folds.c.fold).where(folds.c.run_id == run_id, folds.c.fold == result.fold)
             )
@@ -205,11 +207,19 @@ class Store:
                 runs.update().where(runs.c.run_id == run_id).values(stopped_at=stopped_at)
             )
 
-    def set_progress(self, run_id: str, fold: int, phase: str, step: int, steps: int) -> None:
+    def set_progress(
+        self,
+        run_id: str,
+        fold: int,
+        phase: str,
+        step: int,
+        steps: int,
+        curve: Sequence[float] = (),
+    ) -> None:
         """Say where the running fold is; the start of the fold is kept from its first report."""
-        values = {"phase": phase, "step": step, "steps": steps}
+        values = {"phase": phase, "step": step, "steps": steps, "curve": json.dumps(curve)}
         same = (progress.c.run_id == run_id) & (progress.c.fold == fold)
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             if connection.execute(progress.update().where(same).values(**values)).rowcount:
                 return
             connection.execute(progress.delete().where(progress.c.run_id == run_id))
@@ -220,7 +230,7 @@ class Store:
     def request_cancel(self, run_id: str) -> None:
         """Ask for a run to stop: a queued one is cancelled at once, a running one by its owner."""
         mine = runs.c.run_id == run_id
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             connection.execute(runs.update().where(mine).values(cancel_requested=True))
             connection.execute(
                 runs.update()
@@ -234,7 +244,7 @@ class Store:
             runs.c.state.in_([RunState.QUEUED, RunState.RUNNING]),
             runs.c.owner.in_(dead_owners),
         )
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             connection.execute(
                 progress.delete().where(
                     progress.c.run_id.in_(sa.select(runs.c.run_id).where(*gone))
@@ -257,20 +267,20 @@ class Store:
         """
         if self.run(run_id).state.active:
             raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
-        with self._transaction("written") as connection:
-            for table in (runs, folds, user_scores, progress):
+        with self.transaction("written") as connection:
+            for table in (runs, folds, user_scores, progress, imports):
                 connection.execute(table.delete().where(table.c.run_id == run_id))
 
     # -- inside -------------------------------------------------------------------------------
 
     def _update(self, run_id: str, **values: object) -> None:
-        with self._transaction("written") as connection:
+        with self.transaction("written") as connection:
             connection.execute(runs.update().where(runs.c.run_id == run_id).values(**values))
 
     def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
         """Runs in the order of their start, each query once however many runs."""
         chosen = sa.select(runs.c.run_id).where(*where)
-        with self._transaction("read") as connection:
+        with self.transaction("read") as connection:
             rows = connection.execute(runs.select().where(*where).order_by(runs.c.sequence)).all()
             done = connection.execute(
                 folds.select().where(folds.c.run_id.in_(chosen)).order_by(folds.c.sequence)
@@ -300,5 +310,6 @@ class Store:
             for row in rows
         ]
 
-    def _transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
+    def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
+        """One transaction, for this package; see `schema.transaction`."""
         return transaction(self._engine, doing)

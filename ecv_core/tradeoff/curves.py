@@ -45,6 +45,8 @@ class System:
     """What it was evaluated on: systems of one dataset are left out together."""
     metric: str
     scores: Scores
+    algorithm: str = ""
+    """What was evaluated; empty where only the name is known."""
     source: str = "none"
     """How the costs are known, as in Energy; 'none' where folds are counted instead."""
     run_id: str | None = None
@@ -101,6 +103,7 @@ def system_of(run: Run, metric: str) -> System:
     return System(
         name=f"{run.spec.algorithm} on {run.spec.dataset}",
         dataset=run.spec.dataset,
+        algorithm=run.spec.algorithm,
         metric=metric,
         scores=Scores(
             folds=np.array([fold.score for fold in folds]), costs=joules if metered else None
@@ -159,6 +162,13 @@ def precision_curve(scores: Scores, *, within_percent: float, confidence: float 
     """
     walk = exploration.explore(scores, "precision", confidence=confidence)
     return walk.curve(TOLERANCES, within_percent=within_percent)
+
+
+def joules_of(systems: Sequence[System]) -> NDArray[np.float64] | None:
+    """The energy of all k folds of each system; shape (systems,); None if some have none."""
+    costs = [one.scores.costs for one in systems]
+    known = [float(cost.sum()) for cost in costs if cost is not None]
+    return np.array(known) if len(known) == len(costs) else None
 
 
 def alpha_grid(walks: Sequence[Orders]) -> NDArray[np.float64]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.models import ALGORITHMS
-from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.parameters import Algorithm
 from ecv_core.records import ParamValue
+from pages.components.parameter_widgets import parameter_key, parameter_widgets
 
 DEFAULT = "item-knn"
 
@@ -44,13 +45,8 @@ def parameter_settings(names: list[str]) -> Chosen:
                 st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
                 _presets(algorithm)
                 with st.container(horizontal=True):
-                    chosen[name] = {p.name: _widget(algorithm, p) for p in algorithm.parameters}
+                    chosen[name] = parameter_widgets(name, algorithm.parameters)
     return chosen
-
-
-def parameter_key(algorithm: str, parameter: str) -> str:
-    """The session's key of a parameter's widget."""
-    return f"param-{algorithm}-{parameter}"
 
 
 def _presets(algorithm: Algorithm) -> None:
@@ -72,52 +68,3 @@ def _presets(algorithm: Algorithm) -> None:
                 on_click=fill,
                 args=(values,),
             )
-
-
-def _widget(algorithm: Algorithm, parameter: Parameter) -> ParamValue:
-    label = parameter.name.replace("_", " ")
-    help_text = parameter.help + (f" Default from: {parameter.source}." if parameter.source else "")
-    key = parameter_key(algorithm.id, parameter.name)
-    default = parameter.default
-    if isinstance(default, bool):
-        return st.toggle(label, default, key=key, help=help_text, persist_state="session")
-    if parameter.choices:
-        return str(
-            st.selectbox(
-                label,
-                parameter.choices,
-                index=parameter.choices.index(str(default)),
-                key=key,
-                help=help_text,
-                persist_state="session",
-                width=200,
-            )
-        )
-    if isinstance(default, str):
-        return st.text_input(label, default, key=key, help=help_text, persist_state="session")
-    if isinstance(default, int):
-        return int(
-            st.number_input(
-                label,
-                value=default,
-                min_value=None if parameter.low is None else int(parameter.low),
-                max_value=None if parameter.high is None else int(parameter.high),
-                key=key,
-                help=help_text,
-                persist_state="session",
-                width=200,
-            )
-        )
-    return float(
-        st.number_input(
-            label,
-            value=default,
-            min_value=None if parameter.low is None else float(parameter.low),
-            max_value=None if parameter.high is None else float(parameter.high),
-            format="%g",
-            key=key,
-            help=help_text,
-            persist_state="session",
-            width=200,
-        )
-    )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 
 from ecv_core.document import moments_of
 from ecv_core.records import Run, RunState
+from ecv_core.savings import energy_facts
+from pages.components.compare.choice import address_of
 from pages.components.run.run_actions import RESUMABLE, confirm_delete
-from pages.components.state import manager, sentences, store
+from pages.components.state import manager, sentences
 from pages.components.words import ago, metric_label, rule_words, run_title, state_badge, watt_hours
 
 ROWS = 20
 SECONDS_BETWEEN_LOOKS = 2.0
+
+Where = list[tuple[str, RunState, int]]
+"""Of each run its state and how many folds it has."""
 
 
 def filtered(runs: list[Run]) -> list[Run]:
@@ -40,6 +47,7 @@ def history_list(runs: list[Run]) -> None:
         st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
         return
     shown = int(st.session_state.get("rows", ROWS))
+    _compare_button(runs[:shown])
     for run in runs[:shown]:
         with st.container(border=True):
             _row(run)
@@ -48,28 +56,34 @@ def history_list(runs: list[Run]) -> None:
         st.rerun()
 
 
-def follow(runs: list[Run]) -> None:
-    """Draw the page anew when an active run goes on; nothing is asked while none is active."""
+def follow(look: Callable[[], Sequence[Run]]) -> None:
+    """Draw the page anew when an active run goes on; nothing is asked while none is active.
+
+    Args:
+        look: the runs on the page, as they are now.
+    """
+    runs = look()
     if any(run.state.active for run in runs):
-        st.fragment(_look_again, run_every=SECONDS_BETWEEN_LOOKS)(_where(runs))
+        st.fragment(_look_again, run_every=SECONDS_BETWEEN_LOOKS)(look, _where(runs))
 
 
-def _look_again(before: list[tuple[str, RunState, int]]) -> None:
+def _look_again(look: Callable[[], Sequence[Run]], before: Where) -> None:
     with sentences():
-        if _where(store().runs()) != before:
+        if _where(look()) != before:
             st.rerun()
 
 
-def _where(runs: list[Run]) -> list[tuple[str, RunState, int]]:
+def _where(runs: Sequence[Run]) -> Where:
     return [(run.run_id, run.state, len(run.folds)) for run in runs]
 
 
 def _row(run: Run) -> None:
-    name, facts, actions = st.columns([1.3, 3.5, 1.5], vertical_alignment="center")
-    name.markdown(f"**{run_title(run)}**")
-    with facts, st.container(horizontal=True, vertical_alignment="center"):
+    name, facts, actions = st.columns([1.5, 4, 1.4], vertical_alignment="center")
+    with name, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.checkbox(f"Compare {run_title(run)}", key=_pick_key(run), label_visibility="collapsed")
+        st.markdown(f"**{run_title(run)}**", width="content")
         state_badge(run.state)
-        st.markdown(_facts(run), width="content")
+    facts.markdown(_facts(run))
     with (
         actions,
         st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"),
@@ -87,9 +101,41 @@ def _facts(run: Run) -> str:
     words = [rule_words(run.spec), folds]
     if moments:
         at = moments[min(stopped_at or len(moments), len(moments)) - 1]
-        joules = sum(fold.energy.joules for fold in run.folds)
-        words += [f"{metric_label(run.spec)} **{at.mean:.4f}**", watt_hours(joules)]
+        words += [f"{metric_label(run.spec)} **{at.mean:.4f}**", _energy(run)]
     return " · ".join([*words, ago(run.created_at)])
+
+
+def _energy(run: Run) -> str:
+    """'40 mWh, saved **60 mWh** (60 %)', or what checking the stop has cost."""
+    facts = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
+    if facts.source == "none":
+        return "energy not measured"
+    words = watt_hours(facts.joules)
+    if facts.saved_joules and facts.saved_percent is not None:
+        saving = f"**{watt_hours(facts.saved_joules)}** ({facts.saved_percent:.0f} %)"
+        checked = run.stopped_at is not None and len(run.folds) > run.stopped_at
+        words += f", {saving} given up to check" if checked else f", saved {saving}"
+    return words
+
+
+def _pick_key(run: Run) -> str:
+    return f"pick-{run.run_id}"
+
+
+def _compare_button(runs: Sequence[Run]) -> None:
+    """Opens what is ticked side by side; in sight however far the list is scrolled."""
+    ticked = [run.run_id for run in runs if st.session_state.get(_pick_key(run))]
+    if len(ticked) < 2:
+        st.caption("Tick two or more runs to compare them.")
+        return
+    with st.bottom:
+        if st.button(
+            f"Compare {len(ticked)} runs",
+            key="compare-ticked",
+            icon=":material/balance:",
+            type="primary",
+        ):
+            st.switch_page("pages/compare.py", query_params=address_of(ticked))
 
 
 def _actions(run: Run) -> None:

@@ -59,6 +59,20 @@ export default function ({ data, parentElement }) {
     return;
   }
   const node = parentElement.querySelector(".ecv-figure");
+  const forgetMenu = saveMenu(parentElement.querySelector(".ecv-save"), node, () => {
+    const dark = isDark(node);
+    const style = getComputedStyle(node);
+    return {
+      ...shown(data, dark)(window.ecvSteps?.[data.slider] ?? 0),
+      name: data.name,
+      title: data.title,
+      ground: style.getPropertyValue("--st-background-color").trim(),
+      ink: style.color,
+      height: data.height,
+      plotly: data.plotly,
+      dark,
+    };
+  });
   node.setAttribute("role", "img");
   if (!data.steps) node.setAttribute("aria-label", data.alt);
   node.style.minHeight = `${data.height}px`;
@@ -108,6 +122,7 @@ export default function ({ data, parentElement }) {
   const resized = new ResizeObserver(() => draw().catch(() => {}));
   resized.observe(node);
   return () => {
+    forgetMenu();
     window.removeEventListener("ecv-step", moved);
     clearTimeout(later);
     watcher.disconnect();

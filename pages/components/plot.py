@@ -17,17 +17,28 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ecv_core.figures.steps import Steps
+from pages.components.share.chart_table import chart_table
+from pages.components.share.names import file_name
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 
+_HERE = Path(__file__).parent
+
+
+def _source(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
 _figure = st.components.v2.component(
     "ecv_figure",
-    html='<div class="ecv-figure"></div>',
-    css=".ecv-figure { width: 100%; color: var(--st-text-color); }",
-    js=(Path(__file__).parent / "plot.js").read_text(encoding="utf-8"),
+    html='<div class="ecv-chart"><div class="ecv-figure"></div>'
+    '<div class="ecv-save" hidden></div></div>',
+    css=".ecv-figure { width: 100%; color: var(--st-text-color); }\n" + _source("share/save.css"),
+    js=_source("share/save.js") + _source("plot.js"),
     isolate_styles=False,
 )
 
@@ -42,8 +53,10 @@ def plot(
     top: str = "",
     slider: str = "",
     steps: Callable[[], Steps] | None = None,
+    name: str = "",
+    table: Callable[[], pd.DataFrame] | None = None,
 ) -> None:
-    """Draw a figure.
+    """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
     Args:
         make: gives the figure for a light (False) or dark (True) page; a pure function of data.
@@ -55,7 +68,26 @@ def plot(
         top: when this changes, the page is scrolled to its top.
         slider: name of the `slider_watch` that moves the figure in the browser.
         steps: what it changes; a pure function of the same data.
+        name: of the files it is saved in, such as 'item-knn on ml-100k'; by default the key.
+        table: gives the numbers behind the figure; they are made, and shown below it with their
+            CSV, only when asked for.
     """
+    _draw(make, version, key, alt, height, top, slider, steps, name or key)
+    if table is not None:
+        chart_table(table, key=key, name=name or key, alt=alt)
+
+
+def _draw(
+    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    version: Hashable,
+    key: str,
+    alt: str,
+    height: int,
+    top: str,
+    slider: str,
+    steps: Callable[[], Steps] | None,
+    name: str,
+) -> None:
     script = plotly_script()
     if script is None:
         dark = st.context.theme.type == "dark"
@@ -72,6 +104,8 @@ def plot(
         "height": height,
         "plotly": script,
         "top": top,
+        "name": file_name(name),
+        "title": name,
     }
     if moves:
         data |= {"slider": slider, "steps": moves}

@@ -32,6 +32,7 @@ def test_datasets_as_json_have_their_prepared_counts(capsys: pytest.CaptureFixtu
         "amazon-instant-video",
         "amazon-cell-phones",
         "amazon-apps",
+        "ta-feng",
     } <= set(rows)
     ml = rows["ml-100k"]  # table 1 of the paper
     assert (ml["users"], ml["items"], ml["interactions"]) == (943, 1349, 99287)

@@ -18,9 +18,11 @@ PAPER = {
     "ml-1m": (6_040, 3_416, 999_611),
 }
 
+OURS = {"synthetic", *PAPER, "ta-feng"}
 
-def test_has_the_default_dataset_and_the_six_of_the_paper(data_folder: Path):
-    assert set(datasets.catalogue()) == {"synthetic", *PAPER}
+
+def test_has_the_default_dataset_the_six_of_the_paper_and_one_with_baskets(data_folder: Path):
+    assert set(datasets.catalogue()) == OURS
     assert next(iter(datasets.catalogue())) == "synthetic"
 
 
@@ -84,12 +86,12 @@ def test_own_files_are_listed_after_the_catalogue(data_folder: Path):
 )
 def test_other_files_are_not_taken_for_datasets(data_folder: Path, name: str):
     (data_folder / name).touch()
-    assert set(datasets.catalogue()) == {"synthetic", *PAPER}
+    assert set(datasets.catalogue()) == OURS
 
 
 def test_a_missing_data_folder_means_no_own_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "none"))
-    assert set(datasets.catalogue()) == {"synthetic", *PAPER}
+    assert set(datasets.catalogue()) == OURS
 
 
 def test_the_data_folder_is_searched_before_the_shared_one(

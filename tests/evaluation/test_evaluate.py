@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ecv_core.errors import Cancelled, InputError, RunError
-from ecv_core.evaluation import METRICS, evaluate, recommend
+from ecv_core.evaluation import Protocol, evaluate, recommend
 
 
 class Fixed:
@@ -17,6 +17,9 @@ class Fixed:
 
     def score(self, users):
         return self.scores[torch.from_numpy(users)]
+
+
+PER_LENGTH = ("ndcg", "recall", "precision", "mrr", "hit", "map", "epc", "efd")
 
 
 def matrix(*rows):
@@ -68,7 +71,7 @@ def test_empty_places_are_not_taken_for_the_last_item_of_the_user_before():
 def test_only_users_with_something_held_out_count():
     result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2])
     assert result.users.tolist() == [0, 1]
-    assert result.values.shape == (2, 2 * len(METRICS))
+    assert result.values.shape == (2, 2 * len(PER_LENGTH))
 
 
 def test_user_without_training_items_counts():
@@ -82,13 +85,13 @@ def test_means_are_over_users():
     # user 0: hit at rank 2 of 1 held out; user 1: hit at rank 1 of 2 held out
     assert result.means["mrr@2"] == pytest.approx((1 / 2 + 1) / 2)
     assert result.means["recall@2"] == pytest.approx((1 + 1 / 2) / 2)
-    assert result.means.keys() == set(result.metrics)
+    assert result.means.keys() == set(result.metrics) | {"coverage@2", "gini@2"}
 
 
 def test_repeated_cutoffs_in_any_order_count_once():
     result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [3, 1, 3])
     assert {name.split("@")[1] for name in result.metrics} == {"1", "3"}
-    assert len(result.metrics) == 2 * len(METRICS)
+    assert len(result.metrics) == 2 * len(PER_LENGTH)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7))
@@ -167,3 +170,61 @@ def test_bad_cutoffs_are_refused(cutoffs, message):
 def test_nothing_held_out_is_refused():
     with pytest.raises(InputError, match="nothing to evaluate"):
         evaluate(Fixed(SCORES), TRAIN, csr_array((3, 5), dtype=np.float32), [1])
+
+
+def test_auc_comes_only_when_it_is_asked_for():
+    assert "auc" not in evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1]).means
+    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2], also=["auc"])
+    # user 0: item 1 is above items 3 and 4 and below 2; user 1: 0 is above all three, 4 below all
+    assert result.of("auc").tolist() == pytest.approx([2 / 3, 1 / 2])
+    assert result.means["auc"] == pytest.approx(7 / 12)
+
+
+def test_metrics_asked_for_are_the_only_ones_and_have_the_same_values():
+    everything = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2])
+    one = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2], metrics=["ndcg"])
+    assert one.metrics == ("ndcg@1", "ndcg@2")
+    for name in one.metrics:
+        assert one.of(name).tolist() == everything.of(name).tolist()
+    lists = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [2], metrics=["gini"])
+    assert lists.values.shape == (2, 0)
+    assert lists.means.keys() == {"gini@2"}
+
+
+def test_items_without_training_are_no_candidates_where_only_training_items_are():
+    # Items 0 and 1 are in training. User 0 has item 0 left out, so only item 1 can be listed.
+    result = evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1, 2], protocol=Protocol(candidates="train"))
+    assert result.of("hit@1").tolist() == [1, 1]
+    # user 1's item 4 has no training interaction: it stays held out, and cannot be found
+    assert result.of("recall@2").tolist() == [1, 1 / 2]
+    assert result.means["coverage@2"] == 1  # both candidates are in a list
+
+
+def test_popularity_is_counted_in_the_training_part_alone():
+    seen = matrix([1, 0, 0, 1, 0], [0, 0, 0, 1, 0], [0, 1, 0, 1, 0])  # item 3: a validation part
+    given = dict(protocol=Protocol(candidates="train"))
+    apart = evaluate(Fixed(SCORES), seen, HELD_OUT, [2], train=TRAIN, **given)
+    assert apart.means["coverage@2"] == 1  # candidates are 0 and 1
+    together = evaluate(Fixed(SCORES), seen, HELD_OUT, [2], **given)
+    assert together.means["coverage@2"] == pytest.approx(2 / 3)  # of 0, 1 and 3
+
+
+@pytest.mark.parametrize(
+    ("metric", "given", "message"),
+    [
+        ("ncdg", {}, "did you mean 'ndcg'"),
+        ("rmse", {}, "RMSE compares predicted ratings .* predict no ratings"),
+        ("log-loss", {}, "Log loss needs probabilities .* only neu-mf"),
+        ("gini", dict(protocol=Protocol(negatives=1)), "Gini index looks at the lists"),
+    ],
+)
+def test_metric_that_does_not_apply_is_refused(metric, given, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(Fixed(SCORES), TRAIN, HELD_OUT, [1], metrics=[metric], **given)
+
+
+def test_log_loss_of_full_ranking_is_the_mean_over_all_candidates():
+    odds = [[9, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+    result = evaluate(Fixed(odds), TRAIN, HELD_OUT, [1], log_odds=True)
+    # p is one half for every candidate; user 0's training item does not count, however it scores
+    assert result.of("log-loss").tolist() == pytest.approx([np.log(2), np.log(2)])

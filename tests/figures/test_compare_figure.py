@@ -1,17 +1,17 @@
-"""Several runs side by side: the frame by hand, and the figure's order."""
+"""Several runs side by side: the frames by hand, and what the figures show of them."""
 
+import itertools
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ecv_core.figures.compare import (
-    COLUMNS,
-    Entry,
-    compare_alt_text,
-    compare_figure,
-    compare_frame,
-)
+from ecv_core.figures.compare import COLUMNS, Entry, compare_alt_text, compare_frame
+from ecv_core.figures.compare_plot import BEST, compare_figure, compare_height
+from ecv_core.figures.compare_running import running_figure, running_frame, spread
 from ecv_core.records import (
     Decision,
     Energy,
@@ -24,7 +24,9 @@ from ecv_core.records import (
 )
 
 
-def entry(algorithm, scores, stopped_at, state=RunState.FINISHED):
+def entry(
+    algorithm, scores, stopped_at, state=RunState.FINISHED, source="rapl", higher=True, **spec
+):
     folds = tuple(
         FoldResult(
             fold=index,
@@ -35,7 +37,7 @@ def entry(algorithm, scores, stopped_at, state=RunState.FINISHED):
             evaluate_seconds=1,
             total_seconds=2,
             energy=Energy(
-                joules=10, cpu_joules=10, gpu_joules=0, ram_joules=0, grams_co2e=0, source="rapl"
+                joules=10, cpu_joules=10, gpu_joules=0, ram_joules=0, grams_co2e=1, source=source
             ),
         )
         for index, score in enumerate(scores)
@@ -53,13 +55,13 @@ def entry(algorithm, scores, stopped_at, state=RunState.FINISHED):
     ]
     run = Run(
         run_id=f"id-{algorithm}",
-        spec=RunSpec(dataset="synthetic", algorithm=algorithm, k=5),
+        spec=RunSpec(**{"dataset": "synthetic", "algorithm": algorithm, "k": 5} | spec),
         state=state,
         folds=folds,
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         stopped_at=stopped_at,
     )
-    return Entry(run, moments)
+    return Entry(run, moments, "nDCG@10", higher)
 
 
 ENTRIES = [
@@ -69,29 +71,123 @@ ENTRIES = [
 ]
 
 
-def test_each_run_is_a_row_with_its_mean_at_the_stop_and_the_energy_until_there():
+def test_each_run_is_a_row_with_its_mean_at_the_stop_and_what_it_took_until_there():
     frame = compare_frame(ENTRIES)
     assert list(frame.columns) == list(COLUMNS)
-    assert frame["algorithm"].tolist() == ["item-knn", "popular", "implicit-mf"]
+    assert frame["name"].tolist() == ["item-knn", "popular", "implicit-mf"]
     first, second, third = frame.to_dict("records")
     assert first["mean"] == pytest.approx(0.3)
     assert (first["low"], first["high"]) == pytest.approx((0.3, 0.7))
-    assert (first["folds_used"], first["folds_saved"], first["joules"]) == (3, 2, 30)
+    assert (first["folds_used"], first["folds_saved"], first["stop"]) == (3, 2, 3)
+    assert (first["joules"], first["grams_co2e"], first["seconds"]) == (30, 3, 6)
+    # Four of five folds ran at 10 J each: the fourth and the fifth were not needed.
+    assert (first["saved_joules"], first["saved_percent"]) == pytest.approx((20, 40))
+    assert math.isnan(first["k_fold_mean"])
     assert (second["folds_used"], second["folds_saved"], second["mean"]) == (1, 0, 0.1)
     assert math.isnan(second["low"])
+    assert math.isnan(second["saved_joules"])
     assert third["folds_used"] == 0
     assert math.isnan(third["mean"])
 
 
+def test_all_folds_give_the_k_fold_mean_and_the_papers_difference():
+    (row,) = compare_frame([entry("ease", [0.2, 0.4, 0.3, 0.5, 0.1], 3)]).to_dict("records")
+    assert row["k_fold_mean"] == pytest.approx(0.3)
+    assert row["difference_percent"] == pytest.approx(0)
+    (row,) = compare_frame([entry("ease", [0.2, 0.2, 0.2, 0.4, 0.5], 3)]).to_dict("records")
+    assert row["difference_percent"] == pytest.approx(40)  # |0.2 - 0.3| / 0.25
+    assert not row["best"]  # of one run nothing is the best
+
+
+def test_a_run_that_never_stopped_has_no_stop_and_one_without_a_meter_no_energy():
+    (row,) = compare_frame([entry("ease", [0.2] * 5, 5, source="none")]).to_dict("records")
+    assert math.isnan(row["stop"])
+    assert all(math.isnan(row[name]) for name in ("joules", "grams_co2e", "saved_joules"))
+
+
+def test_the_best_is_marked_once_per_dataset_and_metric():
+    entries = [
+        entry("a", [0.1, 0.2], None),
+        entry("b", [0.3, 0.2], None),
+        entry("c", [0.9], None, dataset="other"),
+        entry("d", [0.8], None, dataset="other"),
+        entry("e", [0.99], None, dataset="alone"),
+    ]
+    assert compare_frame(entries)["best"].tolist() == [False, True, True, False, False]
+
+
+def test_where_lower_is_better_the_lowest_is_the_best():
+    entries = [entry("a", [0.1], None, higher=False), entry("b", [0.3], None, higher=False)]
+    assert compare_frame(entries)["best"].tolist() == [True, False]
+
+
 def test_the_first_run_is_on_top_and_runs_without_a_fold_keep_their_place():
-    figure = compare_figure(compare_frame(ENTRIES), metric="nDCG@10")
-    assert list(figure.data[0].y) == ["item-knn", "popular"]
-    assert figure.layout.yaxis.categoryarray == ("implicit-mf", "popular", "item-knn")
+    figure = compare_figure(compare_frame(ENTRIES))
+    axis = figure.layout.yaxis
+    assert axis.ticktext == (f"{BEST} item-knn", "popular", "implicit-mf")
+    assert axis.range[0] > axis.range[1]  # 0 is on top
+    (means,) = [one for one in figure.data if one.name and one.name.startswith("mean at")]
+    assert list(means.y) == [0, 1]
+
+
+def test_each_dataset_has_a_panel_and_none_covers_another():
+    entries = [entry(a, [0.1, 0.2], None, dataset=d) for d in "xyz" for a in ("a", "b", "c")]
+    frame = compare_frame(entries)
+    figure = compare_figure(frame)
+    spans = [figure.layout[name].domain for name in ("yaxis", "yaxis2", "yaxis3")]
+    assert all(upper[0] > lower[1] for upper, lower in itertools.pairwise(spans))
+    assert spans[-1][0] >= 0
+    assert figure.layout.height == compare_height(frame)
+    titles = [note.text for note in figure.layout.annotations]
+    assert titles == [f"<b>nDCG@10</b> on <b>{d}</b>" for d in "xyz"]
 
 
 def test_the_alt_text_names_every_run():
-    text = compare_alt_text(compare_frame(ENTRIES), metric="nDCG@10")
+    text = compare_alt_text(compare_frame(ENTRIES))
     assert text == (
-        "nDCG@10 of 3 runs: item-knn 0.3000 after 3 folds; popular 0.1000 after 1 fold; "
-        "implicit-mf has no fold yet."
+        "nDCG@10 of 3 runs on synthetic: item-knn 0.3000 after 3 folds; popular 0.1000 after 1 "
+        "fold; implicit-mf has no fold yet."
     )
+
+
+def test_running_means_know_the_stop_and_what_was_run_to_check_it():
+    frame = running_frame([entry("a", [0.2, 0.4, 0.3, 0.5, 0.1], 3), entry("b", [0.1], None)])
+    assert frame["n"].tolist() == [1, 2, 3, 4, 5, 1]
+    assert frame["mean"].tolist() == pytest.approx([0.2, 0.3, 0.3, 0.35, 0.3, 0.1])
+    assert frame["used"].tolist() == [True, True, True, False, False, True]
+    assert frame["stop"].tolist() == [False, False, True, False, False, False]
+
+
+def test_every_line_is_named_at_its_end_and_differs_in_more_than_colour():
+    entries = [entry(name, [0.2, 0.21], None) for name in ("a", "b", "c")]
+    figure = running_figure(running_frame(entries))
+    assert [one.text[0] for one in figure.data if one.mode == "text"] == ["a", "b", "c"]
+    lines = [one for one in figure.data if one.mode == "lines+markers"]
+    assert len({(one.line.dash, one.marker.symbol) for one in lines}) == 3
+
+
+def test_a_run_with_all_folds_has_no_mark_of_a_stop():
+    moments = running_frame([entry("a", [0.2] * 5, 5)])
+    assert not moments["stop"].any()
+    assert not running_frame([replace(ENTRIES[2])]).size
+
+
+@pytest.mark.parametrize(
+    ("values", "placed"),
+    [
+        ([1.0, 5.0], [1, 5]),
+        ([2.0, 2.0], [1.5, 2.5]),
+        ([3.0, 1.0, 1.2], [3, 0.6, 1.6]),
+        ([1.0, 1.0, 1.0], [0, 1, 2]),
+    ],
+)
+def test_names_move_apart_as_little_as_they_can(values, placed):
+    assert spread(values, 1.0) == pytest.approx(placed)
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=12), st.floats(0.01, 3))
+def test_names_never_overlap_and_keep_their_order(values, gap):
+    placed = spread(values, gap)
+    order = sorted(range(len(values)), key=values.__getitem__)
+    steps = [placed[b] - placed[a] for a, b in itertools.pairwise(order)]
+    assert all(step >= gap * (1 - 1e-6) - 1e-9 for step in steps)

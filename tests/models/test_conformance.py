@@ -100,7 +100,7 @@ def test_tiny_data_works(algorithm_id, shape):
 
 def test_reports_progress_up_to_its_last_step(algorithm_id, lopsided):
     calls = []
-    fitted(algorithm_id, lopsided, progress=lambda *call: calls.append(call))
+    fitted(algorithm_id, lopsided, progress=lambda *call, **_: calls.append(call))
     phases, steps, totals = zip(*calls, strict=True)
     assert set(phases) == {"fit"}
     assert list(steps) == sorted(steps)
@@ -109,7 +109,7 @@ def test_reports_progress_up_to_its_last_step(algorithm_id, lopsided):
 
 
 def test_progress_can_cancel_the_fit(algorithm_id, lopsided):
-    def cancel(phase, step, steps):
+    def cancel(phase, step, steps, curve=()):
         raise Cancelled("enough")
 
     with pytest.raises(Cancelled):

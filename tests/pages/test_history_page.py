@@ -33,7 +33,32 @@ def test_every_run_is_a_row_newest_first_with_its_facts(app, a_run):
     assert rows(app) == ["**popular on synthetic**", "**item-knn on synthetic**"]
     newest, oldest = facts(app)
     assert newest == "never · **1** of 10 folds · nDCG@10 **0.2000** · 10 mWh · just now"
-    assert oldest == ("alpha 1e-4 · stop **4** of 10 · nDCG@10 **0.3056** · 40 mWh · just now")
+    assert oldest == (
+        "alpha 1e-4 · stop **4** of 10 · nDCG@10 **0.3056** · 40 mWh, saved **60 mWh** (60 %) · "
+        "just now"
+    )
+
+
+def test_a_stop_that_was_checked_saved_nothing_and_without_a_meter_nothing_is_claimed(app, a_run):
+    a_run([0.30, 0.31, 0.305, 0.31, 0.31], stopped_at=4, k=5)
+    a_run([0.30, 0.31, 0.305, 0.31], stopped_at=4, source="none")
+    open_history(app)
+    unmetered, checked = facts(app)
+    assert "50 mWh, **10 mWh** (20 %) given up to check" in checked
+    assert "energy not measured" in unmetered
+
+
+def test_ticked_runs_open_side_by_side(app, a_run):
+    runs = [a_run([0.3, 0.31]), a_run([0.2, 0.21], algorithm="popular"), a_run([0.1])]
+    open_history(app)
+    assert not [one for one in app.button if one.key == "compare-ticked"]
+    for run in runs[:2]:
+        app.checkbox(key=f"pick-{run.run_id}").check().run()
+    button = app.button(key="compare-ticked")
+    assert button.label == "Compare 2 runs"
+    button.click().run()
+    assert not app.exception
+    assert app.multiselect(key="compared").value == [runs[1].run_id, runs[0].run_id]
 
 
 def test_filters_narrow_the_list_and_say_when_nothing_is_left(app, a_run):

@@ -110,7 +110,7 @@ def test_every_setting_reaches_the_run(app, store):
     app.number_input(key="confidence").set_value(0.9)
     app.number_input(key="min_folds-e-fold").set_value(4)
     app.toggle(key="full").set_value(True)
-    app.segmented_control(key="split").set_value("record-k-fold")
+    app.selectbox(key="split").set_value("record-k-fold")
     app.number_input(key="param-item-knn-neighbours").set_value(20)
     app.selectbox(key="country").set_value("USA").run()
     button(app, "Start").click().run()

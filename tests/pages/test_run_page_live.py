@@ -1,14 +1,14 @@
 """A run on the Run page: its figure, its numbers, its sentence, what can be done with it."""
 
-import gzip
+import io
 import json
+import zipfile
 
 import pytest
 
-from ecv_core.fold import prepared
+from ecv_core.fold import prepared, split_archive
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
-from pages.components.run.fold_table import gzipped_folds
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -28,7 +28,7 @@ def metrics(app):
 def figures(app):
     """What the figure components were given, by their key."""
     found = [one.proto for one in app.get("bidi_component")]
-    return [json.loads(proto.json) for proto in found]
+    return [data for data in (json.loads(proto.json) for proto in found) if "light" in data]
 
 
 def open_run(app, run):
@@ -140,6 +140,8 @@ def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
     assert table["Recall@10"].tolist() == [0.15, 0.155, 0.1525, 0.15375]
     assert table["energy Wh"].tolist() == pytest.approx([0.01] * 4)
     assert [one.proto.label for one in app.get("download_button")] == [
+        "CSV",  # of figure 1
+        "Report",
         "Folds as CSV",
         "Run as JSON",
         "The split, for others to use",
@@ -148,7 +150,8 @@ def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
 
 def test_the_split_that_is_exported_has_every_interaction_once():
     spec = make_spec(dataset="synthetic", algorithm="popular", k=3)
-    lines = gzip.decompress(gzipped_folds(spec)).decode().splitlines()
+    with zipfile.ZipFile(io.BytesIO(split_archive(spec))) as archive:
+        lines = archive.read("folds.csv").decode().splitlines()
     assert lines[0].replace('"', "") == "user_id,item_id,fold"
     assert len(lines) - 1 == len(prepared("synthetic"))
     assert len({line.rsplit(",", 1)[0] for line in lines[1:]}) == len(lines) - 1
@@ -176,6 +179,25 @@ def test_runs_started_together_show_together_and_the_one_that_is_going_is_follow
     assert "All runs started together" in [one.value for one in app.header]
     app.segmented_control(key="show").set_value("popular").run()
     assert app.title[0].value == "popular on synthetic"
+
+
+def test_runs_started_together_say_what_each_saved(app, store, a_fold):
+    specs = [make_spec(dataset="synthetic", algorithm=name) for name in ("popular", "item-knn")]
+    runs = store.create(specs, owner="test")
+    for run_id, scores in zip(runs, ([0.1, 0.2], [0.3, 0.3, 0.3]), strict=True):
+        store.start(run_id, owner="test")
+        for fold, score in enumerate(scores):
+            stopped_at = 3 if fold == 2 else None
+            store.add_fold(run_id, a_fold(fold, score, "rapl"), stopped_at=stopped_at)
+        store.finish(run_id, RunState.FINISHED)
+    open_run(app, store.run(runs[0]))
+    table = next(one.value for one in app.dataframe if one.value.columns[0] == "best")
+    assert table["folds"].tolist() == ["2 of 10", "3 of 10"]
+    # Folds of 0.01 Wh each: seven of ten were not needed; the other run has not stopped.
+    assert table["saved Wh"].tolist()[1] == pytest.approx(0.07)
+    assert table["saved %"].tolist()[1] == pytest.approx(70)
+    assert table["saved Wh"].isna().tolist() == [True, False]
+    assert table["best"].tolist() == ["", "★"]
 
 
 def test_a_run_that_is_deleted_while_someone_looks_becomes_a_sentence(app, a_run, store):

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,6 +91,19 @@ def test_times_and_ratings_stay_with_their_interaction():
     assert data.ratings is None
     # Sorted: (a, 1), (a, 2), (b, 1), (b, 2); item 9 has one user.
     assert data.timestamps.tolist() == [3, 4, 2, 0]
+
+
+def test_baskets_and_sequence_stay_with_their_interaction():
+    pairs = [("b", "2"), ("a", "9"), ("b", "1"), ("a", "1"), ("a", "2")]
+    data = replace(
+        interactions(pairs),
+        baskets=np.array([5, 6, 7, 8, 9], dtype=np.int32),
+        sequence=np.array([0, 1, 2, 3, 4], dtype=np.int32),
+    )
+    kept = prepare(data, 2)
+    # Sorted: (a, 1), (a, 2), (b, 1), (b, 2); item 9 has one user.
+    assert kept.baskets.tolist() == [8, 9, 7, 5]
+    assert kept.sequence.tolist() == [3, 4, 2, 0]
 
 
 def test_nothing_left_says_so_with_the_counts():

@@ -9,7 +9,8 @@ import pytest
 from ecv_core.prepare import cached
 from ecv_core.records import Interactions
 
-NAMES = ("users", "items", "user_ids", "item_ids", "ratings", "timestamps")
+NAMES = ("users", "items", "user_ids", "item_ids")
+NAMES += ("ratings", "timestamps", "baskets", "sequence")
 
 
 def made(size: int = 3, *, extras: bool = True) -> Interactions:
@@ -21,6 +22,8 @@ def made(size: int = 3, *, extras: bool = True) -> Interactions:
         item_ids=np.array([f"item {n}" for n in range(size)]),
         ratings=np.full(size, 2.5, dtype=np.float32) if extras else None,
         timestamps=np.arange(size) * 10**9 if extras else None,
+        baskets=np.arange(size, dtype=np.int32) + 7 if extras else None,
+        sequence=np.arange(size, dtype=np.int32)[::-1].copy() if extras else None,
     )
 
 

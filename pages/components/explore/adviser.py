@@ -7,8 +7,8 @@ import streamlit as st
 
 from ecv_core.orders import Outcome
 from ecv_core.tradeoff import CarryOver, cheapest, leave_one_dataset_out
+from pages.components.alpha_slider import KEY
 from pages.components.explore.curves import Explored
-from pages.components.explore.view import KEY
 from pages.components.words import alpha_text
 
 LIMIT_KEY, SHARE_KEY = "off", "orders"

@@ -91,7 +91,7 @@ def _pick_own(runs: Sequence[Run]) -> list[System]:
         "Runs",
         list(by_id),
         default=[runs[0].run_id],
-        format_func=lambda run_id: _run_label(by_id[run_id]),
+        format_func=lambda run_id: run_label(by_id[run_id]),
         key="runs",
         bind="query-params",
         persist_state="session",
@@ -103,8 +103,11 @@ def _pick_own(runs: Sequence[Run]) -> list[System]:
     return _with_different_names(systems)
 
 
-def _run_label(run: Run) -> str:
-    """Never changes and is never another run's: Streamlit knows a choice by its label."""
+def run_label(run: Run) -> str:
+    """How the choice of own runs, and so the address, names a run.
+
+    Never changes and is never another run's: Streamlit knows a choice by its label.
+    """
     return f"{run_title(run)} · {metric_label(run.spec)} · k = {run.spec.k} · {run.run_id}"
 
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 import pandas as pd
 import streamlit as st
 
-from ecv_core.exploration import MAX_USER_K, Scores
 from ecv_core.orders import Curve
-from ecv_core.records import FoldResult
-from ecv_core.stopping.precision import user_matrix
+from ecv_core.recorded import recorded_run
 from ecv_core.tradeoff import (
     System,
     Tradeoff,
     averaged,
-    precision_curve,
     slider_alphas,
     stops_frame,
     tradeoff,
     tradeoff_frame,
 )
-from ecv_core.tradeoff.curves import PAPER_COST_PERCENT
-from pages.components.state import store
+from ecv_core.tradeoff.users import precision_of_run
+from pages.components.alpha_slider import usual_alpha
+from pages.components.state import store, user_scores
 from pages.components.words import alpha_text
-
-USUAL_ALPHA = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +53,7 @@ class Explored:
     @property
     def usual(self) -> float:
         """The alpha to start with: the usual one, or on another scale what spends as the paper."""
-        if self.alphas[0] <= USUAL_ALPHA <= self.alphas[-1]:
-            return min(self.alphas, key=lambda alpha: abs(alpha - USUAL_ALPHA))
-        average = self.tradeoff.average
-        return min(
-            self.alphas,
-            key=lambda alpha: abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT),
-        )
+        return usual_alpha(self.alphas, self.tradeoff.average)
 
 
 def explore_systems(systems: list[System], within_percent: float) -> Explored:
@@ -94,25 +84,19 @@ def _precision(systems: list[System], within_percent: float) -> Curve | None:
     """The precision rule on the same systems; None unless every user's score is known for all."""
     curves = []
     for system in systems:
-        if system.run_id is None or system.k > MAX_USER_K:
-            return None
-        curve = _precision_of(store().url, system.run_id, system.k, within_percent, system)
+        curve = _precision_of(store().url, system.content, within_percent, system)
         if curve is None:
             return None
         curves.append(curve)
     return averaged(curves)
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def _precision_of(
-    url: str, run_id: str, k: int, within_percent: float, _system: System
-) -> Curve | None:
-    users = store().user_scores(run_id)
-    if len(users) < k:
+@st.cache_data(show_spinner=False, max_entries=128)
+def _precision_of(url: str, content: str, within_percent: float, _system: System) -> Curve | None:
+    if _system.run_id is None:
         return None
-    run = store().run(run_id)
-    folds: list[FoldResult] = sorted(run.folds, key=lambda fold: fold.fold)
-    results = [replace(fold, user_scores=users[fold.fold]) for fold in folds]
-    values = user_matrix(results, run.spec.metric_name)
-    scores = Scores(folds=_system.scores.folds, costs=_system.scores.costs, users=values)
-    return precision_curve(scores, within_percent=within_percent)
+    users = user_scores(_system.run_id)
+    if not users:
+        return None
+    run = recorded_run(_system.run_id) or store().run(_system.run_id)
+    return precision_of_run(run, users, _system, within_percent=within_percent)

@@ -12,11 +12,11 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.steps import Steps
 from ecv_core.records import Moment
-from ecv_core.replay import replayed, stops_at
+from ecv_core.replay import order_of, replayed, stops_at
 from ecv_core.stopping import difference_percent
 from ecv_core.tradeoff import System
+from pages.components.alpha_slider import SLIDER
 from pages.components.explore.curves import Explored
-from pages.components.explore.view import SLIDER
 from pages.components.plot import plot
 from pages.components.slider_watch import numbers
 
@@ -34,13 +34,6 @@ def one_order(explored: Explored) -> None:
     playing = bool(st.session_state.get(_PLAYING))
     tick = _SECONDS_PER_FOLD if playing else None
     st.fragment(_order, run_every=tick)(systems[name or next(iter(systems))], explored)
-
-
-def order_of(k: int, seed: int) -> list[int]:
-    """The recorded order for seed 0, else a random one; the same for the same seed."""
-    if seed == 0:
-        return list(range(k))
-    return [int(fold) for fold in np.random.default_rng(seed).permutation(k)]
 
 
 def order_steps(
@@ -109,19 +102,11 @@ def _order(system: System, explored: Explored) -> None:
         height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: steps,
+        name=f"{system.name} order {seed}",
+        table=lambda: efold_frame(played, None).drop(columns="used"),
     )
     names = " ".join(map(str, order))
     st.caption(f"Order of the folds: {names}" + (" (as recorded)." if seed == 0 else "."))
-    st.download_button(
-        "This order as CSV",
-        efold_frame(played, None).drop(columns="used").to_csv(index=False),
-        file_name="order.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="csv-order",
-        type="tertiary",
-    )
 
 
 def _controls(k: int) -> None:

@@ -1,4 +1,4 @@
-"""The alpha slider and all that follows it: the numbers, the trade-off, where folding stops."""
+"""What follows the alpha slider: the numbers, the trade-off, where folding stops."""
 
 from __future__ import annotations
 
@@ -8,55 +8,28 @@ from ecv_core.energy import SOURCES
 from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
 from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
+from pages.components.alpha_slider import KEY as ALPHA_KEY
+from pages.components.alpha_slider import SLIDER
+from pages.components.explore.choice import run_label
 from pages.components.explore.curves import Explored
 from pages.components.plot import plot
-from pages.components.slider_watch import numbers, slider_watch
+from pages.components.share.link import chosen, copy_link
+from pages.components.slider_watch import numbers
+from pages.components.state import store
 from pages.components.words import alpha_text
 
-KEY = "explore_alpha"
-SLIDER = "alpha"
-_BOX = "explore-slider"
 _HEIGHT = 500
-_STICKY = f"""
-<style>
-[data-testid="stLayoutWrapper"]:has(> .st-key-{_BOX}) {{
-  position: sticky; top: 3.25rem; z-index: 20; padding: 0.25rem 0 0.75rem;
-  background: light-dark(#FBFBF9, #12181F);
-}}
-</style>
-"""
 
 
-def alpha_slider(explored: Explored) -> None:
-    """The slider; it stays in sight while the page is scrolled."""
-    st.html(_STICKY)
-    with st.container(key=_BOX):
-        _slider(explored.alphas, explored.usual)
-
-
-def nearest(alphas: list[float], value: float) -> float:
-    """The step that is closest on the logarithmic scale."""
-    return min(alphas, key=lambda step: max(step / value, value / step))
-
-
-@st.fragment
-def _slider(alphas: list[float], usual: float) -> None:
-    if KEY in st.session_state and st.session_state[KEY] not in alphas:
-        before = float(st.session_state[KEY])
-        same_scale = alphas[0] <= before <= alphas[-1]
-        st.session_state[KEY] = nearest(alphas, before) if same_scale else usual
-    alpha = st.select_slider(
-        "alpha: left spends more and is more certain, right saves more",
-        alphas,
-        value=usual,
-        format_func=alpha_text,
-        key=KEY,
-        bind="query-params",
-        persist_state="session",
-        help="The paper's rule stops when the interval's width times its last change is at most "
-        "alpha. It has the unit of the score squared, so its scale is logarithmic.",
+def view_link(explored: Explored) -> None:
+    """Copies the link to what is chosen, defaults too: another place has other ones."""
+    ids = st.session_state.get("runs") or []
+    mine = [run_label(run) for run in store().runs() if run.run_id in ids]
+    copy_link(
+        chosen("source", "datasets", "algorithms")
+        | ({"runs": mine} if mine else {})
+        | {ALPHA_KEY: [alpha_text(explored.usual)]}
     )
-    slider_watch(SLIDER, container=_BOX, step=alphas.index(float(alpha)))
 
 
 def numbers_row(explored: Explored) -> None:
@@ -134,8 +107,9 @@ def charts(explored: Explored) -> None:
             height=_HEIGHT,
             slider=SLIDER,
             steps=lambda: tradeoff_steps(explored.frame, explored.alphas, explored.texts),
+            name="trade-off of all alphas",
+            table=lambda: explored.frame,
         )
-        _csv("All curves as CSV", explored.frame.to_csv, "tradeoff.csv")
     with right:
         st.header("Where folding stops", anchor=False)
         plot(
@@ -146,21 +120,9 @@ def charts(explored: Explored) -> None:
             height=_HEIGHT,
             slider=SLIDER,
             steps=lambda: stops_steps(explored.stops, explored.alphas, explored.texts),
+            name="where folding stops",
+            table=lambda: explored.stops,
         )
-        _csv("All stops as CSV", explored.stops.to_csv, "stops.csv")
-
-
-def _csv(label: str, make: object, name: str) -> None:
-    st.download_button(
-        label,
-        lambda: make(index=False),  # type: ignore[operator]
-        file_name=name,
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key=f"csv-{name}",
-        type="tertiary",
-    )
 
 
 def _exactness(explored: Explored) -> str:

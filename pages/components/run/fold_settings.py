@@ -12,7 +12,15 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS
 from ecv_core.fold import import_folds
+from ecv_core.records import ParamValue
 from ecv_core.splits import IMPORTED, SPLITS
+from pages.components.parameter_widgets import parameter_widgets
+from pages.components.run.score_settings import (
+    CHOICES,
+    METRIC_HELP,
+    ScoreSettings,
+    score_settings,
+)
 from pages.components.state import sentence
 
 STORED = "stored-folds"
@@ -24,11 +32,13 @@ class FoldSettings:
     """What was picked."""
 
     split: str
+    split_params: dict[str, ParamValue]
     folds_sha256: str | None
     k: int
     seed: int
     metric: str
     n: int
+    score: ScoreSettings
     ready: bool
     """False while a fold file is wanted but not there yet."""
 
@@ -46,13 +56,12 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
     )
     metric = middle.selectbox(
         "Metric",
-        list(METRICS),
+        CHOICES,
         format_func=lambda name: METRICS[name].title,
         key="metric",
         bind="query-params",
         persist_state="session",
-        help="The score that the rule watches. All metrics are computed.\n\n"
-        + "\n".join(f"- **{known.title}**: {known.help}" for known in METRICS.values()),
+        help=METRIC_HELP,
     )
     n = right.number_input(
         "List length (n)",
@@ -62,22 +71,29 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
         persist_state="session",
         help="How many items are recommended to each user (top-n).",
     )
+    score = score_settings(metric or "ndcg")
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
         expanded=st.session_state.get("split") == IMPORTED,
     ):
-        split = st.segmented_control(
+        split = st.selectbox(
             "Fold strategy",
             [*SPLITS, IMPORTED],
-            default="user-k-fold",
-            required=True,
             key="split",
             bind="query-params",
             persist_state="session",
         )
+        params: dict[str, ParamValue] = {}
         if split != IMPORTED:
-            st.caption(SPLITS[split or "user-k-fold"].help)
+            strategy = SPLITS[split]
+            st.caption(f"**{strategy.title}.** {strategy.help} *{strategy.ecv}*")
+            if strategy.single and k != 1:
+                k = 1
+                st.caption("This strategy makes one split, so k is 1 here.")
+            if strategy.parameters:
+                with st.container(horizontal=True):
+                    params = parameter_widgets(f"split-{split}", strategy.parameters)
         sha256, k, ready = _fold_file(dataset, on_disk, k) if split == IMPORTED else (None, k, True)
         seed = st.number_input(
             "Seed",
@@ -89,12 +105,14 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
             width=200,
         )
     return FoldSettings(
-        split=split or "user-k-fold",
+        split=split,
+        split_params=params,
         folds_sha256=sha256,
         k=int(k),
         seed=int(seed),
         metric=metric or "ndcg",
         n=int(n),
+        score=score,
         ready=ready,
     )
 
@@ -102,9 +120,9 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
 def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bool]:
     file = st.file_uploader(
         "Fold file",
-        type=["csv", "gz"],
+        type=["csv", "gz", "zip"],
         help="CSV with the columns user_id, item_id, fold (from 0), plain or gzipped: every "
-        "interaction of the prepared dataset exactly once.",
+        "interaction of the prepared dataset exactly once. Or a ZIP as exported here.",
     )
     stored = st.session_state.get(STORED)
     if file is None and stored and stored[0] == dataset:

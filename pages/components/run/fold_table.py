@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
+from ecv_core import datasets
 from ecv_core.document import command_for, run_document
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.fold import folds_csv
-from ecv_core.records import Moment, Run, RunSpec
-from pages.components.words import metric_label
+from ecv_core.fold import split_archive
+from ecv_core.records import Moment, Run
+from ecv_core.report import provenance, run_report
+from ecv_core.store import origins
+from ecv_core.surroundings import surroundings
+from pages.components.share.import_run import imported_sentence
+from pages.components.share.names import file_name
+from pages.components.state import store
+from pages.components.words import metric_label, run_title
 
 
 def fold_table(run: Run, moments: list[Moment]) -> None:
@@ -66,17 +71,28 @@ def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
         }
     )
     metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
-    metrics.columns = [_title(name) for name in metrics.columns]
+    metrics.columns = [column_title(name) for name in metrics.columns]
     head = so_far[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
     return pd.concat([head, costs, metrics], axis=1)
 
 
 def downloads(run: Run, moments: list[Moment]) -> None:
-    """Buttons for the folds as CSV, the run as JSON, and the split itself."""
+    """Buttons for the report, the folds as CSV, the run as JSON, and the split itself."""
     if not run.folds:
         return
-    name = re.sub(r"[^\w.-]+", "-", f"{run.spec.dataset}-{run.spec.algorithm}-{run.run_id}")
+    name = file_name(f"{run_title(run)} {run.run_id}")
     with st.container(horizontal=True):
+        st.download_button(
+            "Report",
+            partial(_report, run),
+            file_name=f"{name}.html",
+            mime="text/html",
+            icon=":material/description:",
+            key=f"report-{run.run_id}",
+            on_click="ignore",
+            help="One page to print or to send: settings, figure 1, results, energy, how to "
+            "repeat it, what to cite.",
+        )
         st.download_button(
             "Folds as CSV",
             fold_frame(run, moments).to_csv(index=False),
@@ -88,36 +104,47 @@ def downloads(run: Run, moments: list[Moment]) -> None:
         )
         st.download_button(
             "Run as JSON",
-            json.dumps(run_document(run), indent=2),
+            partial(_document, run),
             file_name=f"{name}.json",
             mime="application/json",
             icon=":material/download:",
             key=f"json-{run.run_id}",
             on_click="ignore",
+            help="Everything but the scores of single users; another e-fold can import it.",
         )
+        if not _on_disk(run.spec.dataset):
+            return
         st.download_button(
             "The split, for others to use",
-            partial(gzipped_folds, run.spec),
-            file_name=f"{run.spec.dataset}-{run.spec.split}-seed{run.spec.seed}.folds.csv.gz",
-            mime="application/gzip",
+            partial(split_archive, run.spec),
+            file_name=f"{run.spec.dataset}-{run.spec.split}-seed{run.spec.seed}.zip",
+            mime="application/zip",
             icon=":material/download:",
             key=f"split-{run.run_id}",
             on_click="ignore",
-            help="user_id,item_id,fold: which fold each interaction is held out in.",
+            help="What is learnt from and what is held out, as CSV, with a README that says how "
+            "it was made; another e-fold can import it.",
         )
 
 
-def gzipped_folds(spec: RunSpec) -> bytes:
-    """The run's folds as a file; made only when someone asks for it."""
-    return gzip.compress(folds_csv(spec), compresslevel=6, mtime=0)
+def _on_disk(dataset: str) -> bool:
+    known = datasets.catalogue()
+    return dataset in known and datasets.available(known[dataset])
+
+
+def _report(run: Run) -> str:
+    origin = origins(store()).get(run.run_id)
+    known = provenance([run.spec.dataset], origin.made_with if origin else None)
+    return run_report(run, known, origin=imported_sentence(run.run_id))
+
+
+def _document(run: Run) -> str:
+    origin = origins(store()).get(run.run_id)
+    made_with = origin.made_with if origin else surroundings()
+    return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
 
 
 def repeat_command(run: Run) -> None:
     """The command line that gives the same scores again."""
     st.markdown("The same run on a command line, with the same scores:")
     st.code(command_for(run.spec), language="bash", wrap_lines=True)
-
-
-def _title(metric: str) -> str:
-    name, _, n = metric.partition("@")
-    return f"{METRICS[name].title}@{n}" if name in METRICS else metric

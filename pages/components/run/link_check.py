@@ -7,8 +7,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from ecv_core import datasets, models, splits, stopping
-from ecv_core.errors import EcvError, InputError
+from ecv_core.errors import EcvError, InputError, UnknownName
+from ecv_core.evaluation import METRICS, check_metric
 from ecv_core.splits import IMPORTED
+from pages.components.run.score_settings import CHOICES
 from pages.components.run.stop_settings import ALPHAS
 from pages.components.state import sentence
 from pages.components.words import alpha_text
@@ -38,15 +40,26 @@ def _split(name: str) -> object:
     return name == IMPORTED or splits.strategy(name)
 
 
+def _metric(title: str) -> object:
+    for known in METRICS.values():
+        if title in (known.title, known.id) and known.id not in CHOICES:
+            check_metric(known.id, sampled=False, log_odds=True)
+    if title not in (titles := [METRICS[name].title for name in CHOICES]):
+        raise UnknownName("metric", title, titles)
+    return title
+
+
 CHECKS: dict[str, Callable[[str], object]] = {
     "dataset": datasets.entry,
     "algorithm": models.algorithm,
     "rule": stopping.rule,
     "split": _split,
+    "metric": _metric,
     "alpha": _alpha,
     "k": _number("k"),
     "n": _number("n"),
     "seed": _number("seed"),
+    "negatives": _number("negatives"),
 }
 
 

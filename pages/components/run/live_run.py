@@ -9,15 +9,22 @@ import streamlit as st
 
 from ecv_core.document import moments_of
 from ecv_core.errors import InputError
-from ecv_core.figures.compare import Entry, compare_alt_text, compare_figure, compare_frame
+from ecv_core.figures.compare import compare_alt_text, compare_frame
+from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
+from pages.components.compare.choice import address_of
+from pages.components.compare.entries import entry_of
+from pages.components.compare.runs_table import RUN_COLUMNS, runs_table
 from pages.components.plot import plot
 from pages.components.run.fact_panel import fact_panel
 from pages.components.run.facts import check_sentence, elapsed_seconds, remaining_seconds
 from pages.components.run.fold_table import downloads, fold_table, repeat_command
 from pages.components.run.run_actions import run_actions
+from pages.components.run.training import training
+from pages.components.share.import_run import imported_note
+from pages.components.share.link import copy_link
 from pages.components.state import escaped, manager, opened_runs, sentences
 from pages.components.words import duration, metric_label, run_title, state_badge
 
@@ -150,10 +157,13 @@ def _run(following: bool) -> None:
                 state_badge(run.state)
             with st.container(horizontal=True, width="content"):
                 run_actions(run, runs)
+                copy_link()
         kind, text = headline(run, moments)
         boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
         icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
         boxes[kind](escaped(text), icon=f":material/{icons[kind]}:")
+        if note := imported_note(run.run_id):
+            st.caption(note)
         left, right = st.columns([3, 1.2], gap="medium")
         with left:
             _figure(run, moments)
@@ -161,6 +171,7 @@ def _run(following: bool) -> None:
             fact_panel(run, moments)
         if len(runs) > 1:
             _compare(runs)
+        training(run)
         _details(run, moments)
 
 
@@ -181,42 +192,51 @@ def _figure(run: Run, moments: list[Moment]) -> None:
 
     alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=run_title(run))
     version = (run.run_id, len(moments), stopped_at, run.spec.to_json())
-    plot(make, version=version, key="figure-1", alt=alt, height=FIGURE_HEIGHT, top=run.run_id)
-
-
-def _compare(runs: list[Run]) -> None:
-    metric = metric_label(runs[0].spec)
-    frame = compare_frame([Entry(run, moments_of(run)) for run in runs])
-    if frame["mean"].isna().all():
-        return
-    st.header("All runs started together", anchor=False)
-    left, right = st.columns([1.4, 1], gap="medium")
-    with left:
-        plot(
-            lambda dark: compare_figure(frame, metric=metric, dark=dark),
-            version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
-            key="compare",
-            alt=compare_alt_text(frame, metric=metric),
-            height=110 + 58 * len(runs),
-        )
-    right.dataframe(
-        frame[["algorithm", "state", "mean", "folds_used", "folds_saved", "joules"]].assign(
-            joules=frame["joules"] / 3600
-        ),
-        hide_index=True,
-        column_config={
-            "mean": st.column_config.NumberColumn(metric, format="%.4f"),
-            "folds_used": "folds used",
-            "folds_saved": "saved",
-            "joules": st.column_config.NumberColumn("energy Wh", format="%.4f"),
-        },
-        placeholder="",
-        alt=compare_alt_text(frame, metric=metric),
+    plot(
+        make,
+        version=version,
+        key="figure-1",
+        alt=alt,
+        height=FIGURE_HEIGHT,
+        top=run.run_id,
+        name=f"{run_title(run)} figure 1",
+        table=lambda: frame,
     )
 
 
+def _compare(runs: list[Run]) -> None:
+    frame = compare_frame([entry_of(run) for run in runs])
+    if frame["mean"].isna().all():
+        return
+    st.header("All runs started together", anchor=False)
+    left, right = st.columns([1.2, 1], gap="medium")
+    with left:
+        plot(
+            lambda dark: compare_figure(frame, dark=dark),
+            version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
+            key="compare",
+            alt=compare_alt_text(frame),
+            height=compare_height(frame),
+            name=f"comparison on {runs[0].spec.dataset}",
+            table=lambda: frame,
+        )
+    with right:
+        runs_table(frame, RUN_COLUMNS, key="together")
+        st.page_link(
+            "pages/compare.py",
+            label="Compare them: tests and settings",
+            icon=":material/balance:",
+            query_params=address_of([run.run_id for run in runs]),
+        )
+
+
 def _details(run: Run, moments: list[Moment]) -> None:
-    folds, again, export = st.tabs(["Folds", "Repeat this run", "Export"])
+    folds, again, export = st.tabs(
+        ["Folds", "Repeat this run", "Export"],
+        key="details",
+        bind="query-params",
+        on_change="rerun",
+    )
     with folds:
         fold_table(run, moments)
     with again:

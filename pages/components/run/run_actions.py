@@ -35,6 +35,7 @@ def run_actions(run: Run, group: list[Run]) -> None:
         "Run the remaining folds to check", icon=":material/fact_check:", key="check"
     ):
         _act(lambda: manager().resume(run.run_id, full=True))
+    _look_back(run)
     st.button(
         "New run",
         icon=":material/add:",
@@ -43,6 +44,24 @@ def run_actions(run: Run, group: list[Run]) -> None:
         on_click=_new_run,
         args=(run, [one.spec.algorithm for one in group]),
     )
+
+
+def _look_back(run: Run) -> None:
+    """Ways to see the run told again, or raced against k-fold while it goes on."""
+    if run.folds and not run.state.active:
+        st.page_link(
+            "pages/replay.py",
+            label="Replay",
+            icon=":material/replay:",
+            query_params={"run": run.run_id},
+        )
+    if run.spec.full and (run.folds or run.state.active):
+        st.page_link(
+            "pages/race.py",
+            label="Race",
+            icon=":material/flag:",
+            query_params={"run": run.run_id},
+        )
 
 
 @st.dialog("Delete this run?", icon=":material/delete:")

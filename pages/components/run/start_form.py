@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core import datasets
 from ecv_core.errors import EcvError
-from ecv_core.evaluation import METRICS
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
-from pages.components.algorithm_picker import algorithm_picker, parameter_key, parameter_settings
+from pages.components.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.dataset_picker import dataset_picker
+from pages.components.parameter_widgets import parameter_key
 from pages.components.plot import preload_plots
 from pages.components.run.fold_settings import STORED, fold_settings
 from pages.components.run.link_check import link_check
+from pages.components.run.score_settings import FULL, NEGATIVES, SAMPLED
 from pages.components.run.stop_settings import (
     min_folds_key,
     nearest_alpha,
     nearest_tolerance,
     stop_settings,
 )
+from pages.components.share.link import copy_link
 from pages.components.state import manager, sentence, sentences
-from pages.components.words import rule_words
+from pages.components.words import metric_label, rule_words
 
 
 def start_form() -> None:
@@ -39,7 +42,7 @@ def start_form() -> None:
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
         st.header("When to stop", anchor=False)
-        stop = stop_settings(folds.k)
+        stop = stop_settings(max(folds.k, 2))
         try:
             specs = [
                 make_spec(
@@ -47,16 +50,20 @@ def start_form() -> None:
                     algorithm=name,
                     params=params[name],
                     split=folds.split if folds.folds_sha256 is None else "imported",
+                    split_params=folds.split_params,
                     folds_sha256=folds.folds_sha256,
                     k=folds.k,
                     seed=folds.seed,
                     metric=folds.metric,
                     n=folds.n,
-                    rule=stop.rule,
+                    candidates=folds.score.candidates,
+                    negatives=folds.score.negatives,
+                    negative_sampling=folds.score.negative_sampling,
+                    rule=stop.rule if folds.k > 1 else "never",
                     alpha=stop.alpha,
                     tolerance=stop.tolerance,
                     confidence=stop.confidence,
-                    min_folds=stop.min_folds,
+                    min_folds=stop.min_folds if folds.k > 1 else None,
                     full=stop.full,
                     country=stop.country,
                 )
@@ -75,7 +82,8 @@ def start_form() -> None:
             key="start",
             disabled=not (specs and ready),
         )
-        st.markdown(_summary(specs, names, ready))
+        st.markdown(_summary(specs, names, ready, trouble))
+        copy_link()
     preload_plots()
     if pressed:
         with sentences():
@@ -91,6 +99,10 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         "k": spec.k,
         "metric": spec.metric,
         "n": spec.n,
+        "candidates": spec.candidates,
+        "ranking": FULL if spec.negatives is None else SAMPLED,
+        "negatives": NEGATIVES if spec.negatives is None else spec.negatives,
+        "negative_sampling": spec.negative_sampling,
         "seed": spec.seed,
         "rule": spec.rule,
         "alpha": nearest_alpha(spec.alpha),
@@ -103,19 +115,26 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
     values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
+    values |= {
+        parameter_key(f"split-{spec.split}", name): value for name, value in spec.split_params
+    }
+    if spec.dataset not in datasets.catalogue():  # an imported run's, which is not here
+        del values["dataset"]
     for key, value in values.items():
         st.session_state[key] = value
 
 
-def _summary(specs: list[RunSpec], names: list[str], ready: bool) -> str:
+def _summary(specs: list[RunSpec], names: list[str], ready: bool, trouble: EcvError | None) -> str:
     if not names:
         return "Pick at least one algorithm."
     if not ready:
         return "Download the dataset first."
+    if trouble:
+        return "Change what the message below is about."
     if not specs:
         return "Add a fold file, or pick another fold strategy."
     spec = specs[0]
     titles = ", ".join(ALGORITHMS[one.algorithm].title for one in specs)
     folds = f"up to {spec.k} folds" if spec.rule != "never" and not spec.full else f"{spec.k} folds"
-    text = f"**{titles}** on **{spec.dataset}**, {folds}, {METRICS[spec.metric].title}@{spec.n}"
+    text = f"**{titles}** on **{spec.dataset}**, {folds}, {metric_label(spec)}"
     return f"{text}, {rule_words(spec)}"

@@ -1,0 +1,58 @@
+"""`import` and `report`: a run from another installation, and a run as a page to print."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ecv_core.cli.exit_codes import OK
+from ecv_core.errors import InputError, RunError
+from ecv_core.recorded import recorded_runs
+from ecv_core.records import Run
+from ecv_core.report import provenance, run_report
+from ecv_core.run_file import MAX_BYTES, read_run
+from ecv_core.store import Store, import_run, open_store, origins
+
+
+def import_file(options: argparse.Namespace) -> int:
+    """Keep a run that was exported elsewhere."""
+    path: Path = options.file
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
+    found = read_run(content, path.name)
+    run_id, new = import_run(
+        open_store(),
+        found.run,
+        sha256=found.sha256,
+        file_name=path.name,
+        made_with=found.made_with,
+    )
+    title = f"{found.run.spec.algorithm} on {found.run.spec.dataset}"
+    print(f"{run_id}: {title} " + ("is imported" if new else "is here already"))
+    return OK
+
+
+def write_report(options: argparse.Namespace) -> int:
+    """Write a run's report."""
+    path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"the folder of {path} does not exist; make it first")
+    store = open_store()
+    run = _find(store, options.run_id)
+    origin = origins(store).get(run.run_id)
+    text = run_report(run, provenance([run.spec.dataset], origin.made_with if origin else None))
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
+    return OK
+
+
+def _find(store: Store, run_id: str) -> Run:
+    """An own run, else a recorded one."""
+    recorded = [run for run in recorded_runs() if run.run_id == run_id]
+    return recorded[0] if recorded else store.run(run_id)

@@ -1,0 +1,67 @@
+"""`study --summary`: what the recorded runs say at one alpha, as the Study page shows it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from ecv_core.cli.exit_codes import OK
+from ecv_core.errors import InputError
+from ecv_core.recorded import recorded_runs, recorded_user_scores
+from ecv_core.tradeoff import is_complete, system_of, tradeoff
+from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
+from ecv_core.tradeoff.ranks import rankings
+from ecv_core.tradeoff.rules import fixed_line, precision_line, rules_frame, stagnation_line
+from ecv_core.tradeoff.study_frames import cells_frame, headline_frame, ranks_frame, stability_frame
+from ecv_core.tradeoff.users import precision_of_run
+
+_WITHIN_PERCENT = 2.0
+
+
+def print_summary(options: argparse.Namespace) -> int:
+    """Print the tables.
+
+    Raises: InputError for an alpha that cannot be, or where no run is recorded.
+    """
+    alpha = float(options.alpha)
+    if not (alpha > 0 and math.isfinite(alpha)):
+        raise InputError(f"alpha must be a positive number, but is {options.alpha}")
+    folder = Path(options.folder)
+    runs = [run for run in recorded_runs(folder) if is_complete(run)]
+    if not runs:
+        raise InputError(f"no complete run is recorded in {folder}; run a study first")
+    systems = [system_of(run, run.spec.metric_name) for run in runs]
+    explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)
+    curves = {}
+    for number, (run, system) in enumerate(zip(runs, systems, strict=True)):
+        users = recorded_user_scores(run.run_id, folder)
+        curve = precision_of_run(run, users, system, within_percent=_WITHIN_PERCENT)
+        if curve is not None:
+            curves[number] = curve
+    lines = [fixed_line(systems), stagnation_line(systems)]
+    lines += [precision_line(curves)] if curves else []
+    at = float(explored.alphas[max(int((explored.alphas <= alpha).sum()) - 1, 0)])
+    ranked = rankings(systems, [at])
+    head = headline_frame(explored, [at]).iloc[0]
+    print(
+        f"{len(runs)} cells at alpha {at:.3g}: {head['difference_percent']:.2f} % off (paper "
+        f"{PAPER_DIFFERENCE_PERCENT}), {head['mean_stop']:.2f} folds (paper {PAPER_STOP}), "
+        f"{head['energy_percent']:.1f} % of the energy (paper {PAPER_COST_PERCENT}; "
+        f"{head['folds_percent']:.1f} % by fold count, {head['joules_percent']:.1f} % of the bill)"
+    )
+    for title, frame in (
+        ("Cells (figures 2 and 3)", cells_frame(explored, [at])),
+        ("Ranks (figure 4)", ranks_frame(ranked)),
+        ("What stays", stability_frame(ranked)),
+        ("Rules", rules_frame(explored, lines, [at])),
+    ):
+        print(f"\n{title}")
+        print(_text(frame.drop(columns="alpha")))
+    return OK
+
+
+def _text(frame: pd.DataFrame) -> str:
+    return str(frame.to_csv(sep="\t", index=False, float_format="%.4g")).rstrip()

@@ -1,0 +1,273 @@
+"""Every metric that a run can be scored by: formula, source, direction, and what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ecv_core.errors import InputError, UnknownName
+from ecv_core.records import WITHOUT_CUTOFF
+
+
+class Kind(StrEnum):
+    """What a metric is computed from."""
+
+    HITS = "hits"
+    """Which places of a user's list hold a held-out item."""
+    NOVELTY = "novelty"
+    """Those hits, and how popular the items are in training."""
+    LISTS = "lists"
+    """All users' lists together: there is one value per fold, and none per user."""
+    RANKS = "ranks"
+    """Where each held-out item is among all candidates."""
+    PROBABILITIES = "probabilities"
+    """Probabilities of an interaction, from a model that predicts them."""
+    RATINGS = "ratings"
+    """Predicted ratings, from a model that predicts them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A metric as pages and docs/metrics.md explain it."""
+
+    id: str
+    title: str
+    kind: Kind
+    formula: str
+    """LaTeX, for one user (for one fold where the kind is LISTS). H: the held-out items; i_r: the
+    item at rank r; rel_r: 1 where it is held out, else 0; n: the cut-off."""
+    help: str
+    source: str
+    elsewhere: str
+    """How peers define it otherwise, or that they agree."""
+    higher_is_better: bool = True
+
+    @property
+    def has_cutoff(self) -> bool:
+        """Whether it looks at the top n only, and so is named with n."""
+        return self.id not in WITHOUT_CUTOFF
+
+    @property
+    def per_user(self) -> bool:
+        """Whether every user has a value."""
+        return self.kind is not Kind.LISTS
+
+    @property
+    def in_samples(self) -> bool:
+        """Whether it means something where held-out items are ranked against sampled negatives."""
+        return self.kind in (Kind.HITS, Kind.RANKS, Kind.PROBABILITIES)
+
+
+METRICS: dict[str, Metric] = {
+    "ndcg": Metric(
+        id="ndcg",
+        title="nDCG",
+        kind=Kind.HITS,
+        formula=r"\frac{\sum_{r=1}^{n} rel_r / \log_2(r+1)}"
+        r"{\sum_{r=1}^{\min(n,|H|)} 1 / \log_2(r+1)}",
+        help="How many held-out items are found, and how high in the list; 1 is a perfect list.",
+        source="Järvelin, Kekäläinen (2002), with discount 1/log2(r + 1)",
+        elsewhere="RecBole agrees. LensKit's default discount gives ranks 1 and 2 the same weight. "
+        "Elliot's gain grows with the rating, 2^rel - 1; for implicit feedback that is the same.",
+    ),
+    "recall": Metric(
+        id="recall",
+        title="Recall",
+        kind=Kind.HITS,
+        formula=r"\frac{1}{|H|} \sum_{r=1}^{n} rel_r",
+        help="Share of the held-out items that are in the list.",
+        source="Cleverdon (1967); as in RecBole",
+        elsewhere="RecBole and Elliot agree. LensKit divides by min(n, |H|).",
+    ),
+    "precision": Metric(
+        id="precision",
+        title="Precision",
+        kind=Kind.HITS,
+        formula=r"\frac{1}{n} \sum_{r=1}^{n} rel_r",
+        help="Share of the list that is held out; users with few held-out items cannot reach 1.",
+        source="Cleverdon (1967); as in RecBole",
+        elsewhere="RecBole and Elliot agree. LensKit divides by the list's real length where it is "
+        "shorter than n.",
+    ),
+    "mrr": Metric(
+        id="mrr",
+        title="MRR",
+        kind=Kind.HITS,
+        formula=r"\max_{r \leq n} \frac{rel_r}{r}",
+        help="How high in the list the first held-out item is: 1 / its rank, 0 without one.",
+        source="Voorhees (1999)",
+        elsewhere="RecBole, LensKit and Elliot agree on the first hit; LensKit's default list has "
+        "no cut-off.",
+    ),
+    "hit": Metric(
+        id="hit",
+        title="Hit rate",
+        kind=Kind.HITS,
+        formula=r"\max_{r \leq n} rel_r",
+        help="Share of the users who find at least one held-out item in their list.",
+        source="Deshpande, Karypis (2004); as in RecBole",
+        elsewhere="RecBole, LensKit and Elliot agree.",
+    ),
+    "map": Metric(
+        id="map",
+        title="MAP",
+        kind=Kind.HITS,
+        formula=r"\frac{1}{\min(n,|H|)} \sum_{r=1}^{n} rel_r"
+        r" \cdot \frac{1}{r} \sum_{q=1}^{r} rel_q",
+        help="Precision at each hit's rank, averaged; rewards early hits.",
+        source="Buckley, Voorhees (2000), divided by min(n, |H|) as in RecBole",
+        elsewhere="RecBole and LensKit agree. Elliot averages the precision at every rank, hit or "
+        "not. Others divide by |H| or by the hits.",
+    ),
+    "auc": Metric(
+        id="auc",
+        title="AUC",
+        kind=Kind.RANKS,
+        formula=r"\frac{1}{|H||C \setminus H|} \sum_{i \in H} \sum_{j \in C \setminus H} "
+        r"\left([s_i > s_j] + \tfrac{1}{2}[s_i = s_j]\right)",
+        help="Chance that a held-out item has a higher score than another candidate; 0.5 is "
+        "guessing. It has no cut-off: a swap at rank 1,000 counts as much as one at the top.",
+        source="Hanley, McNeil (1982); per user as Rendle et al. (2009)",
+        elsewhere="RecBole's AUC pools all users; its GAUC weighs users by |H|, ours weighs them "
+        "alike. LensKit has none.",
+    ),
+    "log-loss": Metric(
+        id="log-loss",
+        title="Log loss",
+        kind=Kind.PROBABILITIES,
+        formula=r"-\frac{1}{|C|} \sum_{i \in C} \log\left(p_i^{[i \in H]} (1-p_i)^{[i \notin H]}"
+        r"\right)",
+        help="How surprised the model's probabilities are by what was held out, in nats. Only for "
+        "models that predict probabilities. It falls with the share of negatives.",
+        source="Good (1952), as binary cross-entropy; RecBole",
+        elsewhere="RecBole pools all pairs; ours is the mean over users. LensKit has none.",
+        higher_is_better=False,
+    ),
+    "epc": Metric(
+        id="epc",
+        title="EPC",
+        kind=Kind.NOVELTY,
+        formula=r"\frac{\sum_{r=1}^{n} rel_r \left(1 - p(seen \mid i_r)\right) / \log_2(r+1)}"
+        r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
+        help="Novelty of the hits, high in the list above all: the share of the users who do not "
+        "have the item yet. Only hits count.",
+        source="Vargas, Castells (2011), expected popularity complement",
+        elsewhere="Elliot agrees. RecBole's average popularity and LensKit's mean popularity rank "
+        "look at all items of the list, hit or not.",
+    ),
+    "efd": Metric(
+        id="efd",
+        title="EFD",
+        kind=Kind.NOVELTY,
+        formula=r"\frac{\sum_{r=1}^{n} rel_r \left(-\log_2 p(i_r \mid seen)\right) / \log_2(r+1)}"
+        r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
+        help="Novelty of the hits in bits: the rarer an item among all training interactions, the "
+        "more. Only hits count; values are not limited to 1, so alpha must be larger.",
+        source="Vargas, Castells (2011), expected free discovery",
+        elsewhere="Elliot agrees, but gives an item without training interactions the novelty of "
+        "the rarest one. RecBole and LensKit have none.",
+    ),
+    "coverage": Metric(
+        id="coverage",
+        title="Item coverage",
+        kind=Kind.LISTS,
+        formula=r"\frac{1}{|C|} \left| \bigcup_u \{i_1^u, \ldots, i_n^u\} \right|",
+        help="Share of the candidate items that are in anybody's list. One value per fold: it "
+        "grows with the number of users.",
+        source="Ge, Delgado-Battenfeld, Jannach (2010), catalogue coverage",
+        elsewhere="RecBole agrees, with all items as candidates. Elliot gives the number of items "
+        "instead of the share.",
+    ),
+    "gini": Metric(
+        id="gini",
+        title="Gini index",
+        kind=Kind.LISTS,
+        formula=r"\frac{1}{|C|} \sum_{j=1}^{|C|} (2j - |C| - 1) \frac{x_j}{\sum_k x_k}, "
+        r"\quad x_1 \leq \ldots \leq x_{|C|}",
+        help="How unevenly the lists' places are spread over the candidate items: 0 is evenly, "
+        "near 1 is all on a few. One value per fold; lower is better.",
+        source="Adomavicius, Kwon (2012), with x_j the number of lists that item j is in",
+        elsewhere="RecBole and LensKit's ListGini agree. Elliot divides by |C| - 1 and gives "
+        "1 - Gini, where higher is better.",
+        higher_is_better=False,
+    ),
+    "mae": Metric(
+        id="mae",
+        title="MAE",
+        kind=Kind.RATINGS,
+        formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{r}_i - r_i|",
+        help="How far predicted ratings are off, on average.",
+        source="Herlocker et al. (2004)",
+        elsewhere="RecBole pools all ratings; LensKit offers both means.",
+        higher_is_better=False,
+    ),
+    "rmse": Metric(
+        id="rmse",
+        title="RMSE",
+        kind=Kind.RATINGS,
+        formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{r}_i - r_i)^2}",
+        help="How far predicted ratings are off; large errors weigh more.",
+        source="Herlocker et al. (2004)",
+        elsewhere="RecBole pools all ratings; LensKit offers both means.",
+        higher_is_better=False,
+    ),
+}
+"""Every metric by its id, in the order in which pages list them."""
+
+PER_USER = tuple(name for name, known in METRICS.items() if known.per_user)
+"""Those that every user has a value of."""
+
+
+def metric(metric_id: str) -> Metric:
+    """The metric with this id. Raises: UnknownName."""
+    if metric_id not in METRICS:
+        raise UnknownName("metric", metric_id, METRICS)
+    return METRICS[metric_id]
+
+
+def column_title(name: str) -> str:
+    """A column's name as papers write it: 'ndcg@10' is 'nDCG@10'; unknown names stay."""
+    metric_id, at, n = name.partition("@")
+    return f"{METRICS[metric_id].title}{at}{n}" if metric_id in METRICS else name
+
+
+def comes_along(known: Metric, *, sampled: bool, log_odds: bool) -> bool:
+    """Whether a run computes a metric without being asked: it applies, and costs little."""
+    return _applies(known, sampled=sampled, log_odds=log_odds) and (
+        sampled or known.kind is not Kind.RANKS
+    )
+
+
+def _applies(known: Metric, *, sampled: bool, log_odds: bool) -> bool:
+    if known.kind is Kind.RATINGS or (known.kind is Kind.PROBABILITIES and not log_odds):
+        return False
+    return known.in_samples or not sampled
+
+
+def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
+    """Refuse a metric that a run has no value of.
+
+    Args:
+        metric_id: one of METRICS.
+        sampled: held-out items are ranked against sampled negatives only.
+        log_odds: the model's scores are log-odds of an interaction.
+    Raises: UnknownName; InputError that says what the metric needs.
+    """
+    known = metric(metric_id)
+    if known.kind is Kind.RATINGS:
+        raise InputError(
+            f"{known.title} compares predicted ratings with given ones, but the algorithms here "
+            "rank items from implicit feedback and predict no ratings; choose a ranking metric "
+            "such as ndcg"
+        )
+    if known.kind is Kind.PROBABILITIES and not log_odds:
+        raise InputError(
+            f"{known.title} needs probabilities of an interaction, which only neu-mf predicts; "
+            "choose that algorithm, or a ranking metric such as ndcg"
+        )
+    if sampled and not known.in_samples:
+        raise InputError(
+            f"{known.title} looks at the lists that users would get, and ranking against sampled "
+            "negatives makes no such lists; leave the number of negatives out, or choose a metric "
+            f"such as ndcg"
+        )

@@ -1,0 +1,200 @@
+"""Datasets x algorithms -> a heatmap with the numbers in its cells, following alpha (fig. 2, 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.steps import Steps
+
+ROW_HEIGHT, ABOVE = 56, 108
+"""Pixels per dataset, and for the algorithms' names above them."""
+
+# One colour of type is easy to read on all of a scale, so that a step need not change it.
+_LIGHT = [[0.0, "#F1F5F7"], [1.0, "#3E9BD3"]]
+_DARK = [[0.0, "#1C2833"], [1.0, "#1B6699"]]
+_NUMBER_SIZE = 16
+_ROOMY = 6
+"""Columns up to which their names need little tilt."""
+
+
+def height_of(frame: pd.DataFrame) -> int:
+    """Pixels that a heatmap of this frame takes."""
+    return ABOVE + ROW_HEIGHT * int(frame["dataset"].nunique())
+
+
+def grid(
+    frame: pd.DataFrame, value: str, alphas: Sequence[float]
+) -> tuple[list[str], list[str], NDArray[np.float64]]:
+    """A tidy frame as a table per alpha.
+
+    Args:
+        frame: with the columns alpha, dataset, algorithm and `value`.
+        value: the column to show.
+        alphas: each one in the frame.
+    Returns: datasets and algorithms in the order in which they come; values of shape (alphas,
+        datasets, algorithms), NaN where there is no such cell.
+    """
+    datasets, algorithms = list(frame["dataset"].unique()), list(frame["algorithm"].unique())
+    wide = frame.pivot(index="alpha", columns=["dataset", "algorithm"], values=value)
+    cells = pd.MultiIndex.from_product([datasets, algorithms])
+    values = wide.reindex(index=list(alphas), columns=cells).to_numpy(dtype=np.float64)
+    return datasets, algorithms, values.reshape(len(alphas), len(datasets), len(algorithms))
+
+
+def heatmap_figure(
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    span: tuple[float, float],
+    hover: str,
+    dark: bool = False,
+) -> go.Figure:
+    """The frame at its first alpha.
+
+    Args:
+        frame: see `grid`.
+        value: the column to show.
+        span: values with the lightest and the strongest colour; the same for all alphas.
+        hover: what the number is, with `%{text}` for it.
+        dark: colours for a dark page.
+    """
+    colours = palette(dark)
+    datasets, algorithms, values = grid(frame, value, [frame["alpha"].iloc[0]])
+    figure = go.Figure()
+    figure.add_trace(cells_trace(datasets, algorithms, values[0], span, hover, dark))
+    missing_cells(figure, datasets, algorithms, values[0], colours)
+    figure.update_layout(cells_layout(datasets, algorithms, colours, height_of(frame)))
+    return figure
+
+
+def heatmap_steps(
+    frame: pd.DataFrame,
+    alphas: Sequence[float],
+    texts: Sequence[str],
+    *,
+    value: str,
+    label: Callable[[float], str],
+    title: str,
+) -> Steps:
+    """What the cells show at each alpha of a slider.
+
+    Args:
+        frame: see `grid`.
+        alphas: each one in the frame.
+        texts: each alpha as shown.
+        value: the column to show.
+        label: a number as its cell shows it.
+        title: what the numbers are, for those who do not see the figure.
+    """
+    datasets, algorithms, values = grid(frame, value, alphas)
+    names = [f"{algorithm} on {dataset}" for dataset in datasets for algorithm in algorithms]
+    patches, alts = [], []
+    for at, text in zip(values, texts, strict=True):
+        patches.append({0: {"z": rounded(at), "text": labels(at, label)}})
+        known = [(v, name) for v, name in zip(at.ravel().tolist(), names, strict=True) if v == v]
+        (low, least), (high, most) = min(known), max(known)
+        mean = sum(v for v, _ in known) / len(known)
+        alts.append(
+            f"{title} at alpha {text}, {len(known)} cells: from {label(low)} ({least}) to "
+            f"{label(high)} ({most}), mean {label(mean)}."
+        )
+    return Steps(patches=patches, alts=alts)
+
+
+def rounded(values: NDArray[np.float64]) -> list[list[float | None]]:
+    """As JSON can hold it, with None where there is no cell."""
+    return [[None if v != v else round(v, 4) for v in row] for row in values.tolist()]
+
+
+def labels(values: NDArray[np.float64], label: Callable[[float], str]) -> list[list[str]]:
+    """The words in the cells; empty where there is none."""
+    return [["" if v != v else label(v) for v in row] for row in values.tolist()]
+
+
+def cells_trace(
+    datasets: Sequence[str],
+    algorithms: Sequence[str],
+    values: NDArray[np.float64],
+    span: tuple[float, float],
+    hover: str,
+    dark: bool,
+    **more: Any,  # noqa: ANN401  any attribute of a trace
+) -> go.Heatmap:
+    """The coloured cells; what they say comes with the steps."""
+    return go.Heatmap(
+        **{
+            "x": list(algorithms),
+            "y": list(datasets),
+            "z": rounded(values),
+            "text": labels(values, lambda _: ""),
+            "texttemplate": "%{text}",
+            "textfont": {"size": _NUMBER_SIZE, "color": palette(dark).ink},
+            "zmin": span[0],
+            "zmax": span[1],
+            "colorscale": _DARK if dark else _LIGHT,
+            "showscale": False,
+            "xgap": 3,
+            "ygap": 3,
+            "hoverongaps": False,
+            "hovertemplate": "%{x} on %{y}<br>" + hover + "<extra></extra>",
+        }
+        | more
+    )
+
+
+def missing_cells(
+    figure: go.Figure,
+    datasets: Sequence[str],
+    algorithms: Sequence[str],
+    values: NDArray[np.float64],
+    colours: Palette,
+) -> None:
+    """A dash where there is no run."""
+    gaps = np.argwhere(np.isnan(values)).tolist()
+    figure.add_scatter(
+        x=[algorithms[column] for _, column in gaps],
+        y=[datasets[row] for row, _ in gaps],
+        mode="text",
+        text=["-"] * len(gaps),
+        textfont={"size": _NUMBER_SIZE, "color": colours.muted},
+        hovertemplate="%{x} on %{y}: no complete run<extra></extra>",
+    )
+
+
+def cells_layout(
+    datasets: Sequence[str], algorithms: Sequence[str], colours: Palette, height: int
+) -> dict[str, Any]:
+    """Algorithms above, datasets from the top down."""
+    return base_layout(colours, height) | {
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "hovermode": "closest",
+        "showlegend": False,
+        "xaxis": {
+            "side": "top",
+            "tickangle": -35 if len(algorithms) <= _ROOMY else -60,
+            "range": [-0.5, len(algorithms) - 0.5],
+            "tickvals": list(algorithms),
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+            "fixedrange": True,
+            "ticks": "",
+        },
+        "yaxis": {
+            "range": [len(datasets) - 0.5, -0.5],
+            "tickvals": list(datasets),
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+            "fixedrange": True,
+            "ticks": "",
+            "ticksuffix": " ",
+        },
+    }

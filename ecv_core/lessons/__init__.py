@@ -1,0 +1,1 @@
+"""What the Learn page tells in numbers, from recorded runs and the made-up dataset."""

@@ -1,0 +1,146 @@
+"""Recorded fold scores -> where stopping early misleads, in exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecv_core.errors import InputError
+from ecv_core.exploration import Scores, explore, fixed
+from ecv_core.lessons.guide import CONFIDENCE
+from ecv_core.replay import replayed, stops_at
+from ecv_core.statistics import difference_percent
+from ecv_core.stopping.efold import least_alpha
+from ecv_core.stopping.interval import mean_interval
+
+MISSES_COLUMNS = {
+    "kind": "'rule': the paper's rule; 'plan': always the same number of folds",
+    "system": "empty for the average over systems",
+    "alpha": "of the rule; missing for a plan",
+    "folds": "folds used: expected for the rule, exact for a plan",
+    "misses_percent": "orders whose interval at the stop does not hold the k-fold mean",
+}
+"""The columns of the frame of misses."""
+
+
+def misses_frame(
+    systems: Sequence[tuple[str, NDArray[np.float64]]], alphas: Sequence[float]
+) -> pd.DataFrame:
+    """How often the interval is wrong if one looks after every fold, and if one does not.
+
+    Args:
+        systems: (name, fold scores of shape (k,)) each; all with the same k.
+        alphas: ascending.
+    Returns: one row per curve and setting, over every order of the folds, with MISSES_COLUMNS.
+    """
+    rows = []
+    rules, plans = [], []
+    for name, scores in systems:
+        folds = Scores(folds=scores)
+        rule = explore(folds, confidence=CONFIDENCE).curve(alphas)
+        plan = fixed(folds, confidence=CONFIDENCE)
+        rules.append((rule.mean_stop, 100 * (1 - rule.coverage)))
+        plans.append((plan.settings, 100 * (1 - plan.coverage)))
+        rows.append(_misses("rule", name, alphas, *rules[-1]))
+    rows.append(_misses("rule", "", alphas, *np.mean(rules, axis=0)))
+    # One fold has no interval, so it can neither hold nor miss.
+    rows.append(_misses("plan", "", None, *np.mean(plans, axis=0)[:, 1:]))
+    return pd.concat(rows, ignore_index=True)
+
+
+def _misses(
+    kind: str,
+    system: str,
+    alphas: Sequence[float] | None,
+    folds: NDArray[np.float64],
+    percent: NDArray[np.float64],
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "kind": kind,
+            "system": system,
+            "alpha": np.full(len(folds), np.nan) if alphas is None else np.asarray(alphas),
+            "folds": folds,
+            "misses_percent": percent,
+        },
+        columns=list(MISSES_COLUMNS),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coincidence:
+    """Three folds that agree by chance, so that the rule stops at once."""
+
+    order: tuple[int, ...]
+    """All k folds, the three first."""
+    share: float
+    """Of all orders: those that stop after three folds."""
+    share_wrong: float
+    """Of all orders: those that stop after three folds and whose interval misses the mean."""
+    difference_percent: float
+    times_too_narrow: float
+    """How many half-widths the k-fold mean is away; above 1 the interval misses it."""
+
+
+def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
+    """The order that stops after three folds and is furthest off, and how common such stops are.
+
+    Args:
+        scores: shape (k,), k at least 4.
+        alpha: of the paper's rule.
+    Raises: InputError if no order stops after three folds.
+    """
+    k, mean = len(scores), float(scores.mean())
+    stopping, wrong = 0, 0
+    worst: tuple[float, float, tuple[int, int, int]] | None = None
+    for a, b, c in permutations(range(k), 3):
+        three = (a, b, c)
+        seen = [float(scores[fold]) for fold in three]
+        before, now = mean_interval(seen[:2], CONFIDENCE), mean_interval(seen, CONFIDENCE)
+        assert before is not None
+        assert now is not None
+        if least_alpha(before.width, now.width) > alpha:
+            continue
+        middle = (now.low + now.high) / 2
+        stopping += 1
+        wrong += not now.low <= mean <= now.high
+        times = abs(middle - mean) / (now.width / 2) if now.width else np.inf
+        off = difference_percent(middle, mean)
+        if worst is None or (off, times) > worst[:2]:
+            worst = (off, times, three)
+    if worst is None:
+        raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
+    off, times, three = worst
+    every = k * (k - 1) * (k - 2)
+    return Coincidence(
+        order=three + tuple(fold for fold in range(k) if fold not in three),
+        share=stopping / every,
+        share_wrong=wrong / every,
+        difference_percent=off,
+        times_too_narrow=float(times),
+    )
+
+
+def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[float]) -> list[int]:
+    """Folds used if the very same scores are written in another unit, in their recorded order.
+
+    Args:
+        scores: shape (k,).
+        alpha: left as it is, whatever the unit.
+        factors: what the scores are multiplied by.
+    """
+    order = range(len(scores))
+    return [
+        int(stops_at(replayed(scores * factor, order, CONFIDENCE), np.array([alpha]))[0])
+        for factor in factors
+    ]
+
+
+def shared_training(k: int) -> float:
+    """Share of one fold's training data that any other fold trains on as well; k at least 2."""
+    return (k - 2) / (k - 1)

@@ -1,0 +1,79 @@
+"""What can be set on a model or a split: typed, documented, validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ecv_core.errors import InputError, UnknownName
+from ecv_core.records import ParamValue
+
+Params = tuple[tuple[str, ParamValue], ...]
+"""Every parameter with its value, sorted by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One knob: its type is its default's, its range is inclusive."""
+
+    name: str
+    default: ParamValue
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    source: str = ""
+    """Where the default comes from: a paper, a peer, or our own search."""
+
+    def parse(self, given: ParamValue) -> ParamValue:
+        """The value, from a number or from text, in this parameter's type.
+
+        Raises: InputError if it is of the wrong type, out of range, or not among the choices.
+        """
+        kind = type(self.default)
+        value: ParamValue
+        try:
+            if kind is bool:
+                value = {"true": True, "false": False}[str(given).lower()]
+            elif kind is int:
+                value = int(given) if isinstance(given, str) else int(given + 0)
+                if not isinstance(given, str) and value != given:
+                    raise ValueError
+            else:
+                value = kind(given)
+        except (KeyError, ValueError, TypeError):
+            wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+            raise InputError(
+                f"parameter '{self.name}' must be {wanted[kind]}, but is '{given}'"
+            ) from None
+        if self.choices and value not in self.choices:
+            raise InputError(
+                f"parameter '{self.name}' must be one of {', '.join(self.choices)}, not '{given}'"
+            )
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low = float("-inf") if self.low is None else self.low
+            high = float("inf") if self.high is None else self.high
+            if not low <= value <= high:  # also refuses NaN
+                raise InputError(
+                    f"parameter '{self.name}' must be from {low:g} to {high:g}, but is {value:g}"
+                )
+        return value
+
+
+def resolve(parameters: Sequence[Parameter], given: Mapping[str, ParamValue], *, of: str) -> Params:
+    """Every parameter with its value: the given ones checked, the rest by default.
+
+    Args:
+        parameters: what there is to set.
+        given: values by name, as numbers or as text.
+        of: whose parameters they are, for errors: an id.
+    Raises: InputError for an unknown name or a bad value.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    for name in given:
+        if name not in known:
+            raise UnknownName(f"parameter of {of}", name, known)
+    return tuple(
+        (name, known[name].parse(given[name]) if name in given else known[name].default)
+        for name in sorted(known)
+    )

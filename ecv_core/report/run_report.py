@@ -1,0 +1,241 @@
+"""A run -> a report of one page: what came out, figure 1, how to get it again, what to cite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ecv_core import models, stopping
+from ecv_core.document import command_for, moments_of
+from ecv_core.energy import SOURCES
+from ecv_core.errors import UnknownName
+from ecv_core.evaluation import METRICS
+from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.records import Moment, Run, RunSpec
+from ecv_core.report.citation import bibtex
+from ecv_core.report.efold_svg import efold_svg
+from ecv_core.report.page import (
+    beside,
+    code,
+    facts,
+    figure,
+    heading,
+    numbers,
+    page,
+    paragraph,
+    said,
+    section,
+    table,
+)
+from ecv_core.report.provenance import Provenance, machine_words, version_words
+from ecv_core.savings import EnergyFacts, energy_facts
+from ecv_core.words import duration, grams, metric_label, rule_words, run_title, watt_hours
+
+MOST_ROWS = 20
+"""Folds in the table; more would not fit on a page, and the run's CSV has them all."""
+
+
+def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
+    """One HTML page about a run, finished or not.
+
+    Args:
+        run: with at least the folds that are in.
+        known: where and when the report is made.
+        origin: a sentence for a run that was imported from elsewhere.
+    Returns: HTML with everything in it; all text of the run is escaped.
+    """
+    moments, label = moments_of(run), metric_label(run.spec)
+    k = len(run.spec.fold_order)
+    energy = energy_facts(run.folds, k, run.stopped_at)
+    day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
+    parts = [
+        heading(
+            run_title(run),
+            f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
+        ),
+        said(conclusion(run, moments)),
+        numbers(_numbers(run, moments, energy, k)),
+        _figure(run, moments, k, label),
+        section("Results", beside(_folds(run, moments, label), _metrics(run))),
+        section("Settings", facts(_settings(run.spec))),
+        section("Energy and its source", paragraph(_energy(run, energy, k))),
+        section("How to reproduce", *_reproduce(run.spec, known)),
+        section("Please cite", code(bibtex(*known.bibtex), "bibtex")),
+        f"<footer>{_footer(known)}</footer>",
+    ]
+    if origin:
+        parts.insert(2, paragraph(origin, "note"))
+    return page(f"{run_title(run)} - e-fold report", parts)
+
+
+def conclusion(run: Run, moments: Sequence[Moment]) -> str:
+    """What came out, in one or two sentences with their numbers."""
+    k, e = len(run.spec.fold_order), run.stopped_at
+    if not moments:
+        return f"No fold of {k} is finished: the run is {run.state.value}."
+    at = moments[min(e or len(moments), len(moments)) - 1]
+    width = ""
+    if at.interval:
+        width = (
+            f" ({100 * run.spec.confidence:g} % interval {at.interval.low:.4f} to "
+            f"{at.interval.high:.4f})"
+        )
+    score = f"Mean {metric_label(run.spec)} {at.mean:.4f}{width}"
+    if e is None:
+        return f"{score} after {len(moments)} of {k} folds; the run is {run.state.value}."
+    if e >= k:
+        return f"{score} over all {k} folds."
+    text = f"{score} after {e} of {k} folds. {at.decision.reason}"
+    if len(moments) == k:
+        whole = moments[-1].mean
+        off = stopping.difference_percent(at.mean, whole)
+        text += f" All {k} folds were run to check: their mean is {whole:.4f}, {off:.2f} % away."
+    return text
+
+
+def _numbers(
+    run: Run, moments: Sequence[Moment], energy: EnergyFacts, k: int
+) -> list[tuple[str, str, str]]:
+    at = moments[min(run.stopped_at or len(moments), len(moments)) - 1] if moments else None
+    half = f"± {at.interval.width / 2:.4f}" if at and at.interval else ""
+    checked = run.stopped_at is not None and len(run.folds) > run.stopped_at
+    metered = energy.source != "none"
+    saved, percent = energy.saved_joules, energy.saved_percent
+    seconds = sum(fold.total_seconds for fold in run.folds)
+    return [
+        (f"Mean {metric_label(run.spec)}", f"{at.mean:.4f}" if at else "-", half),
+        ("Folds used", f"{at.n} of {k}" if at else f"0 of {k}", rule_words(run.spec)),
+        ("Computing time", duration(seconds), f"{len(run.folds)} folds run"),
+        ("Energy used", watt_hours(energy.joules) if metered else "-", "of all folds that ran"),
+        (
+            "Saving given up" if checked else "Energy saved",
+            watt_hours(saved) if metered and saved is not None else "-",
+            f"{percent:.0f} % of all {k}" if metered and percent else "",
+        ),
+        ("Emissions", grams(energy.grams_co2e) if metered else "-", f"CO2e, {run.spec.country}"),
+    ]
+
+
+def _figure(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
+    frame = efold_frame(moments, run.stopped_at)
+    alt = alt_text(frame, k=k, metric=label, stopped_at=run.stopped_at, title=run_title(run))
+    if frame.empty:
+        return ""
+    svg = efold_svg(
+        frame,
+        k=k,
+        metric=label,
+        stopped_at=run.stopped_at,
+        alt=alt,
+        confidence=run.spec.confidence,
+    )
+    caption = "The mean of the folds so far with its interval, the interval's width, and the stop."
+    return figure(svg, f"Figure 1. {caption}", "figure-1")
+
+
+def _folds(run: Run, moments: Sequence[Moment], label: str) -> str:
+    if not moments:
+        return paragraph("No fold is finished yet.", "note")
+    metered = any(fold.energy.source != "none" for fold in run.folds)
+    rows = []
+    for moment, fold in list(zip(moments, run.folds, strict=True))[:MOST_ROWS]:
+        interval = moment.interval
+        rows.append(
+            [
+                str(moment.n),
+                str(moment.fold),
+                f"{moment.score:.4f}",
+                f"{moment.mean:.4f}",
+                f"{interval.low:.4f}" if interval else "",
+                f"{interval.high:.4f}" if interval else "",
+                f"{interval.width:.4f}" if interval else "",
+                f"{fold.users:,}",
+                f"{fold.total_seconds:.2f}",
+                f"{fold.energy.joules / 3.6:.3g}" if metered else "-",
+            ]
+        )
+    headers = ["n", "fold", label, "mean", "low", "high", "width", "users", "s", "mWh"]
+    stop = run.stopped_at or len(moments)
+    caption = "Fold by fold; the mean and its interval are those of the first n."
+    if len(moments) > MOST_ROWS:
+        caption += f" The first {MOST_ROWS} of {len(moments)} folds."
+    return table(headers, rows, caption, muted=range(stop, len(rows)))
+
+
+def _metrics(run: Run) -> str:
+    used = run.folds[: run.stopped_at]
+    if not used:
+        return ""
+    cutoffs = [n for n in run.spec.cutoffs if any(f"@{n}" in name for name in used[0].metrics)]
+
+    def mean(metric: str, n: int) -> str:
+        values = [fold.metrics.get(f"{metric}@{n}") for fold in used]
+        known = [value for value in values if value is not None]
+        return f"{sum(known) / len(known):.4f}" if len(known) == len(values) else ""
+
+    rows = [
+        [known.title, *(mean(name, n) for n in cutoffs)]
+        for name, known in METRICS.items()
+        if any(mean(name, n) for n in cutoffs)
+    ]
+    folds = "the one fold" if len(used) == 1 else f"the {len(used)} folds"
+    return table(
+        ["metric", *(f"@{n}" for n in cutoffs)], rows, f"All metrics, mean of {folds} used."
+    )
+
+
+def _settings(spec: RunSpec) -> list[tuple[str, str]]:
+    try:
+        title = f"{models.algorithm(spec.algorithm).title} ({spec.algorithm})"
+    except UnknownName:  # a record may be older or newer than the registry
+        title = spec.algorithm
+    params = ", ".join(f"{name} {value}" for name, value in spec.params) or "none"
+    split = spec.split if spec.folds_sha256 is None else f"imported, SHA-256 {spec.folds_sha256}"
+    split += "".join(f", {name} {value}" for name, value in spec.split_params)
+    return [
+        ("dataset", spec.dataset),
+        ("algorithm", title),
+        ("folds", f"k = {spec.k}, {split}"),
+        ("seed", str(spec.seed)),
+        ("score", f"{metric_label(spec)}, full ranking"),
+        ("stopping rule", f"{spec.rule}, {rule_words(spec)}, at least {spec.min_folds} folds"),
+        ("parameters", params),
+        ("interval", f"{100 * spec.confidence:g} %"),
+        ("after the stop", "went on to k, to check" if spec.full else "stopped"),
+        *([("only folds", ", ".join(map(str, spec.only_folds)))] if spec.only_folds else []),
+    ]
+
+
+def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
+    source = SOURCES.get(energy.source, energy.source)
+    if energy.source == "none":
+        return f"Not known: {source}."
+    text = f"{watt_hours(energy.joules)} for {len(run.folds)} folds: {source}."
+    if energy.saved_joules and run.stopped_at is not None and run.stopped_at < k:
+        ran = len(run.folds) > run.stopped_at
+        how = "what the folds after the stop cost" if ran else "the mean of the folds that ran"
+        text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
+    return f"{text} Emissions are those of the electricity of {run.spec.country}."
+
+
+def _reproduce(spec: RunSpec, known: Provenance) -> list[str]:
+    try:
+        command = command_for(spec)
+    except UnknownName as error:
+        command = f"(this installation cannot repeat it: {error})"
+    key = known.data_keys.get(spec.dataset, "not on this disk")
+    return [
+        code(command),
+        facts(
+            [
+                ("machine", machine_words(known.made_with)),
+                ("seed", f"{spec.seed}, for the folds and every random choice"),
+            ]
+        ),
+        paragraph(f"Versions: {version_words(known.made_with)}.", "note"),
+        paragraph(f"Content of the data, as a hash: {key}.", "note"),
+    ]
+
+
+def _footer(known: Provenance) -> str:
+    made = f"Made {known.made_at:%Y-%m-%d %H:%M} UTC by e-fold."
+    return f"{made} Scores depend on the seed, not on the machine; seconds and energy do."

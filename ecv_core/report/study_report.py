@@ -1,0 +1,146 @@
+"""A study at one alpha -> a report of one page: headline, table of cells, two heatmaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ecv_core.document import command_for
+from ecv_core.energy import SOURCES
+from ecv_core.errors import UnknownName
+from ecv_core.records import Run
+from ecv_core.report.citation import bibtex
+from ecv_core.report.heatmap_svg import heatmap_svg
+from ecv_core.report.page import (
+    beside,
+    code,
+    figure,
+    heading,
+    numbers,
+    page,
+    paragraph,
+    said,
+    section,
+    table,
+)
+from ecv_core.report.provenance import Provenance, machine_words, version_words
+from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
+from ecv_core.words import alpha_text, metric_label, watt_hours
+
+
+def study_report(
+    cells: pd.DataFrame,
+    runs: Sequence[Run],
+    known: Provenance,
+    *,
+    alpha: float,
+    title: str = "e-fold study",
+) -> str:
+    """One HTML page about datasets x algorithms under the paper's rule.
+
+    Args:
+        cells: one row per cell, from `tradeoff.study_frames.cells_frame`: dataset, algorithm,
+            difference_percent, mean_stop, energy_percent, k_fold_mean, and alpha; rows of other
+            alphas are left out.
+        runs: of the cells, for settings, energy and the commands; those of other cells are ignored.
+        known: where and when the report is made.
+        alpha: one that `cells` holds.
+        title: of the page.
+    Returns: HTML with everything in it; all text of the study is escaped.
+    Raises: ValueError if `cells` holds no row of this alpha.
+    """
+    at = cells[cells["alpha"] == alpha] if "alpha" in cells else cells
+    if at.empty:
+        raise ValueError(f"no cell of the study was worked out at alpha {alpha}")
+    of = {(run.spec.dataset, run.spec.algorithm): run for run in runs}
+    mine = [of[cell] for cell in zip(at["dataset"], at["algorithm"], strict=True) if cell in of]
+    difference = float(at["difference_percent"].mean())
+    stop, energy = float(at["mean_stop"].mean()), float(at["energy_percent"].mean())
+    datasets, algorithms = at["dataset"].nunique(), at["algorithm"].nunique()
+    parts = [
+        heading(
+            title,
+            f"{len(at)} runs: {datasets} datasets, {algorithms} algorithms · "
+            f"e-fold rule, alpha {alpha_text(alpha)} · {known.made_at:%Y-%m-%d}",
+        ),
+        said(
+            f"Stopping at alpha {alpha_text(alpha)} uses {stop:.2f} folds and {energy:.1f} % of "
+            f"the energy on average, and a score {difference:.2f} % off that of all folds."
+        ),
+        numbers(
+            [
+                ("Difference", f"{difference:.2f} %", f"paper {PAPER_DIFFERENCE_PERCENT} %"),
+                ("Folds used", f"{stop:.2f}", f"paper {PAPER_STOP}"),
+                ("Energy used", f"{energy:.1f} %", f"paper {PAPER_COST_PERCENT} %"),
+            ]
+        ),
+        section("Cells", _table(at, of)),
+        section(
+            "Figures",
+            beside(
+                _heatmap(at, "difference_percent", 2, "Difference to the k-fold mean, percent."),
+                _heatmap(at, "mean_stop", 2, "Folds used until the stop."),
+                even=True,
+            ),
+        ),
+        section("Energy and its source", paragraph(_energy(mine))),
+        section("How to reproduce", *_reproduce(mine, known)),
+        section("Please cite", code(bibtex(*known.bibtex), "bibtex")),
+        f"<footer>Made {known.made_at:%Y-%m-%d %H:%M} UTC by e-fold.</footer>",
+    ]
+    return page(f"{title} - e-fold report", parts)
+
+
+def _table(at: pd.DataFrame, of: dict[tuple[str, str], Run]) -> str:
+    columns = ["k_fold_mean", "mean_stop", "difference_percent", "energy_percent"]
+    rows = []
+    for dataset, algorithm, values in zip(
+        at["dataset"], at["algorithm"], at[columns].to_numpy(dtype=float), strict=True
+    ):
+        run = of.get((dataset, algorithm))
+        joules = sum(fold.energy.joules for fold in run.folds) if run else 0.0
+        score, folds, difference, energy = values
+        cost = [f"{score:.4f}", f"{folds:.2f}", f"{difference:.2f} %", f"{energy:.1f} %"]
+        rows.append([dataset, algorithm, *cost, watt_hours(joules) if joules else "-"])
+    labels = {metric_label(run.spec) for run in of.values()}
+    label = labels.pop() if len(labels) == 1 else "score"
+    headers = ["dataset", "algorithm", label, "folds used", "difference", "energy", "all folds"]
+    return table(
+        headers, rows, "Expected over every order of the folds; energy in percent of all folds."
+    )
+
+
+def _heatmap(at: pd.DataFrame, value: str, digits: int, caption: str) -> str:
+    alt = f"{caption} From {at[value].min():.{digits}f} to {at[value].max():.{digits}f}."
+    return figure(heatmap_svg(at, value, digits=digits, alt=alt), caption)
+
+
+def _energy(runs: Sequence[Run]) -> str:
+    folds = [fold for run in runs for fold in run.folds]
+    sources = sorted({fold.energy.source for fold in folds})
+    if not folds or sources == ["none"]:
+        return "No energy was recorded: every fold counts the same."
+    words = "; ".join(SOURCES.get(source, source) for source in sources)
+    whole = sum(fold.energy.joules for fold in folds)
+    return f"{watt_hours(whole)} for all {len(folds)} folds of these runs: {words}."
+
+
+def _reproduce(runs: Sequence[Run], known: Provenance) -> list[str]:
+    commands = []
+    for run in runs:
+        try:
+            commands.append(command_for(run.spec))
+        except UnknownName as error:
+            commands.append(f"# {run.spec.dataset}, {run.spec.algorithm}: {error}")
+    keys = [f"{key}  {name}" for name, key in known.data_keys.items()]
+    return [
+        code("\n".join(commands), "long"),
+        paragraph(f"Machine: {machine_words(known.made_with)}.", "note"),
+        paragraph(f"Versions: {version_words(known.made_with)}.", "note"),
+        *(
+            [paragraph("Content of the data, as hashes:", "note"), code("\n".join(keys))]
+            if keys
+            else []
+        ),
+    ]

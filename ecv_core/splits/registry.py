@@ -1,0 +1,250 @@
+"""Every way to split, as users know it: what it does, whence it comes, what can be set."""
+
+from __future__ import annotations
+
+from ecv_core.parameters import Parameter
+from ecv_core.splits import holdouts, k_fold, timeline, user_splits
+from ecv_core.splits.strategies import Need, Past, Strategy
+
+MENG = "Meng et al. (2020), Exploring Data Splitting Strategies"
+RECBOLE = "Zhao et al. (2020), in RecBole"
+
+_REPEATED = (
+    "Every repetition draws anew, so k of them are k scores and e-CV applies; repetitions share "
+    "held-out interactions, which k folds never do."
+)
+_BACKWARDS = (
+    "By nature one split (k = 1), to which e-CV does not apply. With a larger k, fold 0 is that "
+    "split and every further fold steps back in each history and learns from what is before; "
+    "e-CV applies, but the folds have an order."
+)
+
+_TEST = Parameter(
+    name="test",
+    default=0.2,
+    low=0.01,
+    high=0.99,
+    help="Share that is held out for testing.",
+    source="the usual 80/20",
+)
+_VALIDATION = Parameter(
+    name="validation",
+    default=0.0,
+    low=0.0,
+    high=0.9,
+    help="Share of what is left for training that is set aside for validation; 0 for none.",
+)
+_VALIDATE = Parameter(
+    name="validation",
+    default=False,
+    help="Whether the one before the held-out one is set aside for validation.",
+)
+_FOLD_IN = Parameter(
+    name="fold_in",
+    default=0.8,
+    low=0.0,
+    high=0.99,
+    help="Share of a tested user's profile that goes into training; with 0 the user is cold.",
+    source="Liang et al. (2018), Variational Autoencoders for Collaborative Filtering",
+)
+_UNKNOWN = Parameter(
+    name="unknown",
+    default=timeline.DROP,
+    choices=(timeline.DROP, timeline.KEEP),
+    help="What happens to held-out interactions whose user or item is unknown to training.",
+    source=MENG,
+)
+
+SPLITS: dict[str, Strategy] = {
+    known.id: known
+    for known in (
+        Strategy(
+            id="user-k-fold",
+            title="Per user, evenly",
+            help=(
+                "Each user's interactions are shuffled and dealt evenly over the folds; a user "
+                "with fewer than k has each one put into a random fold."
+            ),
+            source="e-fold cross-validation for recommender systems, protocol section",
+            ecv="The paper's own: every interaction is held out in exactly one of the k folds.",
+            make=k_fold.by_users,
+            least_k=2,
+        ),
+        Strategy(
+            id="record-k-fold",
+            title="All interactions, evenly",
+            help=(
+                "All interactions are shuffled and dealt evenly over the folds, whoever's they are."
+            ),
+            source="plain k-fold cross-validation",
+            ecv="e-CV applies: every interaction is held out in exactly one of the k folds.",
+            make=k_fold.by_records,
+            least_k=2,
+        ),
+        Strategy(
+            id="user-fold-in",
+            title="Users, with fold-in",
+            help=(
+                "Users are dealt evenly over the folds. Of a tested user a random share of the "
+                "profile, the fold-in part, goes into training and the rest is held out."
+            ),
+            source="Liang et al. (2018), as k folds; " + MENG,
+            ecv="e-CV applies: every user is tested in exactly one of the k folds.",
+            make=user_splits.user_fold_in,
+            parameters=(
+                _FOLD_IN,
+                Parameter(
+                    name="validation",
+                    default=False,
+                    help="Whether the next fold's users, as they are tested, are for validation.",
+                ),
+            ),
+            least_k=2,
+        ),
+        Strategy(
+            id="user-split",
+            title="Some users",
+            help=(
+                "A random share of the users is tested; a share of their profile, the fold-in "
+                "part, goes into training. With a fold-in of 0 they are cold users."
+            ),
+            source=MENG + ": user split",
+            ecv=_REPEATED,
+            make=user_splits.user_split,
+            parameters=(_TEST, _FOLD_IN, _VALIDATION),
+            fold_word="repetition",
+        ),
+        Strategy(
+            id="random-holdout",
+            title="Random share",
+            help="A random share of every user's interactions is held out.",
+            source=f"{RECBOLE}, RO_RS; {MENG}: random split",
+            ecv=_REPEATED,
+            make=holdouts.random_holdout,
+            parameters=(_TEST, _VALIDATION),
+            fold_word="repetition",
+        ),
+        Strategy(
+            id="leave-one-out",
+            title="One at random",
+            help="One random interaction of every user is held out.",
+            source=f"{RECBOLE}, RO_LS; Rendle et al. (2009), BPR",
+            ecv=_REPEATED,
+            make=holdouts.leave_one_out,
+            parameters=(_VALIDATE,),
+            fold_word="repetition",
+        ),
+        Strategy(
+            id="leave-last-item",
+            title="Last item",
+            help=(
+                "Every user's last interaction is held out. Training holds what others did later."
+            ),
+            source=f"{MENG}: leave one last item; {RECBOLE}, TO_LS",
+            ecv=_BACKWARDS,
+            make=holdouts.leave_last_item,
+            parameters=(_VALIDATE,),
+            needs=Need.HISTORY,
+            default_k=1,
+            fold_word="step back",
+            past=Past.USER,
+            in_order=True,
+        ),
+        Strategy(
+            id="leave-last-basket",
+            title="Last basket",
+            help="Every user's last basket is held out whole.",
+            source=f"{MENG}: leave one last basket",
+            ecv=_BACKWARDS,
+            make=holdouts.leave_last_basket,
+            parameters=(_VALIDATE,),
+            needs=Need.BASKETS,
+            default_k=1,
+            fold_word="step back",
+            past=Past.USER,
+            in_order=True,
+        ),
+        Strategy(
+            id="temporal-user",
+            title="Last share of each user",
+            help=(
+                "The last share of every user's history is held out. Training holds what others "
+                "did later."
+            ),
+            source=f"{MENG}: temporal user; {RECBOLE}, TO_RS",
+            ecv=_BACKWARDS,
+            make=holdouts.temporal_user,
+            parameters=(_TEST, _VALIDATION),
+            needs=Need.HISTORY,
+            default_k=1,
+            fold_word="step back",
+            past=Past.USER,
+            in_order=True,
+        ),
+        Strategy(
+            id="temporal-global",
+            title="One point in time",
+            help=(
+                "What happened before one point in time is learnt from, what happened from then "
+                "on is held out: nothing of the future leaks into training."
+            ),
+            source=f"{MENG}: temporal global; Campos et al. (2011)",
+            ecv="One split gives one score, so e-CV does not apply; temporal-windows has several.",
+            make=timeline.temporal_global,
+            parameters=(
+                _TEST,
+                Parameter(
+                    name="time_point",
+                    default="",
+                    help="Where to cut, as 2003-01-31 (UTC) or in Unix seconds; by default where "
+                    "the share 'test' of all interactions is left.",
+                ),
+                _UNKNOWN,
+                _VALIDATION,
+            ),
+            needs=Need.TIMESTAMPS,
+            most_k=1,
+            default_k=1,
+            past=Past.EVERYBODY,
+            in_order=True,
+        ),
+        Strategy(
+            id="temporal-windows",
+            title="Windows in time",
+            help=(
+                "The end of the timeline is cut into k windows of about equally many "
+                "interactions; each is predicted from what happened before it."
+            ),
+            source="rolling-origin evaluation, Tashman (2000); temporal global as k folds",
+            ecv=(
+                "e-CV applies: every window is a fold. Windows have an order, later ones have "
+                "more to learn from, and their scores may drift; read an early stop with care."
+            ),
+            make=timeline.temporal_windows,
+            parameters=(
+                Parameter(
+                    name="first",
+                    default=0.5,
+                    low=0.01,
+                    high=0.99,
+                    help="Share of the interactions that lies before the first window.",
+                ),
+                Parameter(
+                    name="training",
+                    default=timeline.GROWING,
+                    choices=(timeline.GROWING, timeline.SLIDING),
+                    help="Whether training keeps everything before a window, or slides along "
+                    "with about as much as the first window has.",
+                ),
+                _UNKNOWN,
+                _VALIDATION,
+            ),
+            needs=Need.TIMESTAMPS,
+            default_k=5,
+            fold_word="window",
+            past=Past.EVERYBODY,
+            in_order=True,
+        ),
+    )
+}
+"""Every way to split, by id. Splits read from a file have the strategy 'imported' instead."""

@@ -1,0 +1,126 @@
+"""Runs that were computed elsewhere: into the database, with where they came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.store.rows import fold_json, fold_record, moment_json, now
+from ecv_core.store.schema import folds, imports, runs
+from ecv_core.store.store import Store
+
+OWNER = "imported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where an imported run came from."""
+
+    original_id: str
+    """Its id in the installation that computed it."""
+    file_name: str
+    imported_at: datetime
+    made_with: Mapping[str, Any]
+    """Machine and versions that it was computed with, as far as its file says; may be empty."""
+
+
+def import_run(
+    store: Store, run: Run, *, sha256: str, file_name: str, made_with: Mapping[str, Any]
+) -> tuple[str, bool]:
+    """Keep a finished run that was computed elsewhere.
+
+    It gets its own id where that is free, else a new one.
+
+    Args:
+        store: the database.
+        run: finished, with its moments and without per-user scores.
+        sha256: of its content: what was imported before is not kept twice.
+        file_name: where it came from.
+        made_with: see Origin.
+    Returns: the id that it has here, and whether it is new; False where it was here already.
+    Raises: StoreError.
+    """
+    with store.transaction("written") as connection:
+        here = connection.scalar(sa.select(imports.c.run_id).where(imports.c.sha256 == sha256))
+        if here is not None:
+            return str(here), False
+        taken = connection.scalar(sa.select(runs.c.spec).where(runs.c.run_id == run.run_id))
+        if taken is not None and _same(connection, taken, run):
+            return run.run_id, False
+        run_id = run.run_id if taken is None else uuid4().hex[:12]
+        _insert(connection, run, run_id)
+        connection.execute(
+            imports.insert().values(
+                run_id=run_id,
+                original_id=run.run_id,
+                sha256=sha256,
+                file_name=file_name[:120],
+                made_with=json.dumps(dict(made_with)),
+                imported_at=now(),
+            )
+        )
+        return run_id, True
+
+
+def origins(store: Store) -> dict[str, Origin]:
+    """Where each imported run came from, by the id that it has here.
+
+    Raises: StoreError.
+    """
+    with store.transaction("read") as connection:
+        rows = connection.execute(imports.select()).all()
+    return {
+        row.run_id: Origin(
+            original_id=row.original_id,
+            file_name=row.file_name,
+            imported_at=datetime.fromisoformat(row.imported_at),
+            made_with=json.loads(row.made_with),
+        )
+        for row in rows
+    }
+
+
+def _same(connection: sa.Connection, spec: str, run: Run) -> bool:
+    """Whether the run of this id in the database is this very run, by what it computed."""
+    mine = folds.c.run_id == run.run_id
+    done = connection.scalars(sa.select(folds.c.result).where(mine).order_by(folds.c.sequence))
+    same_folds = tuple(fold_record(text) for text in done) == run.folds
+    return RunSpec.from_json(spec) == run.spec and same_folds
+
+
+def _insert(connection: sa.Connection, run: Run, run_id: str) -> None:
+    created = run.created_at.astimezone(UTC).isoformat()
+    connection.execute(
+        runs.insert().values(
+            run_id=run_id,
+            group_id=run_id,
+            spec=run.spec.to_json(),
+            state=RunState.FINISHED,
+            owner=OWNER,
+            cancel_requested=False,
+            created_at=created,
+            queued_at=created,
+            started_at=created,
+            finished_at=(run.finished_at or run.created_at).astimezone(UTC).isoformat(),
+            stopped_at=run.stopped_at,
+        )
+    )
+    connection.execute(
+        folds.insert(),
+        [
+            {
+                "run_id": run_id,
+                "fold": result.fold,
+                "result": fold_json(result),
+                "moment": moment_json(moment),
+            }
+            for result, moment in zip(run.folds, run.moments, strict=True)
+        ],
+    )

@@ -1,0 +1,25 @@
+"""What a run was computed on: the machine and the versions that its scores and energy depend on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+
+import psutil
+
+from ecv_core import __version__
+
+PACKAGES = ("codecarbon", "lenskit", "numpy", "scipy", "torch")
+
+
+def surroundings() -> dict[str, object]:
+    """This machine and the versions that are installed here, as plain JSON values."""
+    return {
+        "e_fold": __version__,
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+    }

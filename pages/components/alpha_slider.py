@@ -1,0 +1,67 @@
+"""The alpha slider that pages with curves share: what listens to SLIDER follows it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.orders import Curve
+from ecv_core.tradeoff.curves import PAPER_COST_PERCENT
+from pages.components.slider_watch import slider_watch
+from pages.components.words import alpha_text
+
+KEY = "explore_alpha"
+SLIDER = "alpha"
+USUAL_ALPHA = 1e-4
+_BOX = "explore-slider"
+_STICKY = f"""
+<style>
+[data-testid="stLayoutWrapper"]:has(> .st-key-{_BOX}) {{
+  position: sticky; top: 3.25rem; z-index: 20; padding: 0.25rem 0 0.75rem;
+  background: light-dark(#FBFBF9, #12181F);
+}}
+</style>
+"""
+
+
+def alpha_slider(alphas: list[float], usual: float) -> None:
+    """The slider; it stays in sight while the page is scrolled.
+
+    Args:
+        alphas: its steps.
+        usual: the one to start with.
+    """
+    st.html(_STICKY)
+    with st.container(key=_BOX):
+        _slider(alphas, usual)
+
+
+def usual_alpha(alphas: list[float], average: Curve) -> float:
+    """The step to start with: the usual one, or on another scale what spends as the paper."""
+    if alphas[0] <= USUAL_ALPHA <= alphas[-1]:
+        return min(alphas, key=lambda alpha: abs(alpha - USUAL_ALPHA))
+    return min(alphas, key=lambda alpha: abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT))
+
+
+def nearest(alphas: list[float], value: float) -> float:
+    """The step that is closest on the logarithmic scale."""
+    return min(alphas, key=lambda step: max(step / value, value / step))
+
+
+@st.fragment
+def _slider(alphas: list[float], usual: float) -> None:
+    if KEY in st.session_state and st.session_state[KEY] not in alphas:
+        before = float(st.session_state[KEY])
+        same_scale = alphas[0] <= before <= alphas[-1]
+        st.session_state[KEY] = nearest(alphas, before) if same_scale else usual
+    alpha = st.select_slider(
+        "alpha: left spends more and is more certain, right saves more",
+        alphas,
+        value=usual,
+        format_func=alpha_text,
+        key=KEY,
+        bind="query-params",
+        persist_state="session",
+        help="The paper's rule stops when the interval's width times its last change is at most "
+        "alpha. It has the unit of the score squared, so its scale is logarithmic.",
+    )
+    slider_watch(SLIDER, container=_BOX, step=alphas.index(float(alpha)))

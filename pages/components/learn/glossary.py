@@ -1,0 +1,52 @@
+"""Chapter 10: the glossary, searched as one types, every entry with an address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from pages.components.glossary import glossary_address, terms
+from pages.components.learn.chapters import CHAPTERS
+from pages.components.learn.parts import numbers_behind
+from pages.components.state import escaped
+
+PARAMETER = "term"
+_HERE = Path(__file__).parent
+
+_glossary = st.components.v2.component(
+    "ecv_glossary",
+    html='<div class="ecv-glossary"></div>',
+    css=(_HERE / "glossary.css").read_text(encoding="utf-8"),
+    js=(_HERE / "glossary.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def show() -> None:
+    """The search and the entries; the one that the address names is brought into view."""
+    asked = st.query_params.get(PARAMETER, "")
+    if asked and asked not in terms():
+        st.warning(
+            f"The glossary has no entry '{escaped(asked)}'; search for another word below.",
+            icon=":material/link_off:",
+        )
+    _glossary(key="learn-glossary", data={"term": asked, "entries": entries()})
+    rows = [(entry.title, entry.text) for entry in terms().values()]
+    numbers_behind(pd.DataFrame(rows, columns=["term", "meaning"]), "glossary")
+
+
+def entries() -> list[dict[str, str]]:
+    """Every entry as the component shows it."""
+    return [
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "text": entry.text,
+            "address": glossary_address(entry.id),
+            "chapter": entry.chapter,
+            "told": CHAPTERS[entry.chapter].question if entry.chapter else "",
+        }
+        for entry in terms().values()
+    ]

@@ -1,0 +1,45 @@
+"""Chapter 3: a ranked list to rearrange; nDCG follows in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from pages.components.learn.parts import numbers_behind
+
+N = 5
+ITEMS = (
+    ("Northern Lights", False),
+    ("Paper Boats", True),
+    ("The Long Winter", False),
+    ("Blue Harbour", False),
+    ("Second Violin", True),
+    ("City of Bridges", False),
+    ("Salt and Honey", True),
+)
+"""Made-up titles in the order in which the list begins, and whether the user took them."""
+_HERE = Path(__file__).parent
+
+_ranked = st.components.v2.component(
+    "ecv_ranked",
+    html='<div class="ecv-rank-list"></div>',
+    css=(_HERE / "ndcg.css").read_text(encoding="utf-8"),
+    js=(_HERE / "ndcg.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def show() -> None:
+    """The list with its own buttons, and the score beside it."""
+    _ranked(
+        key="learn-ranked",
+        data={"n": N, "items": [{"name": name, "hit": hit} for name, hit in ITEMS]},
+    )
+    st.caption(
+        "Drag an item, or move it with its arrow buttons. A hit at rank r counts 1 / log2(r + 1); "
+        "the ideal has all held-out items on top. This is the formula of every run here "
+        "(Järvelin and Kekäläinen 2002)."
+    )
+    numbers_behind(pd.DataFrame(ITEMS, columns=["item", "held_out"]), "list")

@@ -1,0 +1,156 @@
+"""The race: two lanes over the same folds, live or played again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.document import moments_of
+from ecv_core.records import Run
+from pages.components.player import asked_step, player
+from pages.components.race.equivalents import equivalents_panel
+from pages.components.race.story import Story, race_data, story_of
+from pages.components.run.facts import source_sentence
+from pages.components.run_choice import choose_run
+from pages.components.state import sentences, store
+from pages.components.words import duration
+
+NAME = "race"
+SECONDS_BETWEEN_LOOKS = 1.0
+_GOAL_SECONDS = 12.0
+_FACTORS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
+_HERE = Path(__file__).parent
+
+_race = st.components.v2.component(
+    "ecv_race",
+    html='<div class="ecv-race"></div>',
+    css=(_HERE / "lanes.css").read_text(encoding="utf-8"),
+    js=(_HERE / "lanes.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def race() -> Run | None:
+    """Pick a run and watch it race; gives the run, None if there is none.
+
+    Raises: EcvError for a run that cannot be shown.
+    """
+    run = choose_run(_first, active=True)
+    if run is None:
+        return None
+    if run.state.active:
+        st.fragment(_live, run_every=SECONDS_BETWEEN_LOOKS)(run.run_id)
+    else:
+        _again(story_of(run, moments_of(run)))
+    return run
+
+
+def race_frame(story: Story) -> pd.DataFrame:
+    """One row per fold of the k-fold lane: what it has spent, and what stopping has saved."""
+    return pd.DataFrame(
+        {
+            "n": [tally.n for tally in story.tallies],
+            "e-fold goes on": [
+                story.stopped_at is None or tally.n < story.stopped_at for tally in story.tallies
+            ],
+            "ran": [tally.ran for tally in story.tallies],
+            "mean": [None, *(m.mean for m in story.moments)]
+            + [None] * (len(story.tallies) - 1 - len(story.moments)),
+            "seconds": [tally.seconds for tally in story.tallies],
+            "energy Wh": [tally.joules / 3600 for tally in story.tallies],
+            "grams CO2e": [tally.grams_co2e for tally in story.tallies],
+            "saved seconds": [tally.saved_seconds for tally in story.tallies],
+            "saved Wh": [tally.saved_joules / 3600 for tally in story.tallies],
+            "saved grams CO2e": [tally.saved_grams for tally in story.tallies],
+        }
+    )
+
+
+def usual_speed(seconds: float) -> float:
+    """The factor at which so many seconds take about twelve."""
+    return min(_FACTORS, key=lambda factor: abs(seconds / factor - _GOAL_SECONDS))
+
+
+def _first(runs: list[Run]) -> Run:
+    """The one in which stopping saved most."""
+    return max(runs, key=lambda run: story_of(run, ()).tallies[-1].saved_joules)
+
+
+def _again(story: Story) -> None:
+    data = race_data(story, NAME)
+    total = story.tallies[-1].seconds
+    usual = usual_speed(total)
+    _race(key="race-lanes", data=data)
+    player(
+        NAME,
+        version=story.run.run_id,
+        texts=data["verdicts"],
+        seconds=data["seconds"],
+        speeds=[(f"{factor:g} x real time", factor) for factor in _around(usual)],
+        speed=usual,
+        step=asked_step(story.k),
+        label="Folds of the k-fold lane",
+    )
+    ran = "" if story.complete else " Dashed folds never ran; they are estimated."
+    st.caption(
+        f"Folds are as wide as the time they took: {duration(total)} for all {story.k}.{ran} "
+        + (
+            source_sentence(story.run.folds[-1].energy.source)
+            if story.metered
+            else "No energy was recorded for this run, so only time is counted."
+        )
+    )
+    _data(story)
+    equivalents_panel(story)
+
+
+def _around(usual: float) -> list[float]:
+    at = _FACTORS.index(usual)
+    return sorted({*_FACTORS[max(at - 2, 0) : at + 3], 1.0})
+
+
+def _data(story: Story) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(
+            "pages/replay.py",
+            label="Replay it fold by fold",
+            icon=":material/replay:",
+            query_params={"run": story.run.run_id},
+        )
+        st.download_button(
+            "The race as CSV",
+            race_frame(story).to_csv(index=False),
+            file_name=f"race-{story.run.run_id}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key="csv-race",
+            type="tertiary",
+        )
+
+
+def _live(run_id: str) -> None:
+    with sentences():
+        run = store().run(run_id)
+        if not run.state.active:
+            st.rerun()  # the whole page: from now on it can be played again
+        story = story_of(run, moments_of(run))
+        done = len(run.folds)
+        elapsed, part = None, 0.0
+        if run.progress is not None:
+            elapsed = max((datetime.now(UTC) - run.progress.started_at).total_seconds(), 0.0)
+            part = run.progress.step / run.progress.steps if run.progress.steps else 0.0
+        expected = story.tallies[-1].seconds / story.k if done else None
+        live = {"done": done, "elapsed": elapsed, "expected": expected, "part": part}
+        st.badge("live", icon=":material/sensors:", color="blue")
+        _race(key="race-live", data=race_data(story, NAME) | {"live": live})
+        if not run.spec.full:
+            st.caption(
+                "This run ends where its rule says stop; what it saves is then estimated. Start a "
+                "run with **Go on to k after the stop** for a race to the end."
+            )
+        elif run.queue_position:
+            st.caption(f"It waits for {run.queue_position} runs before it.")

@@ -1,0 +1,195 @@
+"""A run told again: the sentence of the moment, its numbers, figure 1 up to it, the controls."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.efold_steps import efold_figures, efold_steps
+from ecv_core.replay import explanations
+from ecv_core.stopping.efold import least_alpha
+from pages.components.player import asked_step, player
+from pages.components.plot import plot
+from pages.components.replay.settings import Chosen
+from pages.components.run.facts import source_sentence
+from pages.components.slider_watch import numbers
+from pages.components.words import alpha_text, metric_label, run_title, small_number, watt_hours
+
+NAME = "replay"
+_SECONDS = 1.2
+SPEEDS = [
+    ("slow, 2.4 s a fold", 0.5),
+    ("normal, 1.2 s", 1.0),
+    ("fast, 0.6 s", 2.0),
+    ("very fast, 0.3 s", 4.0),
+]
+_HEIGHT = 400
+_STYLE = """
+<style>
+.st-key-replay-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
+.st-key-replay-row .ecv-sentence { display: none; }
+</style>
+"""
+
+
+def replay_view(chosen: Chosen) -> None:
+    """Everything below the settings."""
+    st.html(_STYLE)
+    controls(chosen)
+    with st.container(key="replay-moment"):
+        moment_sentence(chosen)
+    figure(chosen, height=_HEIGHT)
+    with st.container(key="replay-row"):
+        _moment_numbers(chosen)
+    _around(chosen)
+
+
+def moment_sentence(chosen: Chosen) -> None:
+    """What explains the moment."""
+    said = explanations(chosen.played)
+    numbers(NAME, key="replay-sentence", labels=[], values=[], notes=[], sentences=said)
+
+
+def _moment_numbers(chosen: Chosen) -> None:
+    labels, values, notes = _row(chosen)
+    blank = [""] * len(values)  # the sentence is above the figure
+    numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes, sentences=blank)
+
+
+def figure(chosen: Chosen, *, height: int, type_scale: float = 1.0) -> None:
+    """Figure 1, drawn to the moment on axes that do not move."""
+    run, spec, played = chosen.run, chosen.spec, chosen.played
+    metric = metric_label(spec)
+
+    def make(dark: bool) -> list[go.Figure]:
+        return efold_figures(
+            played.moments,
+            k=played.k,
+            metric=metric,
+            stopped_at=played.stopped_at,
+            confidence=spec.confidence,
+            dark=dark,
+            height=height,
+            type_scale=type_scale,
+        )
+
+    steps = efold_steps(
+        played.moments,
+        k=played.k,
+        metric=metric,
+        stopped_at=played.stopped_at,
+        title=run_title(run),
+    )
+    plot(
+        make,
+        # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
+        version=(
+            run.run_id,
+            len(run.folds),
+            spec.rule,
+            played.stopped_at,
+            chosen.seed,
+            height,
+            type_scale,
+        ),
+        key="replay-figure",
+        alt=steps.alts[-1],
+        height=height,
+        slider=NAME,
+        steps=lambda: steps,
+    )
+
+
+def controls(chosen: Chosen, *, present: bool = False) -> bool:
+    """Play, step, scrub; True when someone leaves the presentation."""
+    played = chosen.played
+    count = len(played.moments)
+    stop = played.stopped_at
+    return player(
+        NAME,
+        version=chosen.run.run_id,
+        texts=explanations(played),
+        seconds=[_SECONDS] * count,
+        speeds=SPEEDS,
+        speed=1.0,
+        step=asked_step(count),
+        pauses=[stop] if stop is not None and stop < count else [],
+        label="Folds seen",
+        present=present,
+    )
+
+
+def _row(chosen: Chosen) -> tuple[list[tuple[str, str]], list[list[str]], list[list[str]]]:
+    """Labels, and per moment the numbers and their notes."""
+    spec, played = chosen.spec, chosen.played
+    metered = all(fold.energy.source != "none" for fold in played.folds)
+    labels = [
+        (f"Mean {metric_label(spec)}", "Of the folds so far."),
+        ("Interval width", f"Of the {100 * spec.confidence:g} % interval of the mean."),
+    ]
+    if spec.rule == "e-fold":
+        labels.append(("Width x change", "The rule stops when this is at most alpha."))
+    labels.append(("Energy so far" if metered else "Time so far", "Of the folds so far."))
+    values, notes = [["-"] * len(labels)], [[""] * len(labels)]
+    spent, before = 0.0, None
+    for moment, fold in zip(played.moments, played.folds, strict=True):
+        width = moment.interval.width if moment.interval else None
+        spent += fold.energy.joules if metered else fold.total_seconds
+        value = [f"{moment.mean:.4f}", "-" if width is None else f"{width:.4f}"]
+        note = [f"this fold {moment.score:.4f}", "" if before is None else f"{before:.4f} before"]
+        if spec.rule == "e-fold":
+            product = None if width is None or before is None else least_alpha(before, width)
+            value.append("-" if product is None else alpha_text(float(f"{product:.2e}")))
+            note.append(_against(product, spec.alpha))
+        value.append(watt_hours(spent) if metered else f"{small_number(spent)} s")
+        note.append(f"{moment.n} of {played.k} folds")
+        values.append(value)
+        notes.append(note)
+        before = width
+    return labels, values, notes
+
+
+def _against(product: float | None, alpha: float) -> str:
+    if product is None:
+        return f"alpha {alpha_text(alpha)}"
+    sign = "≤" if product <= alpha else ">"
+    return f"{sign} alpha {alpha_text(alpha)}"
+
+
+def _around(chosen: Chosen) -> None:
+    """Where to go from here, and the data behind the figure."""
+    run, played = chosen.run, chosen.played
+
+    def present() -> None:
+        st.query_params["present"] = "1"
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Present",
+            icon=":material/present_to_all:",
+            key="present",
+            on_click=present,
+            help="Large type, only the figure and the sentence; Esc leaves it.",
+        )
+        st.page_link(
+            "pages/race.py",
+            label="Race it against k-fold",
+            icon=":material/flag:",
+            query_params={"run": run.run_id},
+        )
+        st.download_button(
+            "All moments as CSV",
+            efold_frame(played.moments, played.stopped_at).to_csv(index=False),
+            file_name=f"replay-{run.run_id}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key="csv-replay",
+            type="tertiary",
+        )
+    order = " ".join(str(fold.fold) for fold in played.folds)
+    how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
+    st.caption(
+        f"Order of the folds: {order} ({how}). {source_sentence(run.folds[-1].energy.source)}"
+    )

@@ -1,0 +1,1 @@
+"""What leaves the dashboard: files, links and reports, and runs that come in."""

@@ -1,0 +1,151 @@
+// Saves a figure as PNG, SVG or a web page of its own, all of it in the browser.
+const SAVE_MENU = `
+<button type="button" aria-expanded="false" aria-label="Save this chart" title="Save this chart">
+  <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
+    <path d="M12 4v11m0 0 4.5-4.5M12 15l-4.5-4.5M5 19.5h14" stroke-linecap="round"
+      stroke-linejoin="round"/>
+  </svg>
+</button>
+<div class="ecv-save-choices" role="group" aria-label="Save this chart as" hidden>
+  <button type="button" data-as="png">PNG, for slides</button>
+  <button type="button" data-as="svg">SVG, for print</button>
+  <button type="button" data-as="html">HTML, interactive</button>
+  <p class="ecv-save-said" role="status"></p>
+</div>`;
+const NARROWEST = 760; // a picture from a phone is as readable as one from a desk
+const PIXELS = 3; // of the PNG, per pixel of the page
+const FONT = "Arial, Helvetica, Liberation Sans, sans-serif";
+// A picture cannot load the page's font: with one of another width, its labels would overlap.
+
+const asText = (words) =>
+  words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+// Zoomed axes and hidden traces stay as they are on the page.
+const asSeen = (figure, node) => {
+  const layout = { ...figure.layout };
+  for (const [name, axis] of Object.entries(node.layout ?? {})) {
+    if (!/^[xy]axis\d*$/.test(name) || !axis?.range) continue;
+    layout[name] = { ...layout[name], range: [...axis.range], autorange: false };
+  }
+  const data = figure.data.map((one, at) => {
+    const visible = node.data?.[at]?.visible;
+    return visible === undefined ? one : { ...one, visible };
+  });
+  return { data, layout };
+};
+
+const webPage = async (figure, { alt, title, ground, ink, height, plotly, dark }) => {
+  const answer = await fetch(plotly);
+  if (!answer.ok) throw new Error(`plotly.js: ${answer.status}`);
+  const script = (await answer.text()).replaceAll("</script", "<\\/script");
+  const json = JSON.stringify(figure).replaceAll("<", "\\u003c");
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="${dark ? "dark" : "light"}">
+<title>${asText(title)}</title>
+<link rel="icon" href="data:,">
+<style>
+body { margin: 0; padding: 1.5rem; background: ${ground}; color: ${ink};
+  font: 17px/1.5 "Source Sans", "Segoe UI", system-ui, sans-serif; }
+main { max-width: 1100px; margin: 0 auto; }
+figure { margin: 0; }
+#chart { width: 100%; height: ${height}px; }
+</style>
+</head>
+<body>
+<main><figure><div id="chart" role="img" aria-label="${asText(alt)}"></div>
+<figcaption>${asText(alt)}</figcaption></figure></main>
+<script>${script}</script>
+<script>
+const figure = ${json};
+Plotly.newPlot("chart", figure.data, figure.layout, {
+  responsive: true, displaylogo: false, modeBarButtonsToRemove: ["sendChartToCloud"],
+});
+</script>
+</body>
+</html>
+`;
+};
+
+const made = async (as, now, node) => {
+  const { data, layout } = asSeen(now.figure, node);
+  const width = Math.max(node.clientWidth, NARROWEST);
+  if (as === "html") {
+    const { height: _, width: __, ...rest } = layout;
+    const text = await webPage({ data, layout: { ...rest, autosize: true } }, now);
+    return new Blob([text], { type: "text/html" });
+  }
+  const font = { ...layout.font, family: FONT };
+  const picture = { data, layout: { ...layout, font, paper_bgcolor: now.ground }, config: {} };
+  const size = { width, height: now.height };
+  if (as === "svg") {
+    const options = { format: "svg", ...size, imageDataOnly: true };
+    const text = await window.Plotly.toImage(picture, options);
+    const named = text.replace(/>/, ` role="img"><title>${asText(now.alt)}</title>`);
+    return new Blob([named], { type: "image/svg+xml" });
+  }
+  const url = await window.Plotly.toImage(picture, { format: "png", ...size, scale: PIXELS });
+  return (await fetch(url)).blob();
+};
+
+const saveFile = (blob, name) => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+};
+
+// `now` gives what is on the page at this moment; see plot.js.
+const saveMenu = (menu, node, now) => {
+  if (!menu.firstChild) menu.innerHTML = SAVE_MENU;
+  menu.hidden = false;
+  const [toggle, choices] = menu.children;
+  const said = menu.querySelector(".ecv-save-said");
+  const open = (yes) => {
+    choices.hidden = !yes;
+    toggle.setAttribute("aria-expanded", String(yes));
+    menu.toggleAttribute("data-open", yes);
+    if (!yes) said.textContent = "";
+  };
+  toggle.onclick = () => {
+    open(choices.hidden);
+    if (!choices.hidden) choices.querySelector("button").focus();
+  };
+  menu.onkeydown = (event) => {
+    const items = [...choices.querySelectorAll("button")];
+    const at = items.indexOf(document.activeElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape" && !choices.hidden) {
+      open(false);
+      toggle.focus();
+    } else if (step && at >= 0) {
+      items[(at + step + items.length) % items.length].focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  menu.onfocusout = (event) => {
+    if (event.relatedTarget && !menu.contains(event.relatedTarget)) open(false);
+  };
+  const outside = (event) => {
+    if (!menu.contains(event.target)) open(false);
+  };
+  document.addEventListener("pointerdown", outside);
+  for (const choice of choices.querySelectorAll("button")) {
+    choice.onclick = async () => {
+      said.textContent = "Preparing the file ...";
+      try {
+        const what = now();
+        saveFile(await made(choice.dataset.as, what, node), `${what.name}.${choice.dataset.as}`);
+        said.textContent = "Saved.";
+      } catch (error) {
+        said.textContent = `It could not be saved: ${error.message}.`;
+      }
+    };
+  }
+  return () => document.removeEventListener("pointerdown", outside);
+};

@@ -1,0 +1,1 @@
+"""What the Study page is made of."""

@@ -1,0 +1,179 @@
+"""The headline numbers and figures 2, 3 and 4: all follow the alpha slider in the browser."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import factorial, sqrt
+
+import numpy as np
+import streamlit as st
+
+from ecv_core.energy import SOURCES
+from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
+from ecv_core.figures.ranks import ranks_figure, ranks_steps
+from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
+from pages.components.alpha_slider import SLIDER
+from pages.components.plot import plot
+from pages.components.slider_watch import numbers
+from pages.components.study.analysis import Studied
+
+_WIDE, _RANKS = "study-figures", "study-ranks-figure"
+_NAMES, _COLUMN, _RANK_COLUMN = 140, 35, 62
+"""Pixels of the datasets' names, and of a column that can still be read."""
+
+
+def _scrolling(columns: int) -> str:
+    """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
+    return f"""
+<style>
+.st-key-{_WIDE} .ecv-chart, .st-key-{_RANKS} .ecv-chart {{ overflow-x: auto; }}
+.st-key-{_WIDE} .ecv-figure {{ min-width: {_NAMES + _COLUMN * columns}px; }}
+.st-key-{_RANKS} .ecv-figure {{ min-width: {_NAMES + _RANK_COLUMN * (columns + 2)}px; }}
+</style>
+"""
+
+
+def headline(done: Studied) -> None:
+    """Difference, folds and energy beside the paper's, as a sentence and four numbers."""
+    cells, k = len(done.tradeoff.systems), done.k
+    over = "the one cell" if cells == 1 else f"{cells} cells"
+    labels = [
+        ("Difference", f"Expected difference to the k-fold mean, averaged over {over}."),
+        ("Folds used", f"Mean stop over all orders of the folds, averaged over {over}."),
+        ("Energy used", f"Of all k folds, averaged over {over}."),
+        ("Energy bill", "Of the sum of all cells' joules: large data and slow models dominate."),
+    ]
+    values, notes, sentences = [], [], []
+    columns = ("difference_percent", "mean_stop", "energy_percent", "folds_percent")
+    rows = done.headline[[*columns, "joules_percent"]].to_numpy(dtype=np.float64).tolist()
+    for (off, stop, energy, counted, bill), text in zip(rows, done.texts, strict=True):
+        billed = bill == bill  # NaN where some cell has no energy
+        values.append(
+            [
+                f"{off:.2f} %",
+                f"{stop:.2f}",
+                f"{energy:.1f} %",
+                f"{bill:.1f} %" if billed else "-",
+            ]
+        )
+        by_count = f"by fold count {counted:.1f} %"
+        notes.append(
+            [
+                f"paper {PAPER_DIFFERENCE_PERCENT} %",
+                f"of {k} · paper {PAPER_STOP}",
+                f"{by_count} · paper {PAPER_COST_PERCENT} %",
+                "of the sum of joules" if billed else "some cells have no energy",
+            ]
+        )
+        sentences.append(
+            f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
+            f"{energy:.0f} % of the energy on average over {over}, and ends "
+            f"{off:.2f} % off the {k}-fold mean. The paper reports "
+            f"{PAPER_STOP} folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
+        )
+    numbers(
+        SLIDER,
+        key="study-numbers",
+        labels=labels,
+        values=values,
+        notes=notes,
+        sentences=sentences,
+    )
+    st.caption(_how_known(done))
+
+
+def figures(done: Studied) -> None:
+    """Figures 2 and 3 side by side, figure 4 below."""
+    st.html(_scrolling(done.cells["algorithm"].nunique()))
+    with st.container(key=_WIDE):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            st.header(f"Difference to {done.k}-fold, in percent", anchor=False)
+            st.caption("Figure 2 of the paper. Smaller is better.")
+            _heatmap(
+                done,
+                "difference_percent",
+                span=(0.0, float(done.cells["difference_percent"].quantile(0.99))),
+                digits=2,
+                what="difference",
+                hover="%{text} % off",
+            )
+        with right:
+            st.header("Folds used", anchor=False)
+            st.caption("Figure 3 of the paper: the mean stop. Fewer folds, less energy.")
+            _heatmap(
+                done,
+                "mean_stop",
+                span=(2.5, float(done.k)),
+                digits=1,
+                what="stop",
+                hover=f"stops after %{{text}} of {done.k} folds",
+            )
+    _ranks(done)
+
+
+def _heatmap(
+    done: Studied, value: str, *, span: tuple[float, float], digits: int, what: str, hover: str
+) -> None:
+    titles = {"difference": "Difference to the k-fold mean in percent", "stop": "Mean stop"}
+    plot(
+        lambda dark: heatmap_figure(done.cells, value=value, span=span, hover=hover, dark=dark),
+        version=done.version,
+        key=f"study-{what}",
+        alt=f"{titles[what]}, datasets by algorithms.",
+        height=height_of(done.cells),
+        slider=SLIDER,
+        steps=lambda: heatmap_steps(
+            done.cells,
+            done.alphas,
+            done.texts,
+            value=value,
+            label=partial(_number, digits),
+            title=titles[what],
+        ),
+        name=f"study {what}",
+        table=lambda: done.cells,
+    )
+
+
+def _ranks(done: Studied) -> None:
+    st.header(f"Do the algorithms keep their ranks? e-fold (and {done.k}-fold)", anchor=False)
+    if done.ranks.empty:
+        st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
+        return
+    orders = int(done.stability["orders"].max())
+    known = f"all {orders:,} orders are counted"
+    if orders < factorial(done.k):
+        error = 50 / sqrt(orders)  # where half of the orders keep it; less everywhere else
+        known = f"{orders:,} random orders per dataset, standard error at most {error:.1f} points"
+    st.caption(
+        f"Figure 4 of the paper: the mean rank by the scores at the stops and, in brackets, by all "
+        f"{done.k} folds; on the right, in how many orders of the folds **all** algorithms rank as "
+        f"under {done.k} folds, and in how many the winner does. All algorithms see the folds in "
+        f"the same order, and each stops by its own scores ({known})."
+    )
+    with st.container(key=_RANKS):
+        plot(
+            lambda dark: ranks_figure(done.ranks, done.stability, dark=dark),
+            version=done.version,
+            key="study-ranks",
+            alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
+            height=height_of(done.ranks),
+            slider=SLIDER,
+            steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
+            name="study ranks",
+            table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
+        )
+
+
+def _number(digits: int, value: float) -> str:
+    """'0.81', '12.3': never more than four signs."""
+    return f"{value:.{digits if value < 9.95 else min(digits, 1)}f}"
+
+
+def _how_known(done: Studied) -> str:
+    sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
+    return (
+        "Exact over every order of the folds, none of it sampled; each cell counts the same. "
+        f"Energy: {', '.join(sources)}."
+    )

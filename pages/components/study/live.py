@@ -1,0 +1,207 @@
+"""A study of one's own as it goes on: every cell with its state, folds, score and time left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import streamlit as st
+
+from ecv_core import grid
+from ecv_core.errors import InputError
+from ecv_core.grid import GridCell
+from ecv_core.recorded import recorded_runs
+from ecv_core.records import Run, RunState
+from ecv_core.store import forget_study
+from pages.components.run.facts import remaining_seconds
+from pages.components.state import escaped, manager, sentences, store
+from pages.components.study.source import RECORDED, show_study
+from pages.components.words import duration, metric_label
+
+SECONDS_BETWEEN_LOOKS = 2.0
+SECONDS_BETWEEN_GLANCES = 6.0
+_SIGNS = {
+    RunState.QUEUED: "…",
+    RunState.RUNNING: "▶",
+    RunState.FINISHED: "✓",
+    RunState.CANCELLED: "■",
+    RunState.FAILED: "✗",
+    RunState.INTERRUPTED: "⏻",
+}
+_STYLE = """
+<style>
+.ecv-grid { overflow-x: auto; }
+.ecv-grid table { border-collapse: separate; border-spacing: 4px; min-width: 30rem; }
+.ecv-grid th { text-align: left; font-weight: 600; padding: 0.2rem 0.4rem; }
+.ecv-grid td {
+  border: 1px solid light-dark(#D9DCD5, #323D48); border-radius: 0.5rem;
+  padding: 0.35rem 0.6rem; min-width: 9rem; max-width: 11rem; vertical-align: top;
+}
+.ecv-grid td.running { border: 2px solid light-dark(#0B6A9E, #63B8EA); }
+.ecv-grid td.failed { border: 2px solid light-dark(#C23B22, #F0836B); }
+.ecv-grid b { font-size: 1.05rem; font-variant-numeric: tabular-nums; }
+.ecv-grid small { display: block; font-size: 0.88rem; opacity: 0.85; }
+.ecv-grid progress { width: 100%; height: 0.5rem; accent-color: light-dark(#0B6A9E, #63B8EA); }
+</style>
+"""
+
+
+def cells_of(study_id: str) -> list[GridCell]:
+    """The study's cells as they are now.
+
+    Raises: InputError if it is gone.
+    """
+    return grid.grid_cells(store(), study_id, recorded_runs())
+
+
+def live_grid(study_id: str, cells: Sequence[GridCell]) -> None:
+    """The grid with its buttons; it follows the study while any cell is active."""
+    active = any(_active(cell) for cell in cells)
+    tick = SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES
+    st.fragment(_follow, run_every=tick)(study_id, _stage(cells))
+
+
+def progress_words(cells: Sequence[GridCell]) -> str:
+    """How far the whole study is, in a sentence."""
+    done = sum(len(cell.run.folds) for cell in cells if cell.run)
+    folds = sum(len((cell.run or cell).spec.fold_order) for cell in cells)
+    finished = sum(cell.run is not None and cell.run.state is RunState.FINISHED for cell in cells)
+    words = [f"**{finished} of {len(cells)}** cells are finished", f"{done} of {folds} folds"]
+    borrowed = sum(cell.borrowed for cell in cells)
+    if borrowed:
+        words.append(f"{borrowed} reused from earlier runs")
+    active = [cell.run for cell in cells if cell.run and cell.run.state.active]
+    left = [remaining_seconds(run) for run in active]
+    known = [seconds for seconds in left if seconds is not None]
+    if known:
+        least = "at least " if len(known) < len(active) else "about "
+        words.append(f"{least}{duration(sum(known))} left")
+    return " · ".join(words)
+
+
+def grid_html(cells: Sequence[GridCell]) -> str:
+    """The cells as a table: datasets down, algorithms across."""
+    rows = list(dict.fromkeys(cell.spec.dataset for cell in cells))
+    columns = list(dict.fromkeys(cell.spec.algorithm for cell in cells))
+    at = {(cell.spec.dataset, cell.spec.algorithm): cell for cell in cells}
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    body = "".join(
+        f'<tr><th scope="row">{escape(dataset)}</th>'
+        + "".join(_cell_html(at.get((dataset, name))) for name in columns)
+        + "</tr>"
+        for dataset in rows
+    )
+    return (
+        f'<div class="ecv-grid"><table><tr><td hidden></td><th></th>{head}</tr>{body}</table></div>'
+    )
+
+
+def _cell_html(cell: GridCell | None) -> str:
+    if cell is None:
+        return "<td></td>"
+    run = cell.run
+    if run is None:
+        return "<td><b>✗ deleted</b><small>Resume computes it again</small></td>"
+    k, done = len(run.spec.fold_order), len(run.folds)
+    part = _part(run)
+    lines = [f"{done} of {k} folds"]
+    if run.folds:
+        mean = sum(fold.score for fold in run.folds) / done
+        lines.append(f"{metric_label(run.spec)} {mean:.4f}")
+    left = remaining_seconds(run) if run.state.active else None
+    if run.state is RunState.RUNNING and run.progress:
+        lines.append(escape(run.progress.phase))
+    if left is not None:
+        lines.append(f"at most {duration(left)} left")
+    if run.state is RunState.FAILED and run.error:
+        lines.append(escape(run.error))
+    if cell.borrowed and run.state is RunState.FINISHED:
+        lines.append("reused")
+    small = "".join(f"<small>{line}</small>" for line in lines)
+    return (
+        f'<td class="{run.state.value}"><b>{_SIGNS[run.state]} {run.state.value}</b>'
+        f'<progress max="1" value="{part:.3f}"></progress>{small}</td>'
+    )
+
+
+def _part(run: Run) -> float:
+    """How much of all folds is done, in [0, 1]."""
+    step = run.progress
+    inside = min(step.step / step.steps, 1.0) if step is not None and step.steps else 0.0
+    return min((len(run.folds) + inside) / len(run.spec.fold_order), 1.0)
+
+
+def _follow(study_id: str, before: object) -> None:
+    with sentences():
+        try:
+            cells = cells_of(study_id)
+        except InputError:
+            st.rerun()  # removed meanwhile: the page says so
+        if _stage(cells) != before:
+            st.rerun()  # the figures below have changed too
+        if trouble := manager().trouble:
+            st.warning(escaped(trouble), icon=":material/warning:")
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+        ):
+            st.markdown(progress_words(cells), width="content")
+            with st.container(horizontal=True, width="content"):
+                _actions(study_id, cells)
+        st.html(_STYLE + grid_html(cells))
+
+
+def _actions(study_id: str, cells: Sequence[GridCell]) -> None:
+    if any(_active(cell) for cell in cells) and st.button(
+        "Cancel all", icon=":material/cancel:", key="cancel-study"
+    ):
+        _act(lambda: grid.cancel(manager(), cells))
+    if any(cell.to_do for cell in cells) and st.button(
+        "Resume",
+        icon=":material/resume:",
+        type="primary",
+        key="resume-study",
+        help="Each cell goes on at its next missing fold.",
+    ):
+        _act(lambda: grid.go_on(store(), manager(), study_id, recorded=recorded_runs()))
+    if any(cell.early for cell in cells) and st.button(
+        "Run the remaining folds",
+        icon=":material/fact_check:",
+        key="complete-study",
+        help="Of the cells that ended at their stop: the figures need all folds.",
+    ):
+        _act(lambda: grid.go_on(store(), manager(), study_id, recorded=recorded_runs(), full=True))
+    if not any(_active(cell) for cell in cells) and st.button(
+        "Remove from the list",
+        icon=":material/playlist_remove:",
+        key="forget-study",
+        type="tertiary",
+        help="Its runs stay in History.",
+    ):
+        _act(lambda: _forget(study_id))
+
+
+def _forget(study_id: str) -> None:
+    forget_study(store(), study_id)
+    show_study(RECORDED)
+
+
+def _act(act: Callable[[], None]) -> None:
+    with sentences():
+        act()
+        st.rerun()
+
+
+def _active(cell: GridCell) -> bool:
+    return cell.run is not None and cell.run.state.active
+
+
+def _stage(cells: Sequence[GridCell]) -> list[tuple[str, bool, bool]]:
+    """What the rest of the page depends on: who is active, and who is complete."""
+    return [
+        (
+            cell.run.run_id if cell.run else "",
+            _active(cell),
+            cell.run is not None and len(cell.run.folds) == cell.run.spec.k,
+        )
+        for cell in cells
+    ]

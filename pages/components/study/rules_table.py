@@ -1,0 +1,151 @@
+"""The rules beside each other at equal energy and at equal difference, following the slider."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.tradeoff.rules import CELLS, EFOLD, FIXED, JOULES, PRECISION, STAGNATION
+from pages.components.alpha_slider import SLIDER
+from pages.components.share.chart_table import chart_table
+from pages.components.slider_watch import numbers
+from pages.components.study.analysis import Studied
+
+_HERE = Path(__file__).parent
+_ORDER = (EFOLD, FIXED, STAGNATION, PRECISION)
+_GROUPS = {CELLS: "Every cell counts the same", JOULES: "Every joule counts the same"}
+
+_table = st.components.v2.component(
+    "ecv_step_table",
+    html='<div class="ecv-steps"></div>',
+    css=(_HERE / "rules_table.css").read_text(encoding="utf-8"),
+    js=(_HERE / "rules_table.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+Cell = tuple[str, str]
+"""A number and the smaller line below it."""
+
+
+def rules_table(done: Studied, frame: pd.DataFrame) -> None:
+    """The table with its CSV, and how to read it."""
+    st.header("Which rule gives most for the energy?", anchor=False)
+    groups = [name for name in _GROUPS if name in set(frame["weighting"])]
+    numbers(
+        SLIDER,
+        key="study-rules-sentence",
+        labels=[],
+        values=[],
+        notes=[],
+        sentences=verdicts(frame, done.alphas, done.texts, groups[-1]),
+    )
+    _table(
+        key="study-rules",
+        data={
+            "slider": SLIDER,
+            "caption": "Rules compared at the alpha picked above",
+            "groups": [_GROUPS[name] for name in groups],
+            "columns": ["off, for e-fold's energy", "energy, for e-fold's difference"],
+            "steps": table_steps(frame, done.alphas, groups),
+        },
+    )
+    st.caption(
+        "Each rule is set so that it uses **as much energy as e-fold** does at the alpha picked, "
+        "and again so that it is **as far off**. Between two settings the rule uses a mix: 3.4 "
+        "folds are 3 folds in 60 % of the runs and 4 in the rest, and a mix of runs costs and "
+        "misses exactly the mix of both, so these are no idle interpolations. The difference is "
+        "averaged over cells in both halves; in the right half energy is the sum of joules, where "
+        "large data and neural models dominate. e-fold, fixed and precision are exact over every "
+        "order; std-stagnation needs the whole history and is sampled (± is its standard error)."
+    )
+    chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
+
+
+def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:
+    """Per alpha what the rules need for e-fold's difference, cheapest first, in one sentence."""
+    here = frame[frame["weighting"] == group]
+    most = here["cells"].max()
+    energy = here[here["cells"] == most].pivot(
+        index="alpha", columns="rule", values="equal_difference_energy_percent"
+    )
+    off = here[here["rule"] == EFOLD].set_index("alpha")["difference_percent"]
+    bill = "of the energy bill" if group == JOULES else "of the energy"
+    found = []
+    for alpha, text in zip(alphas, texts, strict=True):
+        ranked = energy.loc[alpha].sort_values(kind="stable")
+        needs = ", ".join(f"{rule} {share:.0f} %" for rule, share in ranked.items())
+        found.append(
+            f"To be {off.loc[alpha]:.2f} % off, as e-fold is with alpha {text}, the rules need "
+            f"this much {bill}: {needs}."
+        )
+    return found
+
+
+def table_steps(
+    frame: pd.DataFrame, alphas: list[float], groups: list[str]
+) -> list[list[tuple[str, list[Cell]]]]:
+    """Per alpha the rows: a rule's name, and two cells per group."""
+    whole = int(frame["cells"].max())
+    numbers = frame.drop(columns=["alpha", "weighting", "rule"]).astype(float)
+    values = zip(*(frame[name] for name in ("alpha", "weighting", "rule")), strict=True)
+    columns = [str(name) for name in numbers.columns]
+    keyed = {
+        key: dict(zip(columns, row, strict=True))
+        for key, row in zip(values, numbers.to_numpy().tolist(), strict=True)
+    }
+    rules = [rule for rule in _ORDER if rule in set(frame["rule"])]
+    steps = []
+    for alpha in alphas:
+        rows: list[tuple[str, list[Cell]]] = []
+        for rule in rules:
+            found = [keyed[alpha, group, rule] for group in groups]
+            cells = int(found[0]["cells"])
+            some = f" ({cells} of {whole} cells)" if cells < whole else ""
+            if some:  # what the rule is compared with there
+                there = [cell for one in found for cell in _reference(one)]
+                rows.append((f"{EFOLD}{some}", there))
+            both = [cell for one in found for cell in _pair(rule, one)]
+            rows.append((rule + some, both))
+        steps.append(rows)
+    return steps
+
+
+def _reference(row: dict[str, float]) -> list[Cell]:
+    return [
+        (f"{row['difference_percent']:.2f} %", f"with {row['energy_percent']:.1f} % of the energy"),
+        (f"{row['energy_percent']:.1f} %", f"{row['difference_percent']:.2f} % off"),
+    ]
+
+
+def _pair(rule: str, row: dict[str, float]) -> list[Cell]:
+    if rule == EFOLD:
+        return _reference(row)
+    off, energy = row["equal_energy_difference_percent"], row["equal_difference_energy_percent"]
+    if off != off:
+        least = row["least_energy_percent"]
+        first = ("-", f"never below {least:.0f} % of the energy")
+    else:
+        first = (
+            f"{off:.2f} %{_error(row['equal_energy_error'], 2)}",
+            _setting(rule, row["equal_energy_setting"]),
+        )
+    second = (
+        f"{energy:.1f} %{_error(row['equal_difference_error'], 1)}",
+        _setting(rule, row["equal_difference_setting"]),
+    )
+    return [first, second]
+
+
+def _setting(rule: str, value: float) -> str:
+    match rule:
+        case "fixed":
+            return f"{value:.1f} folds"
+        case "precision":
+            return f"tolerance {100 * value:.1f} %" if value else "all folds"
+    return f"at least {value:.0f} folds"
+
+
+def _error(error: float, digits: int) -> str:
+    return f" ± {error:.{digits}f}" if error else ""

@@ -1,0 +1,155 @@
+"""The form that starts a study: datasets x algorithms, all queued at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ecv_core import datasets, grid
+from ecv_core.errors import EcvError
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import Run, RunSpec
+from ecv_core.spec import make_spec
+from ecv_core.stopping import RULES
+from pages.components.run.stop_settings import ALPHAS, PRESETS, TOLERANCE, TOLERANCES
+from pages.components.state import manager, sentence, sentences, store
+from pages.components.study.source import show_study
+from pages.components.words import alpha_text, duration
+
+_FIRST = ("popular", "item-knn", "ease")
+_RULES = ("e-fold", "precision", "std-stagnation", "never")
+
+
+def start_form(recorded: Sequence[Run]) -> None:
+    """Draw the form; on Start, queue what is not known yet and open the study."""
+    ready = [name for name, entry in datasets.catalogue().items() if datasets.available(entry)]
+    names = st.pills(
+        "Datasets",
+        ready,
+        selection_mode="multi",
+        default=ready[:1],
+        key="new_datasets",
+        persist_state="session",
+        help="Those on this machine. Download others on the Run page.",
+    )
+    algorithms = st.pills(
+        "Algorithms",
+        list(ALGORITHMS),
+        selection_mode="multi",
+        default=list(_FIRST),
+        key="new_algorithms",
+        persist_state="session",
+        help="With their default parameters.\n\n"
+        + "\n".join(f"- **{name}**: {known.summary}" for name, known in ALGORITHMS.items()),
+    )
+    settings = _settings()
+    full = st.toggle(
+        "Go on to the last fold, so that every order and every alpha can be looked at",
+        value=True,
+        key="new_full",
+        persist_state="session",
+        help="Without it each cell ends at its stop and saves energy, but the figures below need "
+        "all folds.",
+    )
+    anew = st.toggle(
+        "Compute everything anew",
+        key="new_anew",
+        persist_state="session",
+        help="Otherwise a cell that has an equal finished run, yours or recorded, is not computed "
+        "again.",
+    )
+    try:
+        specs = [
+            make_spec(dataset=name, algorithm=algorithm, full=full, **settings)  # type: ignore[arg-type]
+            for name in ready
+            if name in names
+            for algorithm in ALGORITHMS
+            if algorithm in algorithms
+        ]
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        specs = []
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start the study",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="start-study",
+            disabled=not specs,
+        )
+        st.markdown(_summary(specs, recorded, anew))
+    if pressed:
+        with sentences():
+            show_study(grid.begin(store(), manager(), specs, recorded=recorded, anew=anew))
+            st.rerun()
+
+
+def _settings() -> dict[str, object]:
+    """Seed, k and rule, as arguments of `make_spec`."""
+    seed, folds, which, setting = st.columns(4)
+    found: dict[str, object] = {
+        "seed": int(
+            seed.number_input(
+                "Seed",
+                value=42,
+                key="new_seed",
+                persist_state="session",
+                help="Fixes the folds and every random choice; all algorithms get the same folds.",
+            )
+        ),
+        "k": int(folds.number_input("Folds (k)", value=10, key="new_k", persist_state="session")),
+    }
+    rule = which.selectbox(
+        "Stopping rule",
+        _RULES,
+        format_func=lambda name: RULES[name].title,
+        key="new_rule",
+        persist_state="session",
+        help="What is shown as the stop while the study runs. Once all folds are in, every rule "
+        "and alpha can be looked at.",
+    )
+    found["rule"] = rule
+    if "alpha" in RULES[rule].settings:
+        found["alpha"] = setting.select_slider(
+            "alpha",
+            ALPHAS,
+            value=PRESETS["Balanced"],
+            format_func=alpha_text,
+            key="new_alpha",
+            persist_state="session",
+        )
+    elif "tolerance" in RULES[rule].settings:
+        found["tolerance"] = setting.select_slider(
+            "Tolerance",
+            TOLERANCES,
+            value=TOLERANCE,
+            format_func=lambda share: f"{share:.1%}",
+            key="new_tolerance",
+            persist_state="session",
+        )
+    return found
+
+
+def _summary(specs: Sequence[RunSpec], recorded: Sequence[Run], anew: bool) -> str:
+    """How much work it is, as far as the recorded runs tell."""
+    if not specs:
+        return "Pick at least one dataset and one algorithm."
+    cells = "1 cell" if len(specs) == 1 else f"{len(specs)} cells"
+    known = {} if anew else {s: r for s in specs if (r := grid.reusable(s, recorded)) is not None}
+    words = [f"**{cells}**"]
+    if known:
+        words.append(f"{len(known)} of them recorded already")
+    todo = [spec for spec in specs if spec not in known]
+    took = {(run.spec.dataset, run.spec.algorithm): _seconds(run) for run in recorded}
+    told = [took.get((spec.dataset, spec.algorithm)) for spec in todo]
+    sure = [seconds for seconds in told if seconds is not None]
+    if sure and len(sure) == len(todo):
+        words.append(f"about {duration(sum(sure))}, judged by the recorded runs")
+    elif sure:
+        words.append(f"{duration(sum(sure))} and more, judged by the recorded runs")
+    return ", ".join(words) + "."
+
+
+def _seconds(run: Run) -> float:
+    return sum(fold.total_seconds for fold in run.folds)

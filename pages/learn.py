@@ -1,0 +1,11 @@
+"""A guided story in short chapters: each one idea, one control, one picture."""
+
+from pages.components.learn.course import course
+from pages.components.navigation import through_app
+from pages.components.plot import preload_plots
+from pages.components.state import sentences
+
+through_app()
+with sentences():
+    preload_plots()
+    course()

@@ -1,0 +1,16 @@
+"""e-fold beside full k-fold on the same folds, what stopping saves, and what it comes to."""
+
+import streamlit as st
+
+from pages.components.navigation import through_app
+from pages.components.race.at_scale import at_scale_panel
+from pages.components.race.view import race
+from pages.components.state import manager, sentences
+
+through_app()
+with sentences():
+    st.title("Race: e-fold against k-fold", anchor=False)
+    manager()
+    run = race()
+    if run is not None:
+        at_scale_panel(run)

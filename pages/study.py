@@ -1,0 +1,40 @@
+"""Datasets x algorithms as one study: the paper's figures, for every alpha; or one of your own."""
+
+import streamlit as st
+
+from pages.components.alpha_slider import alpha_slider
+from pages.components.navigation import through_app
+from pages.components.plot import preload_plots
+from pages.components.state import sentences
+from pages.components.study.analysis import as_systems, rules_of, studied
+from pages.components.study.choice import choose_runs
+from pages.components.study.datasets_table import datasets_table
+from pages.components.study.figures import figures, headline
+from pages.components.study.rules_table import rules_table
+from pages.components.study.source import recorded_study, study_picker
+from pages.components.study.start import start_form
+
+through_app()
+with sentences():
+    st.title("Does it hold everywhere? The study", anchor=False)
+    st.markdown(
+        "The paper's figures, computed here: every dataset with every algorithm. Move **alpha** "
+        "and see what each cell would have saved and given."
+    )
+    preload_plots()
+    recorded = recorded_study()
+    study_id = study_picker()
+    with (
+        st.container(key="new-study"),
+        # Another study is another form, so that it closes when one has been started.
+        st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"),
+    ):
+        start_form(recorded)
+    chosen = choose_runs(study_id, recorded)
+    if chosen:
+        done = studied(as_systems(chosen))
+        alpha_slider(done.alphas, done.usual)
+        headline(done)
+        figures(done)
+        rules_table(done, rules_of(done, chosen))
+        datasets_table(list(dict.fromkeys(run.spec.dataset for run in chosen)))

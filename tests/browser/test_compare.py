@@ -1,0 +1,78 @@
+"""Compare in a real browser: one-click example, a link that restores it, ticks in History."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from ecv_core.records import Energy, FoldResult, RunState
+from ecv_core.spec import make_spec
+from ecv_core.store import open_store
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+
+
+def figure(page: Page) -> Locator:
+    return page.locator('.ecv-figure[data-drawn="true"]').first
+
+
+def put(dashboard: Dashboard, algorithm: str, scores: list[float]) -> str:
+    store = open_store(dashboard.database_url)
+    spec = make_spec(dataset="synthetic", algorithm=algorithm)
+    (run_id,) = store.create([spec], owner="test")
+    for fold, score in enumerate(scores):
+        result = FoldResult(
+            fold=fold,
+            score=score,
+            metrics={"ndcg@10": score},
+            users=5,
+            fit_seconds=1,
+            evaluate_seconds=1,
+            total_seconds=2,
+            energy=Energy(
+                joules=36, cpu_joules=36, gpu_joules=0, ram_joules=0, grams_co2e=0, source="rapl"
+            ),
+        )
+        store.add_fold(run_id, result, stopped_at=3 if fold > 1 else None)
+    store.finish(run_id, RunState.FINISHED)
+    return run_id
+
+
+def test_an_example_opens_with_one_click_and_its_link_restores_it(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.goto(f"{dashboard.url}/compare")
+    page.get_by_role("button", name="Every algorithm on ml-100k").click()
+    expect(figure(page)).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Is one really better?")).to_be_visible()
+    page.get_by_text("Fold by fold").click()
+    expect(page.get_by_text("A large mark is the stop")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"runs=ml-100k--"))
+    expect(page).to_have_url(re.compile(r"compare_view="))
+    page.reload()
+    expect(page.get_by_text("A large mark is the stop")).to_be_visible(timeout=60_000)
+    expect(figure(page)).to_have_attribute("aria-label", re.compile("Mean so far.* on ml-100k"))
+
+
+def test_ticked_runs_in_history_open_side_by_side_and_come_back(
+    page: Page, dashboard: Dashboard
+) -> None:
+    better = put(dashboard, "item-knn", [0.30, 0.31, 0.32])
+    other = put(dashboard, "popular", [0.10, 0.11, 0.11])
+    page.goto(f"{dashboard.url}/history")
+    for label in ("Compare item-knn on synthetic", "Compare popular on synthetic"):
+        page.locator("label", has=page.get_by_role("checkbox", name=label)).click()
+    page.get_by_role("button", name="Compare 2 runs").click()
+    page.wait_for_url(re.compile("/compare"))
+    expect(figure(page)).to_be_visible(timeout=60_000)
+    assert better in page.url
+    assert other in page.url
+    expect(page.get_by_text("item-knn is better than popular")).to_be_visible()
+    page.get_by_role("link", name="History").click()
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+    page.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_text("item-knn is better than popular")).to_be_visible()
+    assert better in page.url

@@ -1,0 +1,192 @@
+"""Learn in a real browser: items move, the score follows, cards are dealt, the game is played."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from ecv_core.evaluation import per_user
+from pages.components.learn.chapters import CHAPTERS
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+N = 5
+
+
+def open_chapter(page: Page, dashboard: Dashboard, address: str) -> None:
+    page.goto(f"{dashboard.url}/learn?chapter={address}")
+    expect(page.get_by_test_id("stHeading").first).to_be_visible(timeout=60_000)
+
+
+def ranked(page: Page) -> list[tuple[str, bool]]:
+    """The list as it stands: each item's name, and whether it is held out."""
+    rows = page.locator("li.ecv-item").all()
+    return [
+        (str(row.get_attribute("data-item")), "ecv-hit" in str(row.get_attribute("class")))
+        for row in rows
+    ]
+
+
+def shown_score(page: Page) -> float:
+    return float(str(page.locator(".ecv-ndcg").get_attribute("data-score")))
+
+
+def library_score(items: list[tuple[str, bool]]) -> float:
+    hits = np.array([[hit for _, hit in items]])
+    return float(per_user(hits[:, :N], hits.sum(axis=1), [N])["ndcg"][0, 0])
+
+
+def drag(page: Page, item: Locator, by: float) -> None:
+    box = item.bounding_box()
+    assert box is not None
+    x, y = box["x"] + 120, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + by, steps=10)
+    page.mouse.up()
+
+
+def test_items_are_dragged_and_the_score_is_the_librarys(page: Page, dashboard: Dashboard) -> None:
+    open_chapter(page, dashboard, "ndcg")
+    item = page.locator('li[data-item="Second Violin"]')
+    expect(item).to_be_visible()
+    assert shown_score(page) == pytest.approx(library_score(ranked(page)))
+    before = [name for name, _ in ranked(page)]
+    drag(page, item, -400)
+    after = [name for name, _ in ranked(page)]
+    assert after == ["Second Violin", *[name for name in before if name != "Second Violin"]]
+    assert shown_score(page) == pytest.approx(library_score(ranked(page)))
+    drag(page, page.locator('li[data-item="Second Violin"]'), 500)
+    assert ranked(page)[-1][0] == "Second Violin"
+    assert shown_score(page) == pytest.approx(library_score(ranked(page)))
+
+
+def test_items_are_moved_by_keyboard_alone(page: Page, dashboard: Dashboard) -> None:
+    open_chapter(page, dashboard, "ndcg")
+    up = page.get_by_role("button", name="Move Salt and Honey up")
+    up.focus()
+    for place in (6, 5, 4, 3, 2):
+        page.keyboard.press("Enter")
+        assert ranked(page)[place - 1][0] == "Salt and Honey"
+        assert shown_score(page) == pytest.approx(library_score(ranked(page)))
+        expect(up).to_be_focused()
+    page.keyboard.press("Enter")
+    assert ranked(page)[0][0] == "Salt and Honey"
+    expect(page.get_by_role("button", name="Move Salt and Honey down")).to_be_focused()
+    page.get_by_role("button", name="Perfect").click()
+    assert shown_score(page) == 1.0
+    page.get_by_role("button", name="Worst").click()
+    assert shown_score(page) == pytest.approx(library_score(ranked(page)))
+
+
+def test_cards_are_dealt_and_every_fold_is_held_out_once(page: Page, dashboard: Dashboard) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    open_chapter(page, dashboard, "folds")
+    page.get_by_role("button", name="Deal").click()
+    said = page.locator(".ecv-said")
+    every = page.locator(".ecv-card").count()
+    held = []
+    for fold in range(1, 6):
+        expect(said).to_contain_text(f"Fold {fold} of 5 is held out")
+        held.append(page.locator(".ecv-card.ecv-held").count())
+        learned = page.locator(".ecv-card.ecv-train").count()
+        assert f"learns from {learned} interactions" in said.inner_text()
+        assert held[-1] + learned == every
+        if fold < 5:
+            page.get_by_role("button", name="Play", exact=True).click()
+    assert sum(held) == every
+    page.get_by_role("button", name="Hold out fold 2").click()
+    expect(said).to_contain_text("Fold 2 of 5")
+    slider = page.get_by_role("slider")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(said).to_contain_text("of 6 is held out")
+    expect(page).to_have_url(re.compile("chapter=folds"))  # the arrow was the slider's
+
+
+def test_playing_holds_out_one_fold_after_the_other(page: Page, dashboard: Dashboard) -> None:
+    open_chapter(page, dashboard, "folds")
+    page.get_by_role("button", name="Deal").click()
+    expect(page.locator(".ecv-said")).to_contain_text("Fold 3 of 5", timeout=15_000)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+
+
+def test_arrow_keys_turn_the_pages_but_a_slider_keeps_its_own(
+    page: Page, dashboard: Dashboard
+) -> None:
+    open_chapter(page, dashboard, "interval")
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.get_by_text("4 folds: the mean is").first).to_be_visible()
+    page.get_by_test_id("stHeading").first.click()
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile("chapter=rule"))
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("chapter=interval"))
+
+
+def test_alpha_moves_the_stop_in_the_browser(page: Page, dashboard: Dashboard) -> None:
+    open_chapter(page, dashboard, "rule")
+    said = page.get_by_text(re.compile(r"With alpha .* the rule")).first
+    expect(said).to_be_visible()
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("Home")
+    expect(page.get_by_text("needs all 10 folds").first).to_be_visible()
+    slider.press("End")
+    expect(page.get_by_text("stops after fold 3").first).to_be_visible()
+
+
+def test_the_game_is_played_to_its_end_and_on(page: Page, dashboard: Dashboard) -> None:
+    open_chapter(page, dashboard, "predict&round=7")
+    again = page.get_by_role("button", name="Next round")
+    goes_on = page.get_by_role("button", name="It goes on")
+    fold = page.get_by_text(re.compile(r"After fold \d+ the interval"))
+    for n in range(3, 10):
+        expect(fold.filter(has_text=f"After fold {n} ").or_(again).first).to_be_visible()
+        if again.is_visible():
+            break
+        goes_on.click()
+    expect(again).to_be_visible()
+    expect(page.get_by_text("the mean of all 10, is").first).to_be_visible()
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile("round=8"))
+    expect(page.get_by_text("After fold 3 the interval").first).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("After fold 3 the interval").first).to_be_visible(timeout=60_000)
+    expect(page).to_have_url(re.compile("round=8"))
+
+
+def test_the_glossary_filters_while_typing_and_shows_the_term_of_the_address(
+    page: Page, dashboard: Dashboard
+) -> None:
+    open_chapter(page, dashboard, "glossary&term=coverage")
+    expect(page.locator("#coverage")).to_be_in_viewport()
+    expect(page.locator("#coverage")).to_have_class(re.compile("ecv-here"))
+    page.get_by_role("searchbox").fill("interval width")
+    shown = page.locator(".ecv-entry:visible")
+    expect(shown.first).to_contain_text("c_n")
+    for text in shown.all_inner_texts():
+        assert "interval" in text.lower()
+        assert "width" in text.lower()
+    page.get_by_role("searchbox").fill("no such word")
+    expect(shown).to_have_count(0)
+    expect(page.get_by_text("No entry has all of these words")).to_be_visible()
+
+
+def test_every_chapter_is_accessible(page: Page, dashboard: Dashboard) -> None:
+    open_chapter(page, dashboard, "held_out")
+    for chapter in CHAPTERS.values():
+        heading = page.get_by_role("heading", name=chapter.question)
+        expect(heading).to_be_visible()
+        page.wait_for_timeout(500)  # a picture may still arrive
+        found = Axe().run(page).response["violations"]
+        bad = [one["id"] for one in found if one["impact"] in ("serious", "critical")]
+        assert bad == [], chapter.id
+        page.keyboard.press("ArrowRight")

@@ -1,0 +1,159 @@
+"""Replay, its presentation and the race in a real browser: all of it plays without the server."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
+
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+PATIENT = 60_000
+
+
+def open_page(page: Page, url: str) -> None:
+    page.goto(url)
+    expect(page.locator(".ecv-player button").first).to_be_visible(timeout=PATIENT)
+
+
+def drawn(page: Page) -> Locator:
+    figure = page.locator('.ecv-figure[data-drawn="true"]').first
+    expect(figure).to_be_visible(timeout=PATIENT)
+    return figure
+
+
+def sentence(page: Page, words: str) -> None:
+    found = page.locator(".ecv-sentence").first
+    expect(found).to_contain_text(re.compile(words), timeout=PATIENT)
+
+
+def test_playing_goes_on_to_the_stop_and_asks_the_server_for_nothing(
+    page: Page, dashboard: Dashboard
+) -> None:
+    sockets: list[WebSocket] = []
+    page.on("websocket", lambda socket: sockets.append(socket))
+    open_page(page, f"{dashboard.url}/replay")
+    figure = drawn(page)
+    sentence(page, "Before the first fold")
+    page.get_by_role("combobox", name="Speed").select_option("4")
+    page.wait_for_timeout(1000)  # what loading the page asks for is over
+    sent: list[str | bytes] = []
+    for socket in sockets:
+        socket.on("framesent", lambda frame: sent.append(frame))
+    page.get_by_role("button", name="Play").click()
+    sentence(page, "so it has settled: stop")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()  # it paused by itself
+    expect(figure).to_have_attribute("aria-label", re.compile("the rule stopped here"))
+    expect(figure.get_by_text(re.compile("folds saved"))).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    sentence(page, "Checked: the mean of all 10 folds")
+    assert sockets
+    assert sent == []
+
+
+def test_the_arrow_keys_step_and_a_reload_comes_back_to_the_step(
+    page: Page, dashboard: Dashboard
+) -> None:
+    open_page(page, f"{dashboard.url}/replay")
+    drawn(page)
+    page.keyboard.press("ArrowRight")
+    sentence(page, "^After 1 fold:")
+    page.keyboard.press("ArrowRight")
+    sentence(page, "^After 2 folds:")
+    page.keyboard.press("ArrowLeft")
+    sentence(page, "^After 1 fold:")
+    page.get_by_role("button", name="Shuffle").click()
+    expect(page.get_by_text("shuffled with seed 1")).to_be_visible(timeout=PATIENT)
+    page.keyboard.press("ArrowRight")
+    sentence(page, "^After 2 folds:")  # one step, also after the page was drawn anew
+    expect(page).to_have_url(re.compile("fold=2"))
+    page.reload()
+    sentence(page, "^After 2 folds:")
+    expect(page.get_by_text("shuffled with seed 1")).to_be_visible(timeout=PATIENT)
+
+
+def test_the_presentation_shows_the_figure_and_the_sentence_and_escape_leaves_it(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.set_viewport_size({"width": 1024, "height": 768})
+    open_page(page, f"{dashboard.url}/replay?present=1&fold=4")
+    figure = drawn(page)
+    sentence(page, "so it has settled: stop")
+    expect(page.get_by_role("heading")).to_have_count(0)
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    for one in page.get_by_test_id("stSelectbox").all():
+        expect(one).to_be_hidden()
+    hint = page.locator(".ecv-keys")
+    expect(hint).to_contain_text("Space")
+    expect(hint).to_contain_text("Esc")
+    for part in (page.locator(".ecv-sentence").first, figure, hint):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 768
+    size = page.locator(".ecv-sentence").first.evaluate(
+        "p => parseFloat(getComputedStyle(p).fontSize)"
+    )
+    assert size >= 28
+    page.keyboard.press("ArrowLeft")
+    sentence(page, "^After 3 folds:")
+    page.keyboard.press(" ")
+    sentence(page, "so it has settled: stop")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Replay")).to_be_visible(timeout=PATIENT)
+    sentence(page, "so it has settled: stop")
+    assert "present" not in page.url
+
+
+def test_the_race_ends_with_the_difference_and_what_was_saved(
+    page: Page, dashboard: Dashboard
+) -> None:
+    open_page(page, f"{dashboard.url}/race")
+    lanes = page.locator(".ecv-lane-says")
+    expect(lanes.first).to_contain_text("0 of 10 folds")
+    page.get_by_role("button", name="Play").click()
+    expect(lanes.first).to_contain_text("stopped after", timeout=PATIENT)
+    expect(lanes.nth(1)).not_to_contain_text("done")
+    expect(lanes.nth(1)).to_contain_text("done after all 10 folds", timeout=PATIENT)
+    expect(page.locator(".ecv-verdict")).to_contain_text(re.compile(r"[\d.]+ % off that of all 10"))
+    saved = page.locator(".ecv-counter dd").first
+    assert float(re.findall(r"[\d.]+", saved.inner_text())[0]) > 0
+    page.keyboard.press("Home")
+    expect(lanes.nth(1)).to_contain_text("0 of 10 folds")
+    expect(saved).to_contain_text(re.compile(r"^0\.?0* "))
+
+
+def test_who_wants_less_motion_sees_whole_folds_only(
+    browser: Browser, dashboard: Dashboard
+) -> None:
+    context = browser.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    open_page(page, f"{dashboard.url}/race")
+    page.evaluate(
+        "window.seen = [];"
+        "window.addEventListener('ecv-progress', () => seen.push(ecvProgress.race));"
+    )
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".ecv-lane-says").first).to_contain_text("stopped", timeout=PATIENT)
+    seen = page.evaluate("window.seen")
+    context.close()
+    assert seen
+    assert all(float(one).is_integer() for one in seen)
+
+
+def test_a_live_race_becomes_one_that_can_be_played_again(page: Page, dashboard: Dashboard) -> None:
+    page.goto(f"{dashboard.url}/?full=true")
+    expect(page.get_by_role("button", name="Start")).to_be_enabled(timeout=PATIENT)
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(re.compile(r"run=[0-9a-f]+"), timeout=PATIENT)
+    match = re.search(r"run=([0-9a-f]+)", page.url)
+    assert match
+    page.goto(f"{dashboard.url}/race?run={match[1]}")
+    expect(page.locator(".ecv-player button").first).to_be_visible(timeout=120_000)
+    page.keyboard.press("End")
+    expect(page.locator(".ecv-lane-says").nth(1)).to_contain_text("done after all 10 folds")
+    page.get_by_role("link", name="Replay it fold by fold").click()
+    page.wait_for_url(re.compile(f"replay.*run={match[1]}"), timeout=PATIENT)
+    sentence(page, "Before the first fold|After")

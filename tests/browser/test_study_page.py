@@ -1,0 +1,55 @@
+"""Study in a real browser: the recorded grid at once, the slider moves it, a study runs live."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+
+DRAWN = '.ecv-figure[data-drawn="true"]'
+
+
+def test_the_slider_moves_sentence_cells_and_rules_by_keyboard(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.goto(f"{dashboard.url}/study")
+    sentence = page.get_by_text(re.compile(r"With alpha .* e-fold uses [\d.]+ of 10 folds")).first
+    expect(sentence).to_be_visible(timeout=60_000)
+    stops = page.locator(f".st-key-study-figures {DRAWN}").nth(1)
+    expect(stops).to_be_visible(timeout=30_000)
+    rules = page.locator(".ecv-steps tbody")
+    expect(rules).to_contain_text("fixed", timeout=60_000)
+    before = sentence.inner_text(), stops.get_attribute("aria-label"), rules.inner_text()
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    for _ in range(5):
+        slider.press("ArrowRight")
+    for locator, text in zip((sentence, rules), (before[0], before[2]), strict=True):
+        expect(locator).not_to_have_text(text)
+    expect(stops).not_to_have_attribute("aria-label", before[1] or "")
+
+
+def test_a_study_runs_live_and_a_second_tab_shows_the_same(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.goto(f"{dashboard.url}/study")
+    page.get_by_text("Start a study of your own").click()
+    form = page.locator(".st-key-new-study")
+    for name in ("item-knn", "ease"):  # leaves popular on synthetic
+        form.get_by_role("button", name=name, exact=True).click()
+    expect(form).to_contain_text("1 cell")
+    page.get_by_role("button", name="Start the study").click()
+    page.wait_for_url(re.compile(r"study=[0-9a-f]{12}"))
+    grid = page.locator(".ecv-grid")
+    expect(page.get_by_role("button", name="Start the study")).to_be_hidden()  # out of the way
+    expect(grid).to_contain_text("10 of 10 folds", timeout=120_000)
+    expect(grid).to_contain_text("finished")
+    expect(page.get_by_text(re.compile("With alpha .* over the one cell")).first).to_be_visible()
+    second = page.context.new_page()
+    second.goto(page.url)
+    expect(second.locator(".ecv-grid")).to_contain_text("10 of 10 folds", timeout=60_000)

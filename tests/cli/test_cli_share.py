@@ -1,0 +1,67 @@
+"""`import` and `report`: a run from one database is carried to another and printed."""
+
+import json
+
+import pytest
+
+from ecv_core import cli
+from ecv_core.store import open_store
+
+
+@pytest.fixture
+def exported(tmp_path, capsys):
+    target = tmp_path / "run.json"
+    arguments = ["run", "synthetic", "popular", "-k", "3", "--rule", "never", "--json", str(target)]
+    assert cli.main(arguments) == 0
+    capsys.readouterr()
+    return target
+
+
+@pytest.fixture
+def another_database(exported, tmp_path, monkeypatch):
+    """Uses another database from here on."""
+    monkeypatch.setenv("ECV_DATABASE_URL", f"sqlite:///{tmp_path / 'other.sqlite'}")
+
+
+def test_a_run_goes_from_one_database_to_another(exported, another_database, capsys):
+    run_id = json.loads(exported.read_text())["run_id"]
+    assert cli.main(["import", str(exported)]) == 0
+    assert capsys.readouterr().out == f"{run_id}: popular on synthetic is imported\n"
+    scores = [fold["score"] for fold in json.loads(exported.read_text())["folds"]]
+    assert [fold.score for fold in open_store().run(run_id).folds] == scores
+    assert cli.main(["import", str(exported)]) == 0
+    assert "is here already" in capsys.readouterr().out
+
+
+def test_a_report_is_written_where_it_was_asked_for(exported, tmp_path, capsys):
+    run_id = json.loads(exported.read_text())["run_id"]
+    target = tmp_path / "report.html"
+    assert cli.main(["report", run_id, "-o", str(target)]) == 0
+    text = target.read_text()
+    assert "<h1>popular on synthetic</h1>" in text
+    assert "python -m ecv_core run synthetic popular --rule never -k 3" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["import", "missing.json"], "missing.json cannot be read"),
+        (["import", "."], "cannot be read"),
+        (["report", "nothing"], "there is no run 'nothing'"),
+        (["report", "x", "-o", "no/such/folder.html"], "does not exist"),
+        (["report"], "RUN_ID"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(arguments) == 2
+    output = capsys.readouterr()
+    assert words in output.err
+    assert output.err.count("\n") == 1
+
+
+def test_a_foreign_file_is_one_line(tmp_path, capsys):
+    file = tmp_path / "cake.json"
+    file.write_text("{}")
+    assert cli.main(["import", str(file)]) == 2
+    assert "cake.json is not a run that e-fold exported" in capsys.readouterr().err

@@ -1,0 +1,192 @@
+"""Ranking against sampled negatives: its limits, its expectation, what it does not depend on."""
+
+from math import comb, log2
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from ecv_core.errors import RunError
+from ecv_core.evaluation import Protocol, evaluate, sampled, topn
+from ecv_core.evaluation.rating import log_loss
+from ecv_core.evaluation.sampled import Against, sampled_auc, sampled_hits
+
+
+def against(owners, higher, tied=None, negatives=9):
+    higher = np.array(higher)
+    tied = np.zeros_like(higher) if tied is None else np.array(tied)
+    return Against(owners=np.array(owners), higher=higher, tied=tied, negatives=negatives)
+
+
+def test_each_held_out_item_has_a_list_of_its_own():
+    # User 0: ranks 1 and 3; user 1: rank 6, outside a list of 5.
+    one = against([0, 0, 1], [0, 2, 5])
+    metrics = ["ndcg", "recall", "precision", "mrr", "hit", "map"]
+    found = sampled_hits(one, 2, [2, 5], metrics, seed=0)
+    rank_3 = 1 / log2(4)
+    expected = dict(
+        ndcg=[[1 / 2, (1 + rank_3) / 2], [0, 0]],
+        recall=[[1 / 2, 1], [0, 0]],
+        precision=[[1 / 4, 1 / 5], [0, 0]],
+        mrr=[[1 / 2, (1 + 1 / 3) / 2], [0, 0]],
+        hit=[[1 / 2, 1], [0, 0]],
+        map=[[1 / 2, (1 + 1 / 3) / 2], [0, 0]],
+    )
+    for metric in metrics:
+        assert found[metric] == pytest.approx(np.array(expected[metric])), metric
+
+
+def test_auc_of_hand_worked_lists():
+    one = against([0, 0, 1], [0, 2, 5], tied=[0, 2, 4], negatives=9)
+    assert sampled_auc(one, 2).tolist() == pytest.approx([(1 + 1 - 3 / 9) / 2, 1 - 7 / 9])
+
+
+def test_ties_are_ordered_by_chance_and_not_in_the_models_favour():
+    many = against([0] * 9000, [0] * 9000, tied=[2] * 9000)
+    ranks = np.bincount(many.ranks(seed=3), minlength=4)
+    assert ranks[[0]] == 0
+    assert np.abs(ranks[1:4] / 9000 - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 9000)
+
+
+@st.composite
+def single_held_out(draw):
+    """Users with one held-out item each, training items, and scores without ties."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    users, items = draw(st.integers(1, 200)), draw(st.integers(3, 25))
+    scores = rng.permutation(users * items).reshape(users, items).astype(np.float32)
+    kinds = rng.permuted(np.tile(np.arange(items), (users, 1)), axis=1)
+    seen = (kinds > 0) & (kinds <= draw(st.integers(0, items - 2)))
+    return scores, csr_array(seen.astype(np.float32)), csr_array((kinds == 0).astype(np.float32))
+
+
+@given(single_held_out(), st.integers(0, 9))
+def test_all_other_items_as_negatives_give_full_ranking(given_scores, case, seed):
+    scores, seen, held_out = case
+    items = seen.shape[1]
+    lengths = sorted({1, 2, items})
+    full = evaluate(given_scores(scores), seen, held_out, lengths, also=["auc"])
+    left = int((items - 1) - np.diff(seen.indptr)[0])
+    protocol = Protocol(negatives=left, seed=seed)
+    short = evaluate(given_scores(scores), seen, held_out, lengths, protocol=protocol)
+    for name in short.metrics:
+        np.testing.assert_allclose(short.of(name), full.of(name), err_msg=name)
+
+
+def test_sampled_metrics_have_the_expectation_that_drawing_gives_them(given_scores):
+    # 20 items, the held-out one at rank 5 of all: how many of the 4 better ones are among N = 6 of
+    # 19 is hypergeometric.
+    users, items, better, count = 20_000, 20, 4, 6
+    scores = np.tile(np.arange(items, 0, -1), (users, 1))
+    held_out = np.zeros((users, items), dtype=np.float32)
+    held_out[:, better] = 1
+    chance = [
+        comb(better, x) * comb(items - 1 - better, count - x) / comb(items - 1, count)
+        for x in range(better + 1)
+    ]
+    result = evaluate(
+        given_scores(scores),
+        csr_array((users, items), dtype=np.float32),
+        csr_array(held_out),
+        [3],
+        protocol=Protocol(negatives=count, seed=5),
+    )
+    expected = {
+        "ndcg@3": sum(p / log2(x + 2) for x, p in enumerate(chance) if x < 3),
+        "hit@3": sum(chance[:3]),
+        "auc": 1 - (better * count / (items - 1)) / count,  # unbiased: equals that of full ranking
+    }
+    for name, value in expected.items():
+        error = result.of(name).std() / np.sqrt(users)
+        assert result.means[name] == pytest.approx(value, abs=5 * error), name
+
+
+@pytest.fixture(scope="module")
+def random_fold():
+    rng = np.random.default_rng(1)
+    dense = rng.random((300, 60))
+    seen, held_out = dense < 0.1, (dense > 0.1) & (dense < 0.15)
+    as_matrix = [csr_array(part.astype(np.float32)) for part in (seen, held_out)]
+    return rng.standard_normal((300, 60)), *as_matrix
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "popularity"])
+def test_scores_do_not_depend_on_how_users_are_blocked(
+    given_scores, random_fold, monkeypatch, sampling
+):
+    scores, seen, held_out = random_fold
+    protocol = Protocol(negatives=10, sampling=sampling, seed=4)
+    model = given_scores(scores)
+    whole = evaluate(model, seen, held_out, [1, 5], protocol=protocol)
+    blocks = len(model.blocks)
+    monkeypatch.setattr(topn, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(sampled, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(sampled, "PAIRS", 7)
+    again = evaluate(model, seen, held_out, [1, 5], protocol=protocol)
+    assert len(model.blocks) - blocks > blocks
+    np.testing.assert_array_equal(whole.values, again.values)
+
+
+def test_every_algorithm_meets_the_same_negatives(given_scores, random_fold, monkeypatch):
+    scores, seen, held_out = random_fold
+    met = []
+
+    def spy(*arguments):
+        for block in negatives(*arguments):
+            met.append(block)
+            yield block
+
+    negatives = sampled.draw_negatives
+    monkeypatch.setattr(sampled, "draw_negatives", spy)
+    for model in (given_scores(scores), given_scores(-scores)):
+        evaluate(model, seen, held_out, [1], protocol=Protocol(negatives=10, seed=4))
+    half = len(met) // 2
+    np.testing.assert_array_equal(np.concatenate(met[:half]), np.concatenate(met[half:]))
+
+
+def test_metrics_of_whole_lists_are_left_out(given_scores, random_fold):
+    scores, seen, held_out = random_fold
+    result = evaluate(given_scores(scores), seen, held_out, [5], protocol=Protocol(negatives=10))
+    names = {"ndcg@5", "recall@5", "precision@5", "mrr@5", "hit@5", "map@5", "auc"}
+    assert result.means.keys() == names == set(result.metrics)
+
+
+def test_held_out_item_that_is_no_candidate_is_the_last_of_its_list(given_scores, matrix):
+    # Only items 0 and 1 are in training; user 1 holds out item 3, with the highest score of all.
+    seen = matrix([1, 1, 0, 0], [0, 0, 0, 0])
+    held_out = matrix([0, 0, 0, 0], [0, 0, 0, 1])
+    model = given_scores([[1, 2, 3, 4], [1, 2, 3, 4]])
+    protocol = Protocol(candidates="train", negatives=2)
+    result = evaluate(model, seen, held_out, [2, 3], protocol=protocol)
+    assert result.means["hit@2"] == 0
+    assert result.means["mrr@3"] == pytest.approx(1 / 3)
+    assert result.means["auc"] == 0
+
+
+def test_log_loss_is_over_the_list(given_scores, matrix):
+    model = given_scores([[2.0, -1.0, -1.0, 0.5]])
+    held_out = matrix([1, 0, 0, 1])
+    result = evaluate(
+        model,
+        matrix([0, 0, 0, 0]),
+        held_out,
+        [1],
+        protocol=Protocol(negatives=2),
+        log_odds=True,
+    )
+    lists = [
+        (log_loss(score, 1) + 2 * log_loss(-1.0, 0)) / 3 for score in (2.0, 0.5)
+    ]  # both negatives have log-odds -1
+    assert result.means["log-loss"] == pytest.approx(np.mean(lists))
+
+
+def test_scores_that_are_not_finite_are_a_failed_run(given_scores, matrix):
+    with pytest.raises(RunError, match="not finite"):
+        evaluate(
+            given_scores([[1, float("nan"), 2]]),
+            matrix([0, 0, 0]),
+            matrix([1, 0, 0]),
+            [1],
+            protocol=Protocol(negatives=1),
+        )

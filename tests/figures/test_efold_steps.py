@@ -1,0 +1,73 @@
+"""Figure 1 after each fold: axes that never move, and a stop that nobody sees too early."""
+
+import pytest
+
+from ecv_core.figures.efold import efold_frame, score_range
+from ecv_core.figures.efold_steps import efold_figures, efold_steps
+from ecv_core.records import Decision, Interval, Moment
+
+GO_ON = Decision(stop=False, reason="go on")
+MOMENTS = [
+    Moment(n=1, fold=0, score=0.30, mean=0.30, interval=None, decision=GO_ON),
+    Moment(
+        n=2, fold=1, score=0.34, mean=0.32, interval=Interval(low=0.2, high=0.44), decision=GO_ON
+    ),
+    Moment(
+        n=3, fold=2, score=0.32, mean=0.32, interval=Interval(low=0.27, high=0.37), decision=GO_ON
+    ),
+    Moment(
+        n=4, fold=3, score=0.90, mean=0.46, interval=Interval(low=0.1, high=0.9), decision=GO_ON
+    ),
+]
+
+
+def figures(stopped_at=3, **more):
+    return efold_figures(MOMENTS, k=4, metric="nDCG@10", stopped_at=stopped_at, **more)
+
+
+def texts(figure):
+    return [note.text for note in figure.layout.annotations]
+
+
+def test_there_is_a_figure_before_the_first_fold_and_one_after_each():
+    shown = figures()
+    assert len(shown) == 5
+    means = [next(t for t in one.data if t.name == "mean so far") for one in shown]
+    assert [len(mean.x) for mean in means] == [0, 1, 2, 3, 3]
+    assert texts(shown[0]) == ["press play"]
+
+
+def test_the_axes_are_those_of_the_whole_run_at_every_step():
+    whole = score_range(efold_frame(MOMENTS, 3))
+    for figure in figures():
+        assert figure.layout.yaxis.range == whole
+        assert figure.layout.xaxis.range == (0.5, 4.5)
+        assert figure.layout.yaxis2.range == (0, pytest.approx(whole[1] - whole[0]))
+
+
+def test_the_stop_is_drawn_from_its_fold_on_and_not_before():
+    shown = figures()
+    assert ["<b>stop after 3</b>" in texts(one) for one in shown] == [False] * 3 + [True] * 2
+    assert "1 fold saved" in texts(shown[3])
+    assert "1 fold run to check" in texts(shown[4])
+    assert "mean of all 4: 0.4600" in texts(shown[4])
+
+
+def test_without_a_stop_none_is_drawn():
+    assert not any("stop" in text for one in figures(stopped_at=None) for text in texts(one))
+
+
+def test_the_type_grows_for_a_lecture_hall():
+    usual, large = figures(), figures(type_scale=1.5)
+    assert large[3].layout.font.size == pytest.approx(1.5 * usual[3].layout.font.size)
+    assert large[3].layout.annotations[0].font.size == pytest.approx(
+        1.5 * usual[3].layout.annotations[0].font.size
+    )
+
+
+def test_each_step_shows_its_figure_and_says_what_it_shows():
+    steps = efold_steps(MOMENTS, k=4, metric="nDCG@10", stopped_at=3, title="a run")
+    assert list(steps.variants) == [0, 1, 2, 3, 4]
+    assert steps.alts[0] == "a run: no fold of 4 is finished yet."
+    assert "the rule stopped" not in steps.alts[2]
+    assert "the rule stopped here and saved 1 fold" in steps.alts[3]

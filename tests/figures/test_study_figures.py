@@ -1,0 +1,107 @@
+"""Heatmaps of a study: the right number in the right cell, at every step of the slider."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from ecv_core.figures.heatmap import grid, heatmap_figure, heatmap_steps
+from ecv_core.figures.ranks import KEPT, RANKS, ranks_figure, ranks_steps
+
+ALPHAS, TEXTS = [1e-5, 1e-3], ["1e-5", "1e-3"]
+
+
+@pytest.fixture
+def cells():
+    """'two' has no 'b'; values are alpha's place, dataset's and algorithm's as digits."""
+    return pd.DataFrame(
+        [
+            (alpha, dataset, algorithm, 100 * (place + 1) + value)
+            for place, alpha in enumerate(ALPHAS)
+            for dataset, algorithm, value in [("one", "a", 11), ("one", "b", 12), ("two", "a", 21)]
+        ],
+        columns=["alpha", "dataset", "algorithm", "value"],
+    )
+
+
+@pytest.fixture
+def ranks():
+    rows = [("one", "a", 1, 1.25), ("one", "b", 2, 1.75), ("two", "a", 1.5, 1.5)]
+    return pd.DataFrame(
+        [(alpha, *row) for alpha in ALPHAS for row in rows],
+        columns=["alpha", "dataset", "algorithm", "rank_k_fold", "rank_e_fold"],
+    )
+
+
+@pytest.fixture
+def stability():
+    return pd.DataFrame(
+        [(1e-5, "one", 99.6, 100.0), (1e-3, "one", 75.0, 80.0), (1e-5, "two", 50.0, 60.0),
+         (1e-3, "two", 40.0, 45.0)],
+        columns=["alpha", "dataset", "same_order_percent", "same_winner_percent"],
+    )  # fmt: skip
+
+
+def test_a_grid_has_rows_and_columns_as_they_come_and_gaps(cells):
+    datasets, algorithms, values = grid(cells, "value", ALPHAS)
+    assert (datasets, algorithms) == (["one", "two"], ["a", "b"])
+    assert values[0, 0].tolist() == [111, 112]
+    assert values[1, 1, 0] == 221
+    assert math.isnan(values[1, 1, 1])
+
+
+def test_the_steps_carry_the_numbers_and_a_sentence(cells):
+    steps = heatmap_steps(
+        cells, ALPHAS, TEXTS, value="value", label=lambda v: f"{v:.0f}", title="Value"
+    )
+    first, last = steps.patches
+    assert first[0] == {"z": [[111, 112], [121, None]], "text": [["111", "112"], ["121", ""]]}
+    assert last[0]["z"] == [[211, 212], [221, None]]
+    assert steps.alts[1] == (
+        "Value at alpha 1e-3, 3 cells: from 211 (a on one) to 221 (a on two), mean 215."
+    )
+
+
+def test_a_missing_cell_shows_a_dash_and_colours_mean_the_same_at_every_alpha(cells):
+    figure = heatmap_figure(cells, value="value", span=(0, 300), hover="%{text}")
+    heat, gaps = figure.data
+    assert (heat.zmin, heat.zmax) == (0, 300)
+    assert list(gaps.x) == ["b"]
+    assert list(gaps.y) == ["two"]
+    assert list(gaps.text) == ["-"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_numbers_stand_out_from_every_colour_of_the_scale(cells, dark):
+    heat = heatmap_figure(cells, value="value", span=(0, 300), hover="", dark=dark).data[0]
+    for _, colour in heat.colorscale:
+        assert _contrast(heat.textfont.color, colour) >= 4.5  # WCAG AA
+
+
+def test_ranks_stand_beside_those_of_k_folds_and_what_is_kept(ranks, stability):
+    steps = ranks_steps(ranks, stability, ALPHAS, TEXTS)
+    patch = steps.patches[1]
+    assert patch[RANKS]["text"] == [["<b>1.2</b> (1)", "<b>1.8</b> (2)"], ["<b>1.5</b> (1.5)", ""]]
+    assert patch[KEPT]["text"] == [["75 %", "80 %"], ["40 %", "45 %"]]
+    assert patch[KEPT]["z"] == [[75, 80], [40, 45]]
+    assert "one order 75 %, winner 80 %; two order 40 %, winner 45 %" in steps.alts[1]
+
+
+def test_the_best_rank_has_the_strongest_colour(ranks, stability):
+    figure = ranks_figure(ranks, stability)
+    assert figure.data[RANKS].reversescale
+    assert (figure.data[RANKS].zmin, figure.data[RANKS].zmax) == (1, 2)
+    assert figure.data[KEPT].xaxis == "x2"
+    assert figure.layout.xaxis.domain[1] < figure.layout.xaxis2.domain[0]
+
+
+def _contrast(one, other):
+    """WCAG 2.1 contrast ratio of two hex colours."""
+
+    def luminance(colour):
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    bright, dim = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)

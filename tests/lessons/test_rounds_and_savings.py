@@ -1,0 +1,79 @@
+"""Rounds of the game, and what runs would have saved."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecv_core.errors import InputError
+from ecv_core.lessons.guide import GUIDE, complete_runs, guide_run
+from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, round_of
+from ecv_core.lessons.saved import saved_frame
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
+
+
+@pytest.fixture
+def runs(make_run):
+    return [make_run(SCORES), make_run([s / 3 for s in SCORES[::-1]], algorithm="item-knn")]
+
+
+def test_a_round_is_the_same_whenever_it_is_played(runs):
+    assert round_of(runs, 5) == round_of(runs, 5)
+    assert round_of(runs, 5).moments != round_of(runs, 6).moments
+
+
+@pytest.mark.parametrize("number", range(1, 21))
+def test_a_round_stops_where_the_papers_formula_first_holds(runs, number):
+    found = round_of(runs, number)
+    assert sorted(one.fold for one in found.moments) == list(range(10))
+    scores = [found.run.folds[one.fold].score for one in found.moments]
+    widths = {
+        n: 2 * stats.t.ppf(0.975, n - 1) * np.std(scores[:n], ddof=1) / np.sqrt(n)
+        for n in range(2, 11)
+    }
+    fires = [n for n in range(3, 11) if widths[n] * abs(widths[n - 1] - widths[n]) <= found.alpha]
+    assert found.stop == (fires[0] if fires else 10)
+    assert found.never == (not fires)
+
+
+def test_no_fold_is_the_safe_bet(runs):
+    stops = Counter(round_of(runs, number).stop for number in range(1, 301))
+    assert set(stops) <= set(range(FIRST_VOTE, 11))
+    assert len(stops) >= 6
+    assert max(stops.values()) < 150
+
+
+@pytest.mark.parametrize("number", [0, -1, MAX_ROUND + 1])
+def test_rounds_out_of_range_are_refused(runs, number):
+    with pytest.raises(InputError, match=f"from 1 to {MAX_ROUND}"):
+        round_of(runs, number)
+
+
+def test_what_is_saved_is_what_the_folds_after_the_stop_cost(make_run):
+    run = make_run([0.3, 0.3, 0.3, 0.5], joules=[10, 20, 30, 40])
+    (row,) = saved_frame([run], [1e-9]).to_dict("records")
+    assert row["folds"] == 3  # equal scores: width 0
+    assert (row["used_joules"], row["saved_joules"]) == (60, 40)
+    assert row["difference_percent"] == pytest.approx(100 * 0.05 / 0.325)  # 0.30 against 0.35
+
+
+def test_a_run_that_never_stops_saves_nothing(make_run):
+    (row,) = saved_frame([make_run([0.1, 0.4, 0.6, 0.9])], [1e-12]).to_dict("records")
+    assert row["folds"] == row["k"] == 4
+    assert row["saved_joules"] == 0
+    assert row["difference_percent"] == 0
+
+
+def test_the_chapters_follow_the_guide_where_it_was_recorded(make_run):
+    dataset, algorithm = GUIDE
+    other, guide = make_run(SCORES), make_run(SCORES, dataset=dataset, algorithm=algorithm)
+    assert guide_run([other, guide]) is guide
+    assert guide_run([other]) is other
+
+
+def test_without_recorded_runs_a_chapter_says_how_to_get_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", tmp_path)
+    with pytest.raises(InputError, match="python -m ecv_core study"):
+        complete_runs()

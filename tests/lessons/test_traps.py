@@ -1,0 +1,85 @@
+"""Where stopping misleads, by hand and by counting every order."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ecv_core.errors import InputError
+from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
+
+SCORES = np.array([0.300, 0.345, 0.310, 0.330, 0.322])
+
+
+def interval(scores):
+    return stats.t.interval(0.95, len(scores) - 1, loc=np.mean(scores), scale=stats.sem(scores))
+
+
+def test_three_equal_folds_stop_at_once_and_are_wrong():
+    found = coincidence(np.array([0.3, 0.5, 0.3, 0.3]), alpha=1e-9)
+    assert sorted(found.order[:3]) == [0, 2, 3]
+    assert sorted(found.order) == [0, 1, 2, 3]
+    assert found.share == found.share_wrong == pytest.approx(6 / 24)
+    assert found.difference_percent == pytest.approx(100 * 0.05 / 0.325)
+    assert found.times_too_narrow == np.inf
+
+
+def test_folds_that_never_agree_are_no_coincidence():
+    with pytest.raises(InputError, match="no order of these folds stops after three"):
+        coincidence(np.array([0.1, 0.4, 0.6, 0.9]), alpha=1e-12)
+
+
+def test_misses_are_those_of_every_order_counted_one_by_one():
+    alpha, mean, k = 1e-3, SCORES.mean(), len(SCORES)
+    stops, misses = [], []
+    for order in permutations(SCORES):
+        widths = [np.nan, np.nan] + [np.diff(interval(order[:n]))[0] for n in range(2, k + 1)]
+        stop = next(
+            (n for n in range(3, k + 1) if widths[n] * abs(widths[n - 1] - widths[n]) <= alpha),
+            k,
+        )
+        low, high = interval(order[:stop])
+        stops.append(stop)
+        misses.append(not low <= mean <= high)
+    frame = misses_frame([("one", SCORES)], [alpha])
+    for system in ("one", ""):
+        row = frame[(frame["kind"] == "rule") & (frame["system"] == system)].iloc[0]
+        assert row["folds"] == pytest.approx(np.mean(stops))
+        assert row["misses_percent"] == pytest.approx(100 * np.mean(misses))
+
+
+def test_a_plan_misses_as_often_as_its_sets_of_folds_do():
+    frame = misses_frame([("one", SCORES)], [1e-3])
+    plan = frame[frame["kind"] == "plan"].set_index("folds")["misses_percent"]
+    assert list(plan.index) == [2, 3, 4, 5]  # one fold has no interval
+    for n in (2, 3, 4):
+        wrong = [
+            not low <= SCORES.mean() <= high for low, high in map(interval, combinations(SCORES, n))
+        ]
+        assert plan[n] == pytest.approx(100 * np.mean(wrong))
+    assert plan[5] == pytest.approx(0)
+
+
+@given(
+    st.lists(st.integers(100, 400), min_size=4, max_size=10, unique=True),
+    st.sampled_from([1 / 1024, 1 / 2, 2.0, 128.0]),  # exact in binary
+)
+def test_another_unit_changes_nothing_if_alpha_follows_its_square(scores, factor):
+    values = np.array(scores) / 1000
+    assert scaled_stops(values, 1e-4 * factor**2, [factor]) == scaled_stops(values, 1e-4, [1.0])
+
+
+def test_larger_numbers_never_stop_earlier_at_the_same_alpha():
+    stops = scaled_stops(SCORES, 1e-3, [0.1, 1.0, 10.0, 100.0])
+    assert stops == sorted(stops)
+    assert stops[0] == 3
+    assert stops[-1] == len(SCORES)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_training_sets_share_all_parts_but_two(k):
+    parts = set(range(k))
+    assert shared_training(k) == len((parts - {0}) & (parts - {1})) / len(parts - {0})

@@ -1,0 +1,256 @@
+"""The Compare page: choosing, the address, what is compared and what is not, and the words."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ecv_core.comparison import Comparison
+from ecv_core.document import run_document
+from ecv_core.records import FoldResult, RunState, UserScores
+from ecv_core.significance import PairedTest
+from pages.components.compare.settings import DIFFERS, PARTIAL, SAME
+from pages.components.compare.tests import details, effect_words, p_words, verdict
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path, monkeypatch):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    return folder
+
+
+@pytest.fixture
+def record(recorded, a_run, store):
+    """A recorded run that no database knows."""
+
+    def put(dataset, algorithm, shift=0.0):
+        run = a_run([s + shift for s in SCORES], stopped_at=4, dataset=dataset, algorithm=algorithm)
+        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
+        store.delete(run.run_id)
+
+    return put
+
+
+def open_compare(app, *keys):
+    app.run()
+    if keys:
+        app.query_params["runs"] = ",".join(keys)
+    app.switch_page("pages/compare.py").run()
+    assert not app.exception
+    return app
+
+
+def texts(app):
+    shown = [*app.markdown, *app.info, *app.caption, *app.warning, *app.header]
+    return " ".join(one.value for one in shown)
+
+
+def table(app, first_column):
+    frames = [one.value for one in app.dataframe]
+    return next(frame for frame in frames if frame.columns[0] == first_column)
+
+
+def with_users(a_fold, fold, values):
+    """A fold whose score is the mean of these users' scores."""
+    plain: FoldResult = a_fold(fold, float(np.mean(values)), "cpu-load")
+    scores = UserScores(
+        users=np.arange(len(values), dtype=np.int32),
+        metrics=("ndcg@10",),
+        values=np.array(values, dtype=np.float32)[:, None],
+    )
+    return FoldResult(
+        **{name: getattr(plain, name) for name in plain.__dataclass_fields__}
+        | {"user_scores": scores}
+    )
+
+
+def test_without_runs_the_page_says_what_it_is_for(app):
+    open_compare(app)
+    assert "Pick **two or more runs**" in texts(app)
+    assert not app.dataframe
+    assert not app.button
+
+
+def test_one_click_opens_an_example_of_recorded_runs(app, record):
+    record("ml-100k", "item-knn", 0.1)
+    record("ml-100k", "popular")
+    record("synthetic", "popular")
+    open_compare(app)
+    button = app.button(key="example-0")
+    assert button.label == "Every algorithm on ml-100k"
+    button.click().run()
+    assert not app.exception
+    assert "ml-100k--item-knn,ml-100k--popular" in app.query_params["runs"]
+    assert table(app, "best")["name"].tolist() == ["item-knn", "popular"]
+
+
+def test_the_best_comes_first_with_a_star_and_its_savings(app, record):
+    record("ml-100k", "popular")
+    record("ml-100k", "item-knn", 0.1)
+    open_compare(app, "ml-100k--popular", "ml-100k--item-knn")
+    best, other = table(app, "best").to_dict("records")
+    assert (best["name"], best["best"], other["best"]) == ("item-knn", "★", "")
+    assert (best["folds"], best["stop"]) == ("4 of 10", "after 4")
+    # Four folds of 0.01 Wh were used, six were not needed.
+    assert best["energy Wh"] == pytest.approx(0.04)
+    assert (best["saved Wh"], best["saved %"]) == pytest.approx((0.06, 60))
+    # Of the first four 0.32, of all ten 0.3155, both 0.1 higher here.
+    assert best["off by %"] == pytest.approx(100 * 0.0045 / (0.42 + 0.4155) * 2)
+
+
+def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, store):
+    rng = np.random.default_rng(0)
+    runs = []
+    for algorithm, shift in (("popular", 0.0), ("item-knn", 0.3)):
+        run = a_run(algorithm=algorithm)
+        for fold in range(2):
+            result = with_users(a_fold, fold, rng.random(60) / 2 + shift)
+            store.add_fold(run.run_id, result, stopped_at=None)
+        runs.append(run.run_id)
+    open_compare(app, *runs)
+    assert "**item-knn** is better than **popular** by" in texts(app)
+    assert "Over 60 users, their means over the 2 folds that both have" in texts(app)
+
+
+def test_runs_without_users_scores_are_tested_fold_by_fold_and_the_page_says_so(app, record):
+    record("ml-100k", "popular")
+    record("ml-100k", "item-knn", 0.1)
+    open_compare(app, "ml-100k--popular", "ml-100k--item-knn")
+    assert "Over 10 folds; single users' scores were not kept: better for 10" in texts(app)
+    assert "folds share training data and so are not independent" in texts(app)
+
+
+def test_an_unfair_comparison_is_refused_with_its_reason(app, a_run):
+    runs = [a_run(SCORES), a_run(SCORES, algorithm="popular", seed=7)]
+    open_compare(app, *(run.run_id for run in runs))
+    said = texts(app).replace("\\", "")
+    assert "Not tested, because it would not be fair" in said
+    assert "different seeds, so other draws (7 and 42)" in said
+    assert "is better than" not in said
+
+
+def test_different_datasets_are_shown_apart_and_not_tested(app, record):
+    record("ml-100k", "popular")
+    record("synthetic", "popular")
+    open_compare(app, "ml-100k--popular", "synthetic--popular")
+    assert "Scores on different datasets or metrics do not compare" in texts(app)
+    assert "1 pair is on different datasets or metrics" in texts(app)
+    assert table(app, "best")["best"].tolist() == ["", ""]
+
+
+def test_settings_that_differ_are_on_top_with_a_sign(app, a_run):
+    runs = [
+        a_run(SCORES, params={"neighbours": 50}),
+        a_run(SCORES, params={"neighbours": 20}),
+        a_run(SCORES, algorithm="popular"),
+    ]
+    open_compare(app, *(run.run_id for run in runs))
+    frame = table(app, "")
+    signs = frame[""].tolist()
+    assert signs == sorted(signs, key=[DIFFERS, PARTIAL, SAME].index)
+    differing = set(frame.loc[frame[""] == DIFFERS, "setting"])
+    assert differing == {"algorithm", "item-knn: neighbours"}
+    assert "item-knn, neighbours 50" in frame.columns
+
+
+def test_unknown_ids_in_the_address_are_a_sentence_and_the_others_are_shown(app, a_run):
+    run = a_run(SCORES)
+    open_compare(app, "nowhere", run.run_id, run.run_id, "<b>x</b>")
+    (warning,) = app.warning
+    assert "There are no runs 'nowhere', '" in warning.value
+    assert app.multiselect(key="compared").value == [run.run_id]
+    assert "Add a second run" in texts(app)
+
+
+def test_only_unknown_ids_lead_to_the_empty_page(app):
+    open_compare(app, "nowhere")
+    assert "There is no run 'nowhere' here" in app.warning[0].value
+    assert "Pick **two or more runs**" in texts(app)
+
+
+def test_what_is_picked_goes_into_the_address(app, a_run):
+    runs = [a_run(SCORES), a_run(SCORES, algorithm="popular")]
+    open_compare(app)
+    app.multiselect(key="compared").set_value([run.run_id for run in runs]).run()
+    assert ",".join(run.run_id for run in runs) in app.query_params["runs"]
+    app.multiselect(key="compared").set_value([]).run()
+    assert "runs" not in app.query_params
+    assert not app.exception
+
+
+def test_runs_without_a_fold_are_named_and_do_no_harm(app, a_run):
+    runs = [a_run(SCORES), a_run(algorithm="popular", state=RunState.CANCELLED)]
+    open_compare(app, *(run.run_id for run in runs))
+    assert "No fold is finished yet: popular." in texts(app).replace("\\", "")
+    runs = [run.run_id for run in runs[1:]]
+    open_compare(app, *runs)
+    assert "None of these runs has a finished fold yet" in texts(app)
+
+
+def test_fold_by_fold_is_another_picture_of_the_same_runs(app, record):
+    record("ml-100k", "popular")
+    record("ml-100k", "item-knn", 0.1)
+    app.query_params["compare_view"] = "Fold by fold"
+    open_compare(app, "ml-100k--popular", "ml-100k--item-knn")
+    app.get("button_group")[0].set_value("Fold by fold").run()
+    assert not app.exception
+    assert "A large mark is the stop" in texts(app)
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [(0.0, "p < 0.001"), (0.0009, "p < 0.001"), (0.0123, "p = 0.012"), (0.5, "p = 0.50")],
+)
+def test_p_values_are_said_with_the_digits_that_count(p, words):
+    assert p_words(p) == words
+
+
+def test_effects_have_cohens_words_whatever_their_sign():
+    assert [effect_words(d) for d in (0.1, -0.3, 0.6, -0.9)] == [
+        "very small",
+        "small",
+        "medium",
+        "large",
+    ]
+
+
+def comparison(p):
+    return Comparison(
+        first="item-knn",
+        second="popular",
+        dataset="ml-100k",
+        metric="nDCG@10",
+        folds=(0, 1),
+        test=PairedTest(
+            over="users",
+            pairs=943,
+            difference=0.012,
+            low=0.01,
+            high=0.014,
+            p=0.0005,
+            wilcoxon_p=0.1,
+            effect=0.3,
+            wins=500,
+            ties=43,
+        ),
+        p_holm=p,
+        wilcoxon_holm=0.1,
+    )
+
+
+def test_the_verdict_is_a_sentence_with_the_corrected_p():
+    assert verdict(comparison(0.002)).endswith(
+        "**item-knn** is better than **popular** by 0.0120 nDCG@10: 95 % interval 0.0100 to "
+        "0.0140, p = 0.002 after Holm."
+    )
+    assert "No difference shown between **item-knn** and **popular** on ml-100k" in verdict(
+        comparison(0.06), on_dataset=True
+    )
+    assert details(comparison(0.002)) == (
+        "Over 943 users, their means over the 2 folds that both have: better for 500, worse for "
+        "400, the same for 43; effect d = 0.30 (small)."
+    )

@@ -1,0 +1,203 @@
+"""The Learn page: every chapter opens, the way through them, the game, odd addresses."""
+
+import re
+
+import pytest
+
+from ecv_core.lessons.guide import complete_runs
+from ecv_core.lessons.rounds import round_of
+from pages.components.learn.chapters import CHAPTERS
+from pages.components.learn.rule import ALPHAS
+
+
+@pytest.fixture
+def learn(app):
+    """Opens the page at an address."""
+
+    def open_at(**address):
+        app.run()
+        app.switch_page("pages/learn.py")
+        for name, value in address.items():
+            app.query_params[name] = value
+        app.run()
+        assert not app.exception
+        return app
+
+    return open_at
+
+
+def words(app):
+    return " ".join(one.value for one in [*app.markdown, *app.caption])
+
+
+def components(app):
+    """The JSON of each component on the page."""
+    return [one.proto.json for one in app.get("bidi_component")]
+
+
+def in_address(app, name):
+    """A parameter as text; AppTest gives a list until the page has set it."""
+    value = app.query_params[name]
+    return value if isinstance(value, str) else value[0]
+
+
+def chapter_of(app):
+    (title,) = app.title
+    return next(one.id for one in CHAPTERS.values() if one.question == title.value)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_chapter_opens_without_an_error(learn, chapter):
+    app = learn(chapter=chapter)
+    assert chapter_of(app) == chapter
+    assert CHAPTERS[chapter].idea in words(app)
+    assert not app.error
+    assert not app.warning
+    assert [one.label for one in app.get("download_button")] == ["CSV"] or (
+        chapter == "predict"  # the numbers would give the round away
+    )
+
+
+def test_without_a_chapter_the_story_begins(learn):
+    assert chapter_of(learn()) == "held_out"
+
+
+@pytest.mark.parametrize("chapter", ["nowhere", "", "*bold*", "held_out.show"])
+def test_a_wrong_chapter_is_said_and_the_story_begins(learn, chapter):
+    app = learn(chapter=chapter)
+    assert chapter_of(app) == "held_out"
+    (warning,) = app.warning
+    assert "There is no chapter" in warning.value
+
+
+def test_next_goes_through_all_chapters_and_back_returns(learn):
+    app = learn()
+    seen = [chapter_of(app)]
+    while not app.button(key="learn-next").disabled:
+        app.button(key="learn-next").click().run()
+        assert not app.exception
+        seen.append(chapter_of(app))
+    assert seen == list(CHAPTERS)
+    assert in_address(app, "chapter") == "glossary"
+    app.button(key="learn-back").click().run()
+    assert chapter_of(app) == "predict"
+
+
+def test_a_chapter_can_be_opened_by_its_name(learn):
+    app = learn(chapter="folds")
+    app.button(key="learn-to-rule").click().run()
+    assert chapter_of(app) == "rule"
+
+
+def test_the_memoriser_is_best_on_what_it_has_seen(learn):
+    assert "The memoriser gets **1.00**" in words(learn(chapter="held_out"))
+
+
+def test_the_memoriser_falls_when_graded_on_held_out_data(learn):
+    app = learn(chapter="held_out", graded="what was held out")
+    assert "falls from 1.00 to **0.01**" in words(app)
+
+
+def test_drawing_adds_draws_up_to_a_limit_and_can_begin_anew(learn):
+    app = learn(chapter="one_fold")
+    assert "Had you stopped after the first fold" in words(app)
+    app.button(key="learn-draw").click().run()
+    assert "Over 2 draws" in words(app)
+    for _ in range(4):
+        app.button(key="learn-draw-20").click().run()
+    assert "Over 60 draws" in words(app)
+    app.button(key="learn-draw-0").click().run()
+    assert "Had you stopped" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("trap", "said"),
+    [
+        ("Chance", "agree by chance"),
+        ("Looking again and again", "too early"),
+        ("The unit of alpha", "10,000 times"),
+        ("Shared training data", "**89 %** the same data"),
+    ],
+)
+def test_every_trap_is_told_with_its_way_out(learn, trap, said):
+    app = learn(chapter="misleading", trap=trap)
+    assert said in words(app)
+    assert "Way out" in words(app)
+    assert len(components(app)) >= 1
+
+
+def test_the_alpha_of_the_address_is_that_of_the_slider(learn):
+    app = learn(chapter="rule", lesson_alpha="1e-5")
+    assert float(app.select_slider(key="lesson_alpha").value) == 1e-5
+    assert 1e-4 in ALPHAS
+
+
+def test_a_vote_scores_a_point_if_the_rule_agrees(learn):
+    now = round_of(complete_runs(), 7)
+    app = learn(chapter="predict", round="7")
+    for _ in range(3, now.stop):
+        app.button(key="learn-vote-G").click().run()
+        assert "**Right.**" in words(app)
+    app.button(key="learn-vote-S").click().run()
+    assert not app.exception
+    votes = now.stop - 2
+    assert f"**{votes} of {votes}** votes right" in words(app)
+    assert f"stops after fold {now.stop}" in words(app)
+    assert f"It was **{now.run.spec.algorithm} on {now.run.spec.dataset}**" in words(app)
+    app.button(key="learn-next-round").click().run()
+    assert in_address(app, "round") == "8"
+    assert f"**{votes} of {votes}** votes right" in words(app)  # the score is kept
+
+
+def test_the_run_is_not_named_before_the_end(learn):
+    now = round_of(complete_runs(), 7)
+    app = learn(chapter="predict", round="7")
+    shown = words(app) + " ".join(components(app))
+    assert now.run.spec.dataset not in shown
+    assert "It was" not in shown
+
+
+def test_a_wrong_vote_scores_nothing(learn):
+    now = round_of(complete_runs(), 7)
+    app = learn(chapter="predict", round="7")
+    app.button(key="learn-vote-G" if now.stop == 3 else "learn-vote-S").click().run()
+    assert "**0 of 1** votes right" in words(app)
+    assert "**Wrong.**" in words(app)
+
+
+def test_a_round_that_never_stops_ends_with_its_last_fold(learn):
+    runs = complete_runs()
+    number = next(n for n in range(1, 500) if round_of(runs, n).stop == 10)
+    app = learn(chapter="predict", round=str(number))
+    for _ in range(3, 10):
+        app.button(key="learn-vote-G").click().run()
+    assert not app.exception
+    assert "All 10 folds were used" in words(app)
+    assert app.button(key="learn-next-round")
+
+
+@pytest.mark.parametrize("number", ["abc", "0", "10000", "-1", "1e3", ""])
+def test_a_wrong_round_is_said_and_another_begins(learn, number):
+    app = learn(chapter="predict", round=number)
+    (warning,) = app.warning
+    assert "Rounds are numbered from 1 to 9999" in warning.value
+    assert re.fullmatch(r"\d+", in_address(app, "round"))
+    app.button(key="learn-vote-G").click().run()
+    assert not app.warning
+
+
+def test_an_unknown_term_is_said_and_the_glossary_is_there(learn):
+    app = learn(chapter="glossary", term="flux")
+    assert "no entry 'flux'" in app.warning[0].value
+    assert '"id": "alpha"' in components(app)[-1] or '"id":"alpha"' in components(app)[-1]
+
+
+@pytest.mark.parametrize("chapter", ["one_fold", "interval", "rule", "savings", "predict"])
+def test_without_recorded_runs_a_chapter_says_so_in_a_sentence(
+    learn, tmp_path, monkeypatch, chapter
+):
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", tmp_path)
+    app = learn(chapter=chapter)
+    (error,) = app.error
+    assert "No recorded run came with this copy" in error.value
+    assert app.button(key="learn-next")

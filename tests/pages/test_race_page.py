@@ -1,0 +1,248 @@
+"""The Race page: what the lanes show, live and again; equivalents; a year of runs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ecv_core.document import moments_of, run_document
+from ecv_core.footprint import AtScale, at_scale
+from ecv_core.records import RunState
+from pages.components.race.at_scale import at_scale_sentence
+from pages.components.race.story import race_data, story_of
+from pages.components.race.view import race_frame, usual_speed
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path, monkeypatch):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    return folder
+
+
+def data_of(run):
+    return race_data(story_of(run, moments_of(run)), "race")
+
+
+def counter(data, label):
+    return next(one for one in data["counters"] if one["label"] == label)
+
+
+def open_race(app, **params):
+    app.run()
+    app.switch_page("pages/race.py")
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def words(app):
+    shown = [*app.markdown, *app.warning, *app.error, *app.info, *app.caption]
+    return " ".join(one.value for one in shown)
+
+
+# Each fold of `a_run` takes 2 s and 36 J = 10 mWh, and 4 mg CO2e.
+
+
+def test_both_lanes_run_the_same_folds_and_only_the_first_ends_early(a_run):
+    data = data_of(a_run(SCORES, stopped_at=3, k=5))
+    first, second = data["lanes"]
+    assert (first["name"], first["end"]) == ("e-fold", 3)
+    assert (second["name"], second["end"]) == ("5-fold", 5)
+    assert data["seconds"] == [2.0] * 5
+    # mean of 0.30, 0.34, 0.31; half of the width 0.1034
+    assert first["says"][3] == "stopped after 3 folds, 6.0 s: nDCG@10 0.3167 ± 0.0517"
+    assert first["says"][5] == first["says"][3]
+    assert second["says"][5] == "done after all 5 folds, 10 s: nDCG@10 0.3200"
+    assert first["says"][2] == second["says"][2] == "2 of 5 folds, mean 0.3200"
+
+
+def test_the_counters_run_from_the_stop_to_the_end_in_one_unit(a_run):
+    data = data_of(a_run(SCORES, stopped_at=3, k=5))
+    energy = counter(data, "Energy saved")
+    assert energy["unit"] == "mWh"
+    assert energy["values"] == pytest.approx([0, 0, 0, 0, 10, 20])
+    assert counter(data, "Emissions saved")["unit"] == "mg CO2e"
+    assert counter(data, "Emissions saved")["values"][-1] == pytest.approx(8)
+    assert counter(data, "Time saved")["values"][-1] == pytest.approx(4)
+
+
+def test_the_verdict_says_how_far_off_the_score_is(a_run):
+    verdicts = data_of(a_run(SCORES, stopped_at=3, k=5))["verdicts"]
+    # |0.31667 - 0.32| / 0.318333 = 1.05 %; 3 of 5 folds of equal length are 60 %
+    assert verdicts[5] == "The score of 3 folds is 1.05 % off that of all 5, for 60 % of the time."
+    assert verdicts[2].startswith("Neck and neck")
+    assert verdicts[4] == "e-fold is done with 0.3167; what 5-fold still spends is saved."
+
+
+def test_folds_that_never_ran_are_marked_and_the_difference_is_not_made_up(a_run):
+    data = data_of(a_run(SCORES[:3], stopped_at=3, k=5))
+    assert data["ran"] == [True, True, True, False, False]
+    assert "folds 4 to 5 never ran" in data["verdicts"][5]
+    assert "its mean is not known" in data["lanes"][1]["says"][5]
+    assert data["titles"][4].endswith("estimated: it never ran")
+
+
+def test_a_rule_that_never_stopped_saves_nothing_and_says_so(a_run):
+    data = data_of(a_run(SCORES, stopped_at=5, k=5))
+    assert data["lanes"][0]["end"] == 5
+    assert "saved nothing" in data["verdicts"][5]
+    assert counter(data, "Time saved")["values"][-1] == 0
+
+
+def test_without_a_meter_only_time_is_counted(a_run):
+    data = data_of(a_run(SCORES, stopped_at=3, k=5, source="none"))
+    assert [one["label"] for one in data["counters"]] == ["Time saved"]
+
+
+def test_a_run_that_has_only_begun_has_lanes_too(a_run):
+    data = data_of(a_run(state=RunState.QUEUED))
+    assert len(data["seconds"]) == 10
+    assert data["verdicts"][0] == "On the starting line: the run is queued."
+    assert data["lanes"][1]["end"] is None
+
+
+def test_the_table_behind_the_race(a_run):
+    run = a_run(SCORES[:4], stopped_at=3, k=5)
+    frame = race_frame(story_of(run, moments_of(run)))
+    assert frame["n"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert frame["ran"].tolist() == [True] * 5 + [False]
+    assert frame["e-fold goes on"].tolist() == [True] * 3 + [False] * 3
+    assert frame["saved Wh"].tolist() == pytest.approx([0, 0, 0, 0, 0.01, 0.02])
+    assert frame["mean"].isna().tolist() == [True, False, False, False, False, True]
+
+
+@pytest.mark.parametrize(("seconds", "factor"), [(12, 1), (112, 10), (0.5, 0.1), (4000, 500)])
+def test_any_race_takes_about_twelve_seconds(seconds, factor):
+    assert usual_speed(seconds) == factor
+
+
+def test_the_run_that_saved_most_is_raced_first(app, a_run):
+    a_run(SCORES, stopped_at=5, k=5)
+    best = a_run(SCORES, stopped_at=3, k=5)
+    a_run(SCORES, stopped_at=4, k=5)
+    open_race(app)
+    assert app.selectbox(key="run-choice").value == best.run_id
+
+
+def test_a_recorded_run_races_on_the_first_visit(app, recorded, a_run, store):
+    run = a_run(SCORES, stopped_at=3, k=5)
+    (recorded / "a--b.json").write_text(json.dumps(run_document(run)))
+    store.delete(run.run_id)
+    open_race(app)
+    assert "20 mWh" in words(app)
+    assert "estimated" in words(app)
+
+
+def test_equivalents_can_be_switched_off_in_the_address(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5)  # 72 J: 8 s of a 9 W lamp
+    open_race(app)
+    assert "about **8 s** of light from a 9 W LED lamp" in words(app)
+    app.toggle(key="equivalents-shown").set_value(False).run()
+    assert "LED" not in words(app)
+    assert app.query_params["equivalents"] in ("0", ["0"])
+
+
+def test_a_link_without_equivalents_shows_none(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5)
+    open_race(app, equivalents="0")
+    assert "LED" not in words(app)
+    assert app.toggle(key="equivalents-shown").value is False
+
+
+def test_a_measured_energy_is_called_measured(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5, source="rapl")
+    open_race(app)
+    assert "Saved in this one race, measured" in words(app)
+
+
+def test_no_energy_recorded_is_a_sentence_and_nothing_is_compared(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5, source="none")
+    open_race(app)
+    assert "No energy was recorded for this run, so only time is counted." in words(app)
+    assert not [one for one in app.toggle if one.key == "equivalents-shown"]
+
+
+def test_a_live_race_says_when_its_end_will_only_be_estimated(app, a_run):
+    run = a_run(SCORES[:2], state=RunState.RUNNING)
+    open_race(app, run=run.run_id)
+    assert "ends where its rule says stop" in words(app)
+
+
+def test_a_live_race_to_the_end_needs_no_such_words(app, a_run):
+    run = a_run(SCORES[:2], state=RunState.RUNNING, full=True)
+    open_race(app, run=run.run_id)
+    assert "ends where its rule says stop" not in words(app)
+
+
+def test_an_unknown_run_is_a_sentence(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5)
+    open_race(app, run="0000")
+    assert "There is no run '0000' here" in words(app)
+
+
+def test_a_run_deleted_while_it_is_watched_is_a_sentence(app, a_run, store, monkeypatch):
+    run = a_run(SCORES[:2], state=RunState.RUNNING)
+    open_race(app, run=run.run_id)
+    store.finish(run.run_id, RunState.CANCELLED)
+    store.delete(run.run_id)
+    app.run()
+    assert not app.exception
+    assert "There is no finished run yet" in words(app)
+
+
+def test_without_any_run_the_page_says_how_to_get_one(app):
+    open_race(app)
+    assert "There is no finished run yet" in words(app)
+
+
+def test_a_year_is_worked_out_from_this_run(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5)
+    open_race(app)
+    # 100 x 52 x 2 folds x 36 J = 374,400 J = 0.104 kWh, at 380.95 g: 39.6 g; 20,800 s = 5.78 h
+    assert {one.label: one.value for one in app.metric} == {
+        "Energy": "0.104 kWh",
+        "Emissions (CO2e)": "0.0396 kg",
+        "Computing time": "5.78 h",
+    }
+    assert "Germany: 381 g CO2e per kWh in 2023" in words(app)
+
+
+def test_a_year_from_machine_power_an_own_intensity_and_a_price(app, a_run):
+    a_run(SCORES, stopped_at=3, k=5)
+    open_race(app)
+    app.button_group(key="energy_of_a_fold").set_value("From machine power").run()
+    app.number_input(key="watts").set_value(300.0)
+    app.number_input(key="minutes_per_fold").set_value(2.0)
+    app.number_input(key="own_intensity").set_value(100.0)
+    app.number_input(key="price").set_value(0.25).run()
+    # 10,400 folds x 10 Wh = 104 kWh; x 0.1 kg = 10.4 kg; 20,800 min = 347 h; x 0.25 = 26
+    assert {one.label: one.value for one in app.metric} == {
+        "Energy": "104 kWh",
+        "Emissions (CO2e)": "10.4 kg",
+        "Computing time": "347 h",
+        "Money": "26",
+    }
+    assert "Your own value: 100 g CO2e per kWh" in words(app)
+
+
+def test_the_year_says_how_much_one_fold_more_or_less_would_change():
+    work = AtScale(
+        runs_per_week=100,
+        k=10,
+        folds_used=4,
+        joules_per_fold=12_000,
+        seconds_per_fold=60,
+        grams_per_kwh=400,
+    )
+    said = at_scale_sentence(work, at_scale(work, 6), at_scale(work, 10))
+    # 5,200 runs x 3.33 Wh = 17.33 kWh per fold: 5 folds 86.7, 7 folds 121
+    assert "31,200 of 52,000 folds a year would not run (60 %)" in said
+    assert "86.7 to 121 kWh" in said
+    none = replace(work, runs_per_week=0)
+    assert "0 of 0 folds" in at_scale_sentence(none, at_scale(none, 6), at_scale(none, 10))

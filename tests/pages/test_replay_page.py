@@ -1,0 +1,203 @@
+"""The Replay page: what is played, its sentence at every moment, the presentation, odd links."""
+
+import json
+
+import pytest
+
+from ecv_core.document import run_document
+from ecv_core.records import RunState
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path, monkeypatch):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    return folder
+
+
+@pytest.fixture
+def record(recorded, a_run, store):
+    """A recorded run that no database knows."""
+
+    def put(dataset, algorithm, **more):
+        run = a_run(SCORES, dataset=dataset, algorithm=algorithm, **more)
+        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
+        store.delete(run.run_id)
+        return run
+
+    return put
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What the page gives to the player and to the sentence."""
+    seen = {}
+
+    def player(name, **given):
+        seen["player"] = given
+        return False
+
+    def numbers(name, **given):
+        seen[given["key"]] = given
+
+    monkeypatch.setattr("pages.components.player.player", player)
+    monkeypatch.setattr("pages.components.slider_watch.numbers", numbers)
+    monkeypatch.setattr("pages.components.replay.view.player", player)
+    monkeypatch.setattr("pages.components.replay.view.numbers", numbers)
+    return seen
+
+
+def open_replay(app, **params):
+    app.run()
+    app.switch_page("pages/replay.py")
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def words(app):
+    return " ".join(one.value for one in [*app.warning, *app.error, *app.info, *app.caption])
+
+
+def test_a_recorded_run_is_there_on_the_first_visit(app, record, calls):
+    run = record("ml-100k", "item-knn")
+    open_replay(app)
+    assert calls["player"]["version"] == run.run_id
+    assert len(calls["replay-sentence"]["sentences"]) == 11
+    assert "Order of the folds: 0 1 2 3 4 5 6 7 8 9 (as it ran)" in words(app)
+
+
+def test_an_own_run_is_opened_by_its_id_and_pauses_at_its_stop(app, a_run, calls):
+    a_run(SCORES)
+    run = a_run(SCORES, stopped_at=4, alpha=1.0)
+    open_replay(app, run=run.run_id)
+    assert calls["player"]["version"] == run.run_id
+    assert calls["player"]["pauses"] == [3]  # by its own alpha, which no slider step is
+    assert calls["player"]["texts"] == calls["replay-sentence"]["sentences"]
+
+
+def test_another_alpha_is_decided_by_the_live_rule(app, a_run, calls):
+    a_run(SCORES[:4], k=4)
+    open_replay(app)
+    app.select_slider(key="replay_alpha").set_value(1e-7).run()
+    assert calls["player"]["pauses"] == []
+    assert "the rule never said stop" in calls["replay-sentence"]["sentences"][-1]
+    app.select_slider(key="replay_alpha").set_value(1e-2).run()
+    # widths 0.1034 and 0.0581 after 3 and 4: 0.0581 x 0.0453 = 0.0026; 0.1034 x 0.4048 = 0.042
+    assert calls["player"]["pauses"] == []  # it stops with the last fold: nothing comes after
+    assert "so it has settled: stop." in calls["replay-sentence"]["sentences"][4]
+
+
+def test_the_numbers_of_each_moment(app, a_run, calls):
+    a_run(SCORES[:3])
+    open_replay(app)
+    row = calls["replay-numbers"]
+    assert [label for label, _ in row["labels"]] == [
+        "Mean nDCG@10",
+        "Interval width",
+        "Width x change",
+        "Energy so far",
+    ]
+    assert row["values"][0] == ["-"] * 4
+    # 36 J = 0.01 Wh a fold; the mean of 0.30 and 0.34; t(1) = 12.706, deviation 0.02828
+    assert row["values"][2] == ["0.3200", "0.5082", "-", "20 mWh"]
+    assert row["notes"][2][0] == "this fold 0.3400"
+
+
+def test_without_an_energy_meter_time_is_told(app, a_run, calls):
+    a_run(SCORES[:3], source="none")
+    open_replay(app)
+    assert calls["replay-numbers"]["labels"][-1][0] == "Time so far"
+    assert calls["replay-numbers"]["values"][3][-1] == "6 s"
+    assert "no energy meter was available" in words(app)
+
+
+def test_a_shuffle_is_told_with_its_seed(app, a_run, calls):
+    a_run(SCORES)
+    open_replay(app)
+    app.button(key="shuffle").click().run()
+    assert app.number_input(key="order").value == 1
+    assert "shuffled with seed 1" in words(app)
+
+
+def test_the_address_says_where_to_begin(app, a_run, calls):
+    a_run(SCORES)
+    open_replay(app, fold="4")
+    assert calls["player"]["step"] == 4
+
+
+@pytest.mark.parametrize("fold", ["-1", "x", "", "99999999999", "1e3", "4.5"])
+def test_an_odd_fold_in_the_address_begins_at_the_start_or_end(app, a_run, calls, fold):
+    a_run(SCORES)
+    open_replay(app, fold=fold)
+    assert calls["player"]["step"] in (0, 10)
+
+
+def test_an_unknown_run_is_a_sentence_and_another_one_is_shown(app, a_run, calls):
+    run = a_run(SCORES)
+    open_replay(app, run="0000")
+    assert "There is no run '0000' here" in words(app)
+    assert calls["player"]["version"] == run.run_id
+
+
+def test_a_run_without_folds_is_a_sentence(app, a_run, calls):
+    a_run(SCORES)
+    empty = a_run(state=RunState.CANCELLED)
+    open_replay(app, run=empty.run_id)
+    assert "has no finished fold, so there is nothing to play" in words(app)
+
+
+def test_a_run_that_is_still_going_is_a_sentence(app, a_run, calls):
+    a_run(SCORES)
+    going = a_run(SCORES[:2], state=RunState.RUNNING)
+    open_replay(app, run=going.run_id)
+    assert "is still going" in words(app)
+
+
+def test_one_fold_can_be_played(app, a_run, calls):
+    a_run(SCORES[:1])
+    open_replay(app)
+    assert calls["player"]["seconds"] == [1.2]
+    assert "No more folds ran" in calls["replay-sentence"]["sentences"][-1]
+
+
+def test_an_impossible_alpha_in_the_address_is_a_sentence(app, a_run, calls):
+    a_run(SCORES)
+    open_replay(app, replay_alpha="banana")
+    assert "the slider has no alpha banana" in words(app)
+
+
+def test_a_run_of_another_rule_is_told_as_it_ran_or_with_an_alpha(app, a_run, calls):
+    a_run(SCORES, rule="fixed", min_folds=5, stopped_at=5)
+    open_replay(app)
+    assert not app.select_slider
+    assert calls["player"]["pauses"] == [5]
+    app.get("button_group")[0].set_value("e-fold").run()
+    assert app.select_slider(key="replay_alpha").value == 1e-4
+
+
+def test_without_any_run_the_page_says_how_to_get_one(app, calls):
+    open_replay(app)
+    assert "There is no finished run yet" in words(app)
+
+
+def test_the_presentation_is_opened_by_the_button_and_the_address(app, a_run, calls):
+    a_run(SCORES)
+    open_replay(app)
+    app.button(key="present").click().run()
+    assert app.query_params["present"] in ("1", ["1"])
+    assert calls["player"]["present"] is True
+    assert not app.title
+
+
+def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_play(app, recorded, a_run, calls):
+    (recorded / "a--b.json").write_text("{")
+    a_run(SCORES)
+    open_replay(app)
+    assert "The recorded run a--b.json cannot be read" in words(app).replace("\\", "")
+    assert "player" in calls

@@ -1,0 +1,212 @@
+"""The Study page: opens on recorded runs, starts studies, follows and resumes them."""
+
+import json
+
+import pytest
+
+from ecv_core.document import run_document
+from ecv_core.grid import begin
+from ecv_core.records import RunState
+from ecv_core.spec import make_spec
+from ecv_core.store import stored_studies
+from pages.components.state import manager
+from pages.components.study.live import grid_html, progress_words
+from pages.components.study.source import missing_sentence
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path, monkeypatch):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    return folder
+
+
+@pytest.fixture
+def record(recorded, a_run, store):
+    """A recorded run that no database knows."""
+
+    def put(dataset, algorithm, shift=0.0, **more):
+        scores = [score * (1 + shift) for score in SCORES]
+        run = a_run(scores, dataset=dataset, algorithm=algorithm, full=True, **more)
+        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
+        store.delete(run.run_id)
+
+    return put
+
+
+def open_study(app, **query):
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page("pages/study.py").run()
+    assert not app.exception
+    return app
+
+
+def texts(app):
+    found = [*app.markdown, *app.info, *app.caption, *app.get("html")]
+    return " ".join(getattr(one, "value", None) or one.proto.body for one in found)
+
+
+def start(app, algorithms):
+    next(one for one in app.get("button_group") if one.key == "new_algorithms").set_value(
+        algorithms
+    )
+    app.button(key="start-study").click().run()
+    assert not app.exception
+
+
+def test_a_first_visitor_sees_the_recorded_study_and_what_is_missing(app, record):
+    record("ml-100k", "popular")
+    record("ml-100k", "item-knn", 0.5)
+    open_study(app)
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+    shown = texts(app)
+    assert "**2 of 48 cells** are recorded, 2 of them among the paper's 30" in shown
+    assert "on every dataset" in shown
+    assert not app.selectbox(key="new_rule").disabled
+    assert not [one for one in app.selectbox if one.key == "study-choice"]  # nothing to choose yet
+
+
+def test_without_recorded_runs_the_page_says_so_and_a_study_can_be_started(app):
+    open_study(app)
+    assert "No recorded runs came with this copy" in texts(app)
+    assert not app.button(key="start-study").disabled
+
+
+def test_a_damaged_recorded_file_is_a_sentence(app, recorded):
+    (recorded / "a--b.json").write_text("{")
+    open_study(app)
+    assert "The recorded run a--b.json cannot be read" in app.error[0].value
+
+
+def test_a_started_study_is_queued_as_one_and_named_in_the_address(app, store):
+    open_study(app)
+    start(app, ["popular", "ease"])
+    (study,) = stored_studies(store)
+    assert study.study_id in app.query_params["study"]
+    runs = store.runs()
+    assert {run.spec.algorithm for run in runs} == {"popular", "ease"}
+    assert len({run.group for run in runs}) == 1
+    assert all(run.state is RunState.QUEUED and run.spec.full for run in runs)
+    assert "The figures come as soon as a cell has all its folds" in texts(app)
+    assert "**0 of 2** cells are finished · 0 of 20 folds" in texts(app)
+
+
+def test_recorded_cells_are_reused_unless_asked_not_to(app, record, store):
+    record("synthetic", "popular")
+    open_study(app)
+    start(app, ["popular", "ease"])
+    assert [run.spec.algorithm for run in store.runs()] == ["ease"]
+    assert "1 reused from earlier runs" in texts(app)
+    app.toggle(key="new_anew").set_value(True).run()
+    app.button(key="start-study").click().run()
+    assert [run.spec.algorithm for run in store.runs()] == ["ease", "popular", "ease"]
+    assert len(stored_studies(store)) == 2
+
+
+def test_an_unknown_study_in_the_address_is_a_sentence_and_the_recorded_one_is_shown(app, record):
+    record("ml-100k", "popular")
+    open_study(app, study="nope")
+    assert "There is no study 'nope' here" in app.warning[0].value
+    assert "are recorded" in texts(app)
+
+
+def test_cancel_all_and_resume(app, store):
+    open_study(app)
+    start(app, ["popular", "ease"])
+    app.button(key="cancel-study").click().run()
+    assert {run.state for run in store.runs()} == {RunState.CANCELLED}
+    app.button(key="resume-study").click().run()
+    assert {run.state for run in store.runs()} == {RunState.QUEUED}
+    assert not app.exception
+
+
+def test_a_study_that_ended_early_offers_its_remaining_folds(app, store, a_run):
+    run = a_run(SCORES[:4], stopped_at=4, algorithm="popular")
+    study_id = begin(store, manager(), [run.spec])
+    open_study(app, study=study_id)
+    assert "The figures come as soon" in texts(app)
+    app.button(key="complete-study").click().run()
+    assert store.run(run.run_id).state is RunState.QUEUED
+
+
+def test_own_complete_cells_are_drawn_while_others_are_still_to_come(app, store, a_run):
+    done = a_run(SCORES, stopped_at=4, algorithm="popular", full=True)
+    waiting = make_spec(dataset="synthetic", algorithm="ease", full=True)
+    study_id = begin(store, manager(), [done.spec, waiting])
+    open_study(app, study=study_id)
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+    pills = {one.key: one.value for one in app.get("button_group")}
+    assert pills["study_algorithms"] == ["popular", "ease"]
+    assert "Figure 4 needs a dataset with at least two complete algorithms" in texts(app)
+
+
+def test_a_removed_study_keeps_its_runs(app, store, a_run):
+    done = a_run(SCORES, stopped_at=4, algorithm="popular", full=True)
+    study_id = begin(store, manager(), [done.spec])
+    open_study(app, study=study_id)
+    app.button(key="forget-study").click().run()
+    assert not app.exception
+    assert stored_studies(store) == []
+    assert store.run(done.run_id).run_id == done.run_id
+    assert "study" not in app.query_params
+
+
+@pytest.mark.parametrize(("key", "value", "words"), [("new_seed", -1, "seed"), ("new_k", 0, "k ")])
+def test_a_setting_that_cannot_be_is_a_sentence(app, key, value, words):
+    open_study(app)
+    app.number_input(key=key).set_value(value).run()
+    assert not app.exception
+    assert words in app.error[0].value.lower()
+    assert app.button(key="start-study").disabled
+
+
+def test_only_the_papers_algorithms_can_be_picked_at_once(app, record):
+    for place, name in enumerate(["popular", "item-knn", "ease"]):
+        record("ml-100k", name, 0.2 * place)
+    open_study(app)
+    app.button(key="papers-only").click().run()
+    pills = {one.key: one.value for one in app.get("button_group")}
+    assert pills["study_algorithms"] == ["popular", "item-knn"]
+    assert not app.exception
+
+
+def test_missing_cells_are_named_once_where_an_algorithm_is_nowhere(a_run):
+    runs = [a_run(SCORES, dataset="ml-1m", algorithm=name) for name in ("popular", "ease")]
+    text = missing_sentence(runs)
+    assert "**2 of 48 cells**" in text
+    assert "**item-knn, implicit-mf, multi-vae, neu-mf, user-knn, bpr-mf** on every dataset" in text
+    assert "**popular, ease** on ml-100k" in text
+    assert "on ml-1m" not in text
+
+
+def test_the_grid_says_state_folds_score_and_time_left(store, a_run):
+    from ecv_core.grid import grid_cells
+
+    half = a_run(SCORES[:5], state=RunState.CANCELLED, algorithm="popular", full=True)
+    failed = a_run([], state=RunState.FAILED, algorithm="ease", full=True, error="out of <memory>")
+    study_id = begin(store, _Still(), [half.spec, failed.spec])
+    cells = grid_cells(store, study_id)
+    html = grid_html(cells)
+    assert "cancelled" in html
+    assert "5 of 10 folds" in html
+    assert f"nDCG@10 {sum(SCORES[:5]) / 5:.4f}" in html
+    assert "out of &lt;memory&gt;" in html
+    assert "**0 of 2** cells are finished · 5 of 20 folds" in progress_words(cells)
+
+
+class _Still:
+    """A queue in which nothing moves."""
+
+    def start(self, specs):
+        raise AssertionError
+
+    def resume(self, run_id, *, full=False):
+        pass
+
+    def cancel(self, run_id):
+        pass
