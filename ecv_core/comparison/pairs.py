@@ -14,6 +14,8 @@ from ecv_core.comparison.fairness import fair_key, measures, unfair
 from ecv_core.records import Run, UserScores
 from ecv_core.significance import PairedTest, holm, over_folds, over_users
 
+_UserMeans = tuple[NDArray[np.int32], NDArray[np.float64]]
+
 K_FOLD = ("user-k-fold", "record-k-fold", "imported")
 """Splits of which each fold tests on 1/k and trains on the rest, as `over_folds` assumes."""
 
@@ -78,9 +80,10 @@ def compare_runs(
     untested: list[Untested] = []
     by_users: defaultdict[Hashable, list[tuple[Contender, Contender]]] = defaultdict(list)
     tests: list[tuple[Contender, Contender, tuple[int, ...], PairedTest]] = []
+    means = _Means()
     for one, other in combinations(contenders, 2):
         folds = common_folds(one.run, other.run)
-        if reason := unfair(one.run.spec, other.run.spec) or _too_little(one, other, folds):
+        if reason := unfair(one.run.spec, other.run.spec) or _too_little(one, other, folds, means):
             apart = measures(one.run.spec) != measures(other.run.spec)
             untested.append(Untested(first=one.name, second=other.name, reason=reason, apart=apart))
         elif _has_users(one, folds) and _has_users(other, folds):
@@ -91,7 +94,7 @@ def compare_runs(
             k = one.run.spec.k
             tests.append((*pair, folds, over_folds(*scores, k=k, confidence=confidence)))
     for (_, folds), group in by_users.items():  # type: ignore[misc]  # the key made above
-        tests += _over_users(group, folds, confidence)
+        tests += _over_users(group, folds, means, confidence)
     order = {each.name: at for at, each in enumerate(contenders)}
     tests.sort(key=lambda found: sorted((order[found[0].name], order[found[1].name])))
     return _corrected(tests), untested
@@ -102,9 +105,7 @@ def common_folds(one: Run, other: Run) -> tuple[int, ...]:
     return tuple(sorted({f.fold for f in one.folds} & {f.fold for f in other.folds}))
 
 
-def user_means(
-    scores: Mapping[int, UserScores], folds: Sequence[int], metric: str
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: str) -> _UserMeans:
     """Each user's mean over those of the folds in which the user has a score.
 
     A user has none where nothing is held out, or where the metric is not defined (NaN).
@@ -119,19 +120,28 @@ def user_means(
     return users, np.bincount(at, weights=values) / np.bincount(at)
 
 
-def _too_little(one: Contender, other: Contender, folds: tuple[int, ...]) -> str:
+class _Means:
+    """`user_means` of each contender, worked out once however many pairs it is in."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, tuple[int, ...]], _UserMeans] = {}
+
+    def of(self, contender: Contender, folds: tuple[int, ...]) -> _UserMeans:
+        """Of these folds."""
+        key = contender.name, folds
+        if key not in self._known:
+            metric = contender.run.spec.metric_name
+            self._known[key] = user_means(contender.users, folds, metric)
+        return self._known[key]
+
+
+def _too_little(one: Contender, other: Contender, folds: tuple[int, ...], means: _Means) -> str:
     if not folds:
         return "no fold in common"
     if _has_users(one, folds) and _has_users(other, folds):
-        metric = one.run.spec.metric_name
-        same = all(
-            np.array_equal(np.sort(one.users[f].users), np.sort(other.users[f].users))
-            for f in folds
-        )
-        if not same:
+        if not all(_same(one.users[f].users, other.users[f].users) for f in folds):
             return "different users held out: the dataset was not the same for both"
-        known = [user_means(each.users, folds, metric)[0] for each in (one, other)]
-        if len(np.intersect1d(known[0], known[1])) < 2:
+        if len(np.intersect1d(means.of(one, folds)[0], means.of(other, folds)[0])) < 2:
             return "fewer than two users in common"
         return ""
     if len(folds) < 2:
@@ -139,6 +149,11 @@ def _too_little(one: Contender, other: Contender, folds: tuple[int, ...]) -> str
     if one.run.spec.split not in K_FOLD:
         return f"no scores of single users, and the folds of {one.run.spec.split} are not k-fold"
     return ""
+
+
+def _same(one: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
+    """Whether both hold the same users, in whatever order."""
+    return np.array_equal(one, other) or np.array_equal(np.sort(one), np.sort(other))
 
 
 def _has_users(contender: Contender, folds: Sequence[int]) -> bool:
@@ -160,16 +175,19 @@ def _better_first(
 
 
 def _over_users(
-    pairs: Sequence[tuple[Contender, Contender]], folds: tuple[int, ...], confidence: float
+    pairs: Sequence[tuple[Contender, Contender]],
+    folds: tuple[int, ...],
+    means: _Means,
+    confidence: float,
 ) -> list[tuple[Contender, Contender, tuple[int, ...], PairedTest]]:
     """Pairs that have the same folds, so that all can be resampled together."""
     contenders = list({one.name: one for pair in pairs for one in pair}.values())
     rows = {one.name: at for at, one in enumerate(contenders)}
-    means = [user_means(one.users, folds, one.run.spec.metric_name) for one in contenders]
-    common = means[0][0]
-    for users, _ in means[1:]:
-        common = np.intersect1d(common, users)
-    scores = np.stack([values[np.searchsorted(users, common)] for users, values in means])
+    known = [means.of(one, folds) for one in contenders]
+    common = known[0][0]
+    for users, _ in known[1:]:
+        common = np.intersect1d(common, users, assume_unique=True)
+    scores = np.stack([values[np.searchsorted(users, common)] for users, values in known])
     if not contenders[0].higher_is_better:
         scores = -scores
     level = scores.mean(axis=1)

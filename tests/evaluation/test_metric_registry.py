@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from ecv_core.evaluation import METRICS, PER_USER, Kind, check_metric, column_title
+from ecv_core.evaluation.coverage import LIST_METRICS
+from ecv_core.evaluation.novelty import NOVELTY_METRICS
+from ecv_core.evaluation.ranking import HIT_METRICS
+from ecv_core.records import WITHOUT_CUTOFF
+
+DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+
+
+def test_keys_are_the_metrics_own_ids():
+    assert {key: metric.id for key, metric in METRICS.items()} == {key: key for key in METRICS}
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernels"),
+    [
+        (Kind.HITS, HIT_METRICS),
+        (Kind.NOVELTY, NOVELTY_METRICS),
+        (Kind.LISTS, LIST_METRICS),
+        (Kind.RANKS, {"auc"}),
+        (Kind.PROBABILITIES, {"log-loss"}),
+        (Kind.RATINGS, {"mae", "rmse"}),
+    ],
+)
+def test_every_metric_has_its_kernel_and_every_kernel_its_metric(kind, kernels):
+    assert {name for name, metric in METRICS.items() if metric.kind is kind} == set(kernels)
+
+
+def test_only_metrics_of_the_top_n_are_named_with_n():
+    of_the_top = (Kind.HITS, Kind.NOVELTY, Kind.LISTS)
+    assert {n for n, metric in METRICS.items() if metric.kind not in of_the_top} == WITHOUT_CUTOFF
+
+
+def test_every_metric_but_those_of_all_lists_has_a_value_per_user():
+    assert set(METRICS) - set(PER_USER) == {"coverage", "gini"}
+
+
+def test_errors_and_inequality_are_the_ones_where_lower_is_better():
+    lower = {name for name, metric in METRICS.items() if not metric.higher_is_better}
+    assert lower == {"log-loss", "mae", "rmse", "gini"}
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("ndcg@10", "nDCG@10"), ("auc", "AUC"), ("coverage@5", "Item coverage@5"), ("new", "new")],
+)
+def test_columns_are_titled_as_papers_write_them(name, title):
+    assert column_title(name) == title
+
+
+def test_metric_that_applies_is_let_through():
+    check_metric("gini", sampled=False, log_odds=False)
+    check_metric("auc", sampled=True, log_odds=False)
+    check_metric("log-loss", sampled=True, log_odds=True)
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))
+def test_docs_explain_every_metric(metric):
+    assert f"### {metric.title}" in DOCS
+    assert f"`{metric.id}`" in DOCS
+    assert metric.formula in DOCS
+    assert metric.source.split(" (")[0] in DOCS
