@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -91,7 +92,8 @@ class Dashboard:
         """As when the machine goes down: nobody gets to say goodbye."""
         assert self.process is not None
         for child in psutil.Process(self.process.pid).children(recursive=True):
-            child.send_signal(signal.SIGKILL)
+            with contextlib.suppress(psutil.NoSuchProcess):  # it may end by itself meanwhile
+                child.send_signal(signal.SIGKILL)
         self.process.kill()
         self.process.wait()
 

@@ -15,6 +15,11 @@ NEGATIVES = 100
 CHOICES = [name for name, known in METRICS.items() if known.kind is not Kind.RATINGS]
 """Metrics that some algorithm here has a value of."""
 
+SYMBOLS = (
+    r"$H$: the user's held-out items; $C$: candidates; $i_r$: the item at rank $r$; $rel_r$: 1 if "
+    r"it is held out; $s$: scores; $p$: probabilities."
+)
+
 METRIC_HELP = (
     "The score that the rule watches. The other metrics of lists are computed too.\n\n"
     + "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in CHOICES)
@@ -32,7 +37,7 @@ class ScoreSettings:
 
 def score_settings(metric: str) -> ScoreSettings:
     """The metric's definition and the widgets of the ranking protocol, folded away at first."""
-    sampled = st.session_state.get("ranking") == SAMPLED
+    sampled = SAMPLED in (st.session_state.get("ranking"), st.query_params.get("ranking"))
     with st.expander(
         "What is ranked, and how it is scored", icon=":material/leaderboard:", expanded=sampled
     ):
@@ -72,7 +77,7 @@ def _definition(metric: str) -> None:
     known = METRICS[metric]
     st.markdown(f"**{known.title}.** {known.help}")
     st.latex(known.formula)
-    st.caption(f"Source: {known.source}. {known.elsewhere}")
+    st.caption(f"{SYMBOLS} Source: {known.source}. {known.elsewhere}")
 
 
 def _negatives() -> tuple[int, str]:
