@@ -97,7 +97,7 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
     words = ["python", "-m", "ecv_core", "run", spec.dataset, spec.algorithm]
     usual_rule = default.rule if spec.k > 1 else "never"
     words += ["--rule", spec.rule] if spec.rule != usual_rule else []
-    if spec.rule == "e-fold":
+    if "alpha" in stopping.rule(spec.rule).settings:
         words += ["--alpha", repr(spec.alpha)]
     if spec.tolerance is not None:
         words += ["--tolerance", repr(spec.tolerance)]

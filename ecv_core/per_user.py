@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +11,15 @@ from ecv_core.errors import InputError
 from ecv_core.records import UserScores
 
 
-def write_user_scores(scores: Mapping[int, UserScores], metric: str, path: Path) -> None:
-    """Write one metric's scores of every fold, as a whole or not at all.
+def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], path: Path) -> None:
+    """Write some metrics' scores of every fold, as a whole or not at all.
 
     Scores are kept in 16 bits, about three digits: enough for the spread between and within users,
     and a fold's mean is recorded elsewhere.
 
     Args:
         scores: fold -> its per-user scores.
-        metric: as in UserScores.metrics: 'ndcg@10'.
+        metrics: at least one, as in UserScores.metrics: 'ndcg@10'.
         path: its folder is made if need be.
     Raises: OSError if it cannot be written.
     """
@@ -32,7 +32,10 @@ def write_user_scores(scores: Mapping[int, UserScores], metric: str, path: Path)
         {
             "fold": np.repeat(np.array(folds, dtype=np.int16), sizes),
             "user": np.concatenate([scores[fold].users for fold in folds]).astype(np.int32),
-            metric: np.concatenate([scores[fold].of(metric) for fold in folds]).astype(np.float16),
+        }
+        | {
+            metric: np.concatenate([scores[fold].of(metric) for fold in folds]).astype(np.float16)
+            for metric in metrics
         }
     )
     part = path.with_suffix(".part")
@@ -43,7 +46,7 @@ def write_user_scores(scores: Mapping[int, UserScores], metric: str, path: Path)
             part,
             compression="zstd",
             compression_level=19,
-            use_dictionary=["fold", metric],
+            use_dictionary=["fold", *metrics],
             column_encoding={"user": "DELTA_BINARY_PACKED"},
         )
         part.replace(path)
@@ -64,16 +67,15 @@ def read_user_scores(path: Path) -> dict[int, UserScores]:
     try:
         table = parquet.read_table(path)
         fold, user = (table[name].to_numpy() for name in ("fold", "user"))
-        (metric,) = set(table.column_names) - {"fold", "user"}
-        values = table[metric].to_numpy().astype(np.float32)
+        metrics = tuple(name for name in table.column_names if name not in ("fold", "user"))
+        columns = [table[metric].to_numpy().astype(np.float32) for metric in metrics]
+        values = np.stack(columns, axis=1)
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise InputError(
             f"the per-user scores {path.name} cannot be read ({type(error).__name__}); restore the "
             "file from the project, or record the run again"
         ) from error
     return {
-        int(one): UserScores(
-            users=user[fold == one], metrics=(metric,), values=values[fold == one, None]
-        )
+        int(one): UserScores(users=user[fold == one], metrics=metrics, values=values[fold == one])
         for one in np.unique(fold)
     }

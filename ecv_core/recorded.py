@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ecv_core.errors import InputError
 from ecv_core.per_user import read_user_scores
@@ -15,6 +16,9 @@ from ecv_core.run_json import run_from
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "recorded"
 """Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
+
+SPLITS = "splits"
+"""Folder below it for studies of splits: one `<dataset>--<algorithm>--<split>.json` per run."""
 
 
 def recorded_runs(folder: Path | None = None) -> list[Run]:
@@ -31,11 +35,30 @@ def recorded_runs(folder: Path | None = None) -> list[Run]:
     return [_read(path, path.stat().st_mtime_ns) for path in files]
 
 
+def recorded_path(folder: Path, dataset: str, algorithm: str, split: str | None = None) -> Path:
+    """Where a run belongs in a folder of recorded runs; `split` in a study of splits only."""
+    if split is None:
+        return folder / f"{dataset}--{algorithm}.json"
+    return folder / SPLITS / f"{dataset}--{algorithm}--{split}.json"
+
+
+def recorded_under_splits(folder: Path | None = None) -> list[Run]:
+    """The recorded runs under every split; those of studies of splits come last.
+
+    Args: as `recorded_runs`.
+    Raises: as there.
+    """
+    folder = FOLDER if folder is None else folder
+    return recorded_runs(folder) + recorded_runs(folder / SPLITS)
+
+
 def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, UserScores]:
-    """Fold -> per-user scores of a recorded run's own metric; empty where none were kept.
+    """Fold -> per-user scores of a recorded run's own metric, and of others that were kept.
+
+    Empty where none were.
 
     Args:
-        run_id: of one of `recorded_runs`; any other id has none.
+        run_id: of one of `recorded_under_splits`; any other id has none.
         folder: as there.
     Raises: InputError for a damaged file.
     """
@@ -45,13 +68,25 @@ def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, U
 
 
 def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
-    """The recorded run with this id, as in `recorded_runs`; None if there is none."""
+    """The recorded run with this id, under any split; None if there is none."""
     path = _path_of(run_id, FOLDER if folder is None else folder)
     return None if path is None else _read(path, path.stat().st_mtime_ns)
 
 
+def recorded_surroundings(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
+    """Machine and versions that made a recorded run, as `surroundings` gives them; None if unknown.
+
+    Args: as for `recorded_user_scores`.
+    """
+    path = _path_of(run_id, FOLDER if folder is None else folder)
+    if path is None:
+        return None
+    made_with = json.loads(path.read_text(encoding="utf-8")).get("made_with")
+    return made_with if isinstance(made_with, dict) else None
+
+
 def _path_of(run_id: str, folder: Path) -> Path | None:
-    for path in sorted(folder.glob("*.json")):
+    for path in (*sorted(folder.glob("*.json")), *sorted((folder / SPLITS).glob("*.json"))):
         with suppress(InputError):  # a damaged file is not this run's
             if _read(path, path.stat().st_mtime_ns).run_id == run_id:
                 return path
@@ -63,7 +98,7 @@ def user_scores_path(path: Path) -> Path:
     return path.parent / "users" / f"{path.stem}.parquet"
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _read(path: Path, mtime_ns: int) -> Run:
     """One file, read again only when it has changed."""
     try:

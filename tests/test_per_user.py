@@ -15,17 +15,18 @@ def fold(users, *scores):
     )
 
 
-def test_the_scores_of_one_metric_come_back_fold_by_fold(tmp_path):
+@pytest.mark.parametrize("kept", [("ndcg@10",), ("ndcg@10", "recall@10")])
+def test_the_scores_of_kept_metrics_come_back_fold_by_fold(tmp_path, kept):
     scores = {
         1: fold([0, 7], [0.0, 1.0], [0.25, 0.630929]),
         0: fold([3, 4, 90000], [1, 1, 1], [1.0, 0.0, 0.5]),
     }
     path = tmp_path / "users" / "d--a.parquet"
-    write_user_scores(scores, "ndcg@10", path)
+    write_user_scores(scores, kept, path)
     found = read_user_scores(path)
     assert list(found) == [0, 1]
     assert found[0].users.tolist() == [3, 4, 90000]
-    assert found[0].metrics == ("ndcg@10",)
+    assert found[0].metrics == kept
     assert found[1].of("ndcg@10").tolist() == pytest.approx([0.25, 0.630929], rel=5e-4)
     assert list(path.parent.iterdir()) == [path]
 

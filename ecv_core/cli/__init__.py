@@ -115,9 +115,17 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     running.set_defaults(command=run)
 
-    studying = commands.add_parser("study", help="datasets x algorithms, recorded; resumable")
+    studying = commands.add_parser(
+        "study", help="datasets x algorithms x splits, recorded; resumable"
+    )
     studying.add_argument("--datasets", default="", metavar="A,B", help="ids, with commas")
     studying.add_argument("--algorithms", default="", metavar="A,B", help="ids, with commas")
+    studying.add_argument(
+        "--splits",
+        default="",
+        metavar="A,B",
+        help=f"compare splits, single ones too: of {', '.join(splits.SPLITS)}",
+    )
     studying.add_argument("--seed", type=int, default=42)
     studying.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     studying.add_argument(

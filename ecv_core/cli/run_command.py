@@ -9,7 +9,7 @@ from functools import partial
 
 from tqdm import tqdm
 
-from ecv_core import datasets, fold
+from ecv_core import datasets, fold, stopping
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
@@ -79,9 +79,12 @@ def run(options: argparse.Namespace) -> int:
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
-    if options.tolerance is not None and options.rule != "precision":
-        rule = options.rule or "e-fold"
-        raise InputError(f"--tolerance belongs to --rule precision, but the rule is {rule}")
+    chosen = stopping.rule(options.rule or "e-fold")
+    if options.tolerance is not None and "tolerance" not in chosen.settings:
+        takers = [known.id for known in stopping.RULES.values() if "tolerance" in known.settings]
+        raise InputError(
+            f"--tolerance belongs to --rule {' or '.join(takers)}, but the rule is {chosen.id}"
+        )
     sha256, k = None, options.k
     if options.folds:
         sha256, k = fold.known_folds(options.dataset, options.folds)

@@ -1,4 +1,4 @@
-"""`study`: datasets x algorithms, each a whole run, recorded; go on where it was cut off."""
+"""`study`: datasets x algorithms x splits as whole recorded runs; goes on where it was cut off."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ecv_core import datasets, study
+from ecv_core import datasets, splits, study
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
-from ecv_core.records import Run, RunState
+from ecv_core.fold import prepared
+from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import work
 from ecv_core.store import open_store
+
+ALSO = ("recall@10",)
+"""Kept per user besides the score where splits are compared: the other metric of the paper on them.
+"""
 
 
 def run_study(options: argparse.Namespace) -> int:
@@ -30,31 +35,48 @@ def run_study(options: argparse.Namespace) -> int:
     wanted = study.cells(
         options.datasets.split(","),
         options.algorithms.split(","),
+        [name for name in options.splits.split(",") if name],
         seed=options.seed,
         folder=Path(options.folder),
     )
-    absent = {
-        cell.spec.dataset
-        for cell in wanted
-        if not datasets.available(datasets.entry(cell.spec.dataset))
-    }
-    for dataset in sorted(absent):
-        print(f"{dataset} is not on disk and is left out", file=sys.stderr)
-    todo = [cell for cell in wanted if not cell.done and cell.spec.dataset not in absent]
+    wanted = _possible(wanted)
+    todo = [cell for cell in wanted if not cell.done]
     print(f"{len(wanted)} cells, {len(todo)} to run", file=sys.stderr)
     failed = []
     with tqdm(total=sum(cell.spec.k for cell in todo), unit="fold", disable=None) as bar:
 
         def on_fold(run: Run) -> None:
-            bar.set_description(f"{run.spec.dataset} {run.spec.algorithm}")
+            bar.set_description(_name(run.spec))
             bar.update(1)
 
-        runs = study.run_cells(open_store(), todo, job=work, on_fold=on_fold)
+        also = ALSO if options.splits else ()
+        runs = study.run_cells(open_store(), todo, job=work, on_fold=on_fold, also=also)
         for cell, run in runs:
             if run.state is RunState.FINISHED:
                 tqdm.write(f"{cell.path}", file=sys.stdout)
             else:
-                failed.append(f"{run.spec.dataset} {run.spec.algorithm}: {run.error or run.state}")
+                failed.append(f"{_name(run.spec)}: {run.error or run.state}")
     if failed:
         raise RunError("; ".join(failed))
     return OK
+
+
+def _possible(wanted: list[study.Cell]) -> list[study.Cell]:
+    """Those whose dataset is on disk and can be split so; the others are named."""
+    left_out: dict[tuple[str, str], str] = {}
+    for cell in wanted:
+        dataset, split = cell.spec.dataset, cell.spec.split
+        if (dataset, split) in left_out or cell.done:
+            continue
+        if not datasets.available(datasets.entry(dataset)):
+            left_out[dataset, split] = f"{dataset} is not on disk"
+        elif split != study.USUAL_SPLIT and (why := splits.obstacle(prepared(dataset), split)):
+            left_out[dataset, split] = why
+    for why in dict.fromkeys(left_out.values()):
+        print(f"left out: {why}", file=sys.stderr)
+    return [cell for cell in wanted if (cell.spec.dataset, cell.spec.split) not in left_out]
+
+
+def _name(spec: RunSpec) -> str:
+    words = [spec.dataset, spec.algorithm]
+    return " ".join(words if spec.split == study.USUAL_SPLIT else [*words, spec.split])

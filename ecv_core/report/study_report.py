@@ -28,6 +28,9 @@ from ecv_core.report.provenance import Provenance, machine_words, version_words
 from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
 from ecv_core.words import alpha_text, metric_label, watt_hours
 
+_READABLE = 5
+"""Columns of a heatmap that half a page has room for."""
+
 
 def study_report(
     cells: pd.DataFrame,
@@ -78,10 +81,10 @@ def study_report(
         section("Cells", _table(at, of)),
         section(
             "Figures",
-            beside(
+            _side_by_side(
+                algorithms,
                 _heatmap(at, "difference_percent", 2, "Difference to the k-fold mean, percent."),
                 _heatmap(at, "mean_stop", 2, "Folds used until the stop."),
-                even=True,
             ),
         ),
         section("Energy and its source", paragraph(_energy(mine))),
@@ -90,6 +93,11 @@ def study_report(
         f"<footer>Made {known.made_at:%Y-%m-%d %H:%M} UTC by e-fold.</footer>",
     ]
     return page(f"{title} - e-fold report", parts)
+
+
+def _side_by_side(columns: int, left: str, right: str) -> str:
+    """Only as long as the numbers in the cells can be read on paper."""
+    return beside(left, right, even=True) if columns <= _READABLE else left + right
 
 
 def _table(at: pd.DataFrame, of: dict[tuple[str, str], Run]) -> str:

@@ -32,6 +32,7 @@ __all__ = [
     "PartCounts",
     "Past",
     "Strategy",
+    "check_need",
     "fold_matrices",
     "fold_parts",
     "folds_csv",

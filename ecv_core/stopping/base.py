@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ecv_core.records import Decision, FoldResult, Interval
+from ecv_core.records import Decision, FoldResult, Interval, RunSpec
 
 
 def after(n: int) -> str:
@@ -34,3 +35,24 @@ class OwnInterval(Protocol):
         Args:
             results: as for `StoppingRule.decide`.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A stopping rule as users know it."""
+
+    id: str
+    title: str
+    help: str
+    """What it does and when to use it, in at most three sentences."""
+    source: str
+    settings: tuple[str, ...]
+    """The fields of RunSpec that it looks at, as a page or a command line should offer them."""
+    least_folds: int
+    """The lowest `min_folds` that makes sense for it."""
+    build: Callable[[RunSpec], StoppingRule]
+    """From a spec whose values have been checked; it has a tolerance where `settings` does."""
+    default_folds: int = 3
+    """The `min_folds` to offer first."""
+    needs_user_scores: bool = False
+    """True where FoldResult.user_scores must be there, which stored runs keep apart."""

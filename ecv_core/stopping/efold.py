@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records import Decision, FoldResult
-from ecv_core.stopping.base import after
+from ecv_core.stopping.base import Rule, after
 from ecv_core.stopping.interval import mean_interval
 
 Widths = TypeVar("Widths", float, NDArray[np.float64])
@@ -71,3 +71,20 @@ class EFold:
             reason=f"{after(n)}: the interval is {now.width:.3g} wide, {before.width:.3g} before; "
             f"width x change = {product:.3g} {verdict}",
         )
+
+
+E_FOLD = Rule(
+    id="e-fold",
+    title="e-fold",
+    help=(
+        "Stops when the width of the score's confidence interval, times how much that width "
+        "just changed, is at most alpha. A width needs two scores and a change two widths, so "
+        "fold 3 is the first that can stop, even with a minimum of 2."
+    ),
+    source="e-fold cross-validation for recommender systems (the paper's rule)",
+    settings=("alpha", "confidence", "min_folds"),
+    least_folds=2,
+    build=lambda spec: EFold(
+        alpha=spec.alpha, confidence=spec.confidence, min_folds=spec.min_folds
+    ),
+)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ecv_core.records import Decision, FoldResult
+from ecv_core.stopping.base import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,3 +22,14 @@ class Fixed:
                 stop=True, reason=f"After {n} of the {self.folds} folds asked for: stop."
             )
         return Decision(stop=False, reason=f"After {n} of the {self.folds} folds asked for: go on.")
+
+
+FIXED = Rule(
+    id="fixed",
+    title="Fixed number",
+    help="Stops after the minimum number of folds, whatever the scores: the baseline to beat.",
+    source="baseline",
+    settings=("min_folds",),
+    least_folds=1,
+    build=lambda spec: Fixed(folds=spec.min_folds),
+)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ecv_core.records import Decision, FoldResult
-from ecv_core.stopping.base import after
+from ecv_core.stopping.base import Rule, after
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +15,14 @@ class Never:
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         return Decision(stop=False, reason=f"{after(len(results))}: this rule never stops: go on.")
+
+
+NEVER = Rule(
+    id="never",
+    title="Never stop",
+    help="Runs every fold: plain k-fold cross-validation.",
+    source="k-fold cross-validation",
+    settings=(),
+    least_folds=1,
+    build=lambda spec: Never(),
+)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ecv_core.errors import InputError
-from ecv_core.records import Decision, FoldResult, Interval
-from ecv_core.stopping.base import after
+from ecv_core.records import Decision, FoldResult, Interval, RunSpec
+from ecv_core.stopping.base import Rule, after
 from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
 
@@ -120,3 +120,31 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
     for row, score in zip(values, scores, strict=True):
         row[np.searchsorted(users, score.users)] = score.of(metric)
     return values
+
+
+def _build(spec: RunSpec) -> Precision:
+    assert spec.tolerance is not None  # rule_for has checked it
+    return Precision(
+        tolerance=spec.tolerance,
+        k=len(spec.fold_order),
+        metric=spec.metric_name,
+        confidence=spec.confidence,
+        min_folds=spec.min_folds,
+    )
+
+
+PRECISION = Rule(
+    id="precision",
+    title="Precision",
+    help=(
+        "Stops when the k-fold mean is known to within the tolerance you state, with the "
+        "confidence you state. It compares every user's score from fold to fold, so large "
+        "data may need one fold and noisy data nearly all."
+    ),
+    source="this project; finite-population variance of the fold means",
+    settings=("tolerance", "confidence", "min_folds"),
+    least_folds=1,
+    default_folds=1,
+    needs_user_scores=True,
+    build=_build,
+)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records import Decision, FoldResult
-from ecv_core.stopping.base import after
+from ecv_core.stopping.base import Rule, after
 from ecv_core.stopping.interval import mean_and_deviation
 
 GROWTH = 0.05
@@ -72,3 +72,17 @@ class StdStagnation:
             stop=stop,
             reason=f"{after(n)}: the standard deviation went from {trail}; {verdict}",
         )
+
+
+STD_STAGNATION = Rule(
+    id="std-stagnation",
+    title="Standing deviation",
+    help=(
+        "Stops when the standard deviation of the scores has, twice in a row, fallen or grown "
+        "by no more than 5 %. Fold 4 is the first that can stop."
+    ),
+    source="Mahlich, Vente, Beel (2024), general e-fold cross-validation",
+    settings=("min_folds",),
+    least_folds=2,
+    build=lambda spec: StdStagnation(min_folds=spec.min_folds),
+)

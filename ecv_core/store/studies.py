@@ -36,6 +36,12 @@ class StudyRecord:
     created_at: datetime
     cells: tuple[PlannedCell, ...]
 
+    @property
+    def n_splits(self) -> int:
+        """How many ways to split it compares; most studies have one."""
+        specs = [cell.spec for cell in self.cells]
+        return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
+
 
 def keep_study(store: Store, cells: Sequence[PlannedCell], study_id: str | None = None) -> str:
     """Keep a new study, or other runs for the cells of one that is there; gives its id."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ecv_core import exploration
 from ecv_core.errors import InputError
+from ecv_core.evaluation import METRICS
 from ecv_core.exploration import Scores
 from ecv_core.orders import Curve, Orders
 from ecv_core.records import Run
@@ -50,6 +51,7 @@ class System:
     source: str = "none"
     """How the costs are known, as in Energy; 'none' where folds are counted instead."""
     run_id: str | None = None
+    higher_is_better: bool = True
 
     @property
     def k(self) -> int:
@@ -110,6 +112,7 @@ def system_of(run: Run, metric: str) -> System:
         ),
         source=folds[0].energy.source if metered else "none",
         run_id=run.run_id,
+        higher_is_better=METRICS[run.spec.metric].higher_is_better,
     )
 
 

@@ -96,13 +96,15 @@ def _ranking(
         )
     orders = _orders(k, draws, seed)
     along = [_along(one.scores.folds[orders], confidence) for one in systems]
-    whole = np.array([_mean(one.scores.folds) for one in systems])
+    better = np.array([1.0 if one.higher_is_better else -1.0 for one in systems])
+    whole = better * np.array([_mean(one.scores.folds) for one in systems])
     goal = _pairs(whole[:, None])[:, 0]
     best = [at for at, pair in enumerate(_pair_numbers(len(systems))) if _leads(whole, pair)]
     stopped = np.empty((len(alphas), len(systems)))
     same_order, same_winner = np.empty(len(alphas)), np.empty(len(alphas))
     for row, alpha in enumerate(alphas):
         scores = np.stack([_at_stop(means, least, alpha) for means, least in along])
+        scores *= better[:, None]
         signs = _pairs(scores)
         same = signs == goal[:, None]
         stopped[row] = _ranks(signs, len(systems)).mean(axis=1)

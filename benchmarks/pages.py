@@ -1,0 +1,135 @@
+"""How long pages take to open, and charts to follow the slider, in a real browser.
+
+python -m benchmarks.pages [--moves 40] [--visits 5]
+
+Prints markdown, measured on this machine in this run. A page is usable when its first chart is
+painted, or where it has none, its first control is there; the server is warm, the browser's tab is
+new each time. A move runs from the key press inside the browser to the frame after the chart in
+sight has been redrawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.dashboard import CHROMIUM, FLAGS, Dashboard
+
+DRAWN = '.ecv-figure[data-drawn="true"]'
+OPENED = {
+    "": "button:has-text('Start')",
+    "study": DRAWN,
+    "explore": DRAWN,
+    "compare": "[data-testid=stMain] button",
+    "splits": DRAWN,
+    "replay": DRAWN,
+    "race": DRAWN,
+    "learn": DRAWN,
+    "history": "[data-testid=stMain] h1",
+}
+"""Page -> what is there when it can be used."""
+
+MOVED = {
+    "Explore, one system (promise: 150 ms)": (
+        "explore?datasets=ml-100k&algorithms=item-knn",
+        ".st-key-tradeoff",
+    ),
+    "Explore, all cells (promise: 300 ms)": ("explore", ".st-key-tradeoff"),
+    "Study, figures 2 and 3": ("study", ".st-key-study-figures"),
+    "Study, figure 4": ("study", ".st-key-study-ranks-figure"),
+}
+"""What moves -> its address and the element that holds the chart."""
+
+MEASURE = """(chart) => {
+  const node = document.querySelector(`${chart} .ecv-figure`) ?? document.querySelector(chart);
+  window.ecvTime = undefined;
+  document.addEventListener("keydown", () => {
+    const begin = performance.now();
+    const painted = () => { window.ecvTime = performance.now() - begin; };
+    const figure = node.classList.contains("ecv-figure") ? node : node.querySelector(".ecv-figure");
+    // Two frames after Plotly says that it is done, the picture is on the screen.
+    figure.once("plotly_afterplot", () => requestAnimationFrame(() =>
+      requestAnimationFrame(painted)));
+  }, {once: true, capture: true});
+}"""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--moves", type=int, default=40)
+    parser.add_argument("--visits", type=int, default=5)
+    wanted = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        dashboard = Dashboard(Path(folder), Path(folder))
+        try:
+            dashboard.start()
+            print("| page | first visit, s | warm, median s | slowest s |\n|---|---|---|---|")
+            for name, there in OPENED.items():
+                times = [
+                    _open(browser, f"{dashboard.url}/{name}", there)
+                    for _ in range(1 + wanted.visits)
+                ]
+                warm = times[1:]
+                print(
+                    f"| {name or 'run'} | {times[0]:.2f} | {statistics.median(warm):.2f} "
+                    f"| {max(warm):.2f} |"
+                )
+            print("\n| slider | median ms | 95th percentile ms |\n|---|---|---|")
+            for name, (address, chart) in MOVED.items():
+                moved = _moves(browser, f"{dashboard.url}/{address}", chart, wanted.moves)
+                p95 = moved[int(0.95 * (len(moved) - 1))]
+                print(f"| {name} | {statistics.median(moved):.0f} | {p95:.0f} |")
+        finally:
+            dashboard.stop()
+            browser.close()
+
+
+def _open(browser: Browser, url: str, there: str) -> float:
+    """Seconds until a new tab can be used."""
+    page = _tab(browser)
+    begin = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    page.locator(there).first.wait_for()
+    seconds = time.perf_counter() - begin
+    page.close()
+    return seconds
+
+
+def _moves(browser: Browser, url: str, chart: str, moves: int) -> list[float]:
+    """Milliseconds of each move, ascending."""
+    page = _tab(browser)
+    page.goto(url)
+    page.locator(DRAWN).first.wait_for()
+    page.wait_for_timeout(8000)  # what comes below the first chart
+    page.locator(chart).first.scroll_into_view_if_needed()
+    page.wait_for_timeout(1000)
+    keys = ["ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"]
+    times = sorted(_move(page, keys[number % 4], chart) for number in range(moves))
+    page.close()
+    return times
+
+
+def _move(page: Page, key: str, chart: str) -> float:
+    page.get_by_role("slider").first.focus()
+    page.evaluate(MEASURE, chart)
+    page.keyboard.press(key)
+    page.wait_for_function("() => window.ecvTime !== undefined")
+    page.wait_for_timeout(400)  # as a person would look before moving on
+    return float(page.evaluate("() => window.ecvTime"))
+
+
+def _tab(browser: Browser) -> Page:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.set_default_timeout(90_000)
+    return page
+
+
+if __name__ == "__main__":
+    main()

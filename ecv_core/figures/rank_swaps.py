@@ -1,0 +1,159 @@
+"""Rank and tau frames -> the table with arrows (table 3 of Meng et al.), and tau as a heatmap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.heatmap import ABOVE, ROW_HEIGHT, cells_layout, cells_trace
+from ecv_core.figures.palette import palette
+
+# Lost, kept, gained: the arrow says it too. Ink is easy to read on each of them.
+_LIGHT = [[0.0, "#F4B183"], [0.5, "#F1F5F7"], [1.0, "#7FBCE6"]]
+_DARK = [[0.0, "#8A4A20"], [0.5, "#1C2833"], [1.0, "#1B6699"]]
+_SMALL = 13
+_MOST_SHOWN = 3
+"""Ranks moved from which on the colour is the strongest."""
+
+
+def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Algorithms by splits: rank, arrow against the reference, score.
+
+    Args:
+        ranks: as `rank_swaps.ranks_frame` makes it: the reference first.
+        dark: colours for a dark page.
+    """
+    splits, algorithms = list(ranks["split"].unique()), list(ranks["algorithm"].unique())
+    shape = (len(splits), len(algorithms))
+    moved = ranks["up"].to_numpy().reshape(shape).T
+    words = np.array([_cell(row, row["split"] == splits[0]) for _, row in ranks.iterrows()])
+    about = np.array([_score_words(row) for _, row in ranks.iterrows()])
+    figure = go.Figure(
+        cells_trace(
+            algorithms,
+            splits,
+            moved,
+            (-_MOST_SHOWN, _MOST_SHOWN),
+            "",
+            dark,
+            text=words.reshape(shape).T.tolist(),
+            customdata=about.reshape(shape).T.tolist(),
+            colorscale=_DARK if dark else _LIGHT,
+            hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
+        )
+    )
+    figure.update_layout(cells_layout(algorithms, splits, palette(dark), rank_table_height(ranks)))
+    return figure
+
+
+def rank_table_height(ranks: pd.DataFrame) -> int:
+    """Pixels that the table takes."""
+    return ABOVE + 20 + ROW_HEIGHT * int(ranks["algorithm"].nunique())
+
+
+def arrow(up: float) -> str:
+    """'↑2' for two ranks gained, '↓1' for one lost, '=' for none."""
+    return "=" if up == 0 else f"{'↑' if up > 0 else '↓'}{abs(up):g}"
+
+
+def rank_table_words(ranks: pd.DataFrame) -> str:
+    """What the table shows, in a sentence."""
+    splits = list(ranks["split"].unique())
+    order = ", ".join(ranks.loc[ranks["split"] == splits[0], "algorithm"])
+    moved = ranks[ranks["up"] != 0]
+    parts = [
+        f"{split}: "
+        + ", ".join(f"{row['algorithm']} {arrow(row['up'])}" for _, row in of.iterrows())
+        for split, of in moved.groupby("split", sort=False)
+    ]
+    rest = f"Against that, {'; '.join(parts)}." if parts else "No other split changes a rank."
+    return f"Ranks by {ranks['metric'].iloc[0]}. Under {splits[0]}, best first: {order}. {rest}"
+
+
+def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Kendall's tau between every two splits, with its interval, as a triangle.
+
+    Args:
+        taus: as `rank_swaps.taus_frame` makes it.
+        dark: colours for a dark page.
+    """
+    columns, rows = list(taus["split"].unique()), list(taus["other"].unique())
+    wide = (
+        taus.pivot(index="other", columns="split", values="tau")
+        .reindex(index=rows, columns=columns)
+        .to_numpy(dtype=np.float64)
+    )
+    words = {(row["other"], row["split"]): _tau_cell(row) for _, row in taus.iterrows()}
+    about = {
+        (row["other"], row["split"]): f"{row['swaps']} of {row['pairs']} pairs swap"
+        for _, row in taus.iterrows()
+    }
+    figure = go.Figure(
+        cells_trace(
+            rows,
+            columns,
+            wide,
+            (min(0.0, float(taus["tau"].min(skipna=True))), 1.0),
+            "",
+            dark,
+            text=[[words.get((row, column), "") for column in columns] for row in rows],
+            customdata=[[about.get((row, column), "") for column in columns] for row in rows],
+            hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
+        )
+    )
+    figure.update_layout(cells_layout(rows, columns, palette(dark), tau_height(taus)))
+    return figure
+
+
+def tau_height(taus: pd.DataFrame) -> int:
+    """Pixels that the triangle takes."""
+    return ABOVE + 20 + ROW_HEIGHT * int(taus["other"].nunique())
+
+
+def tau_words(taus: pd.DataFrame) -> str:
+    """What the triangle shows, in a sentence."""
+    known = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
+    if known.empty:
+        return "Kendall's tau is not defined between any two splits: they rank all alike."
+    low, high = known.iloc[0], known.iloc[-1]
+    return (
+        f"Kendall's tau between {len(known)} pairs of splits: from {low['tau']:.2f} "
+        f"({low['split']} and {low['other']}) to {high['tau']:.2f} ({high['split']} and "
+        f"{high['other']})."
+    )
+
+
+def tau_text(row: pd.Series[float]) -> str:
+    """'0.80, interval 0.60 to 1.00'; 'not defined' where one split ranks all alike."""
+    if pd.isna(row["tau"]):
+        return "not defined"
+    known = pd.notna(row["low"])
+    return f"{row['tau']:.2f}" + (f", interval {_ends(row, '.2f')}" if known else "")
+
+
+def _cell(row: pd.Series[float], reference: bool) -> str:
+    sign = "" if reference else f" {arrow(row['up'])}"
+    score = _small(f"{row['score']:.4f}")
+    return f"<b>{row['rank']:g}</b>{sign}<br>{score}"
+
+
+def _score_words(row: pd.Series[float]) -> str:
+    known = pd.notna(row["low"])
+    about = f", interval {_ends(row, '.4f')}" if known else ", users' scores are not known"
+    return f"{row['metric']} {row['score']:.4f}{about}"
+
+
+def _tau_cell(row: pd.Series[float]) -> str:
+    if pd.isna(row["tau"]):
+        return "-"
+    known = pd.notna(row["low"])
+    return f"<b>{row['tau']:.2f}</b>" + (f"<br>{_small(_ends(row, '.2f'))}" if known else "")
+
+
+def _ends(row: pd.Series[float], digits: str) -> str:
+    return f"{row['low']:{digits}} to {row['high']:{digits}}"
+
+
+def _small(text: str) -> str:
+    return f"<span style='font-size:{_SMALL}px'>{text}</span>"

@@ -1,0 +1,64 @@
+"""Scores of some algorithms -> who is ahead in each pair, mean ranks, Kendall's tau-b."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_SAME = 1e-12
+"""Relative difference that adding up in another order can make: such scores are equal."""
+
+
+def pair_numbers(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Every pair of `count` algorithms, first < second; two arrays of shape (pairs,)."""
+    first, second = np.triu_indices(count, k=1)
+    return first, second
+
+
+def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[np.float64]:
+    """Who is ahead in each pair of algorithms.
+
+    Args:
+        scores: shape (..., algorithms).
+        higher_is_better: whether a higher score is ahead.
+    Returns: 1 the first, -1 the second, 0 neither; NaN where a score is NaN; shape (..., pairs),
+        in the order of `pair_numbers`.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    first, second = pair_numbers(values.shape[-1])
+    one, other = values[..., first], values[..., second]
+    ahead = np.sign(one - other)
+    ahead[np.abs(one - other) <= _SAME * np.maximum(np.abs(one), np.abs(other))] = 0.0
+    return ahead if higher_is_better else -ahead + 0.0  # no minus zero
+
+
+def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[np.float64]:
+    """Ranks, 1 is best; equal scores share the mean of their ranks.
+
+    Args: as `pair_signs`.
+    Returns: shape (..., algorithms); NaN where a score of the row is NaN.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    count = values.shape[-1]
+    signs = pair_signs(values, higher_is_better=higher_is_better)
+    ranks = np.full(values.shape, (count + 1) / 2)
+    for pair, (first, second) in enumerate(zip(*pair_numbers(count), strict=True)):
+        ranks[..., first] -= signs[..., pair] / 2
+        ranks[..., second] += signs[..., pair] / 2
+    return ranks
+
+
+def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kendall's tau-b between two rankings, from their `pair_signs`.
+
+    Args:
+        first: shape (..., pairs).
+        second: as well; shapes broadcast.
+    Returns: in [-1, 1], shape (...,); NaN where one ranks all alike, or has a NaN.
+    Source: Kendall (1945), The treatment of ties in ranking problems.
+    """
+    agreement = np.einsum("...p,...p->...", first, second)
+    untied = np.einsum("...p,...p->...", first, first) * np.einsum("...p,...p->...", second, second)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: NDArray[np.float64] = np.where(untied > 0, agreement / np.sqrt(untied), np.nan)
+    return tau

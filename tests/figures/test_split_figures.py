@@ -1,0 +1,116 @@
+"""The figures of a split: every mark is drawn, and no part is told by its colour alone."""
+
+import pandas as pd
+import pytest
+
+from ecv_core.figures.palette import palette
+from ecv_core.figures.part_styles import part_styles
+from ecv_core.figures.split_leakage import leakage_figure, leakage_height
+from ecv_core.figures.split_spread import spread_figure
+from ecv_core.figures.split_timeline import STACK, FoldLines, timeline_figure, timeline_steps
+
+MARKS = pd.DataFrame(
+    [
+        (0, 0, "Ada", 3, 0.0, "A", "training"),
+        (0, 0, "Ada", 9, -0.5, "B", "test"),
+        (0, 1, "Ben", 5, 0.5, "C", "training"),
+        (1, 0, "Ada", 3, 0.0, "A", "test"),
+        (1, 0, "Ada", 9, -0.5, "B", "training"),
+        (1, 1, "Ben", 5, 0.5, "C", "unused"),
+    ],
+    columns=["fold", "user", "name", "day", "level", "item", "part"],
+)
+LINES = [FoldLines(cut=8.5, end=9.5), FoldLines(arrow=(9, 0, 3, 0))]
+
+
+def trace(figure, name):
+    (found,) = [one for one in figure.data if one.name == name]
+    return found
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_parts_differ_in_colour_in_shape_and_in_hatching(dark):
+    styles = part_styles(palette(dark)).values()
+    for of in ("colour", "symbol", "pattern"):
+        assert len({getattr(style, of) for style in styles}) == len(styles)
+
+
+def test_each_interaction_is_a_mark_in_its_users_row():
+    figure = timeline_figure(MARKS, LINES[0], days=10)
+    assert trace(figure, "training").x == (3, 5)
+    assert trace(figure, "training").y == (0, 1 + STACK * 0.5)
+    assert trace(figure, "test").x == (9,)
+    assert trace(figure, "test").text == ("Ada: item B",)
+    assert figure.layout.yaxis.ticktext == ("Ada", "Ben")
+
+
+def test_the_legend_names_only_parts_that_some_fold_has():
+    figure = timeline_figure(MARKS, LINES[0], days=10)
+    assert [one.name for one in figure.data if one.showlegend] == ["training", "test", "unused"]
+
+
+def test_the_point_in_time_is_a_line_and_a_leak_an_arrow():
+    figure = timeline_figure(MARKS, LINES[0], days=10)
+    assert trace(figure, "point in time").x == (8.5, 8.5)
+    assert trace(figure, "leak").x == ()
+    other = timeline_figure(MARKS, LINES[1], days=10, fold=1)
+    assert trace(other, "point in time").x == ()
+    assert trace(other, "leak").x == (9, 3)
+
+
+def test_a_step_shows_what_the_figure_of_its_fold_shows():
+    steps = timeline_steps(MARKS, LINES, ["first", "second"], [0, 1])
+    for fold, line in enumerate(LINES):
+        wanted = timeline_figure(MARKS, line, days=10, fold=fold)
+        for at, patch in steps.patches[fold].items():
+            assert list(wanted.data[at].x) == patch["x"]
+            assert list(wanted.data[at].y) == patch["y"]
+    assert steps.alts == ["first", "second"]
+
+
+SPREAD = pd.DataFrame(
+    {
+        "part": ["training", "training", "test", "test"],
+        "low": [0.0, 86_400.0, 0.0, 86_400.0],
+        "high": [86_400.0, 172_800.0, 86_400.0, 172_800.0],
+        "count": [3, 4, 0, 5],
+    }
+)
+
+
+def test_bars_over_time_stand_at_dates_with_the_cut_between_them():
+    figure = spread_figure(SPREAD, over="time", cut=86_400)
+    assert trace(figure, "test").y == (0, 5)
+    assert [f"{day:%Y-%m-%d %H}" for day in trace(figure, "training").x] == [
+        "1970-01-01 12",
+        "1970-01-02 12",
+    ]
+    assert f"{figure.layout.shapes[0].x0:%Y-%m-%d}" == "1970-01-02"
+
+
+def test_times_that_are_no_dates_stay_numbers():
+    strange = SPREAD.assign(low=SPREAD["low"] * 1e9, high=SPREAD["high"] * 1e9)
+    figure = spread_figure(strange, over="time", cut=86_400 * 10**9)
+    assert figure.layout.xaxis.type == "linear"
+    assert trace(figure, "training").x[0] == 43_200 * 1e9
+
+
+@pytest.mark.parametrize("over", ["history", "activity"])
+def test_no_cut_is_drawn_where_the_axis_is_not_time(over):
+    figure = spread_figure(SPREAD, over=over, cut=86_400)
+    assert not figure.layout.shapes
+    assert trace(figure, "training").y == (3, 4)
+
+
+def test_leakage_has_a_row_per_strategy_and_sets_the_chosen_one_off():
+    frame = pd.DataFrame(
+        [("a", "anyone", 50.0), ("a", "own", 49.0), ("b", "anyone", 0.0), ("b", "own", 0.0)],
+        columns=["split", "helps", "percent"],
+    )
+    figure = leakage_figure(frame, chosen="b")
+    assert figure.layout.yaxis.ticktext == ("a", "<b>b</b>")
+    assert trace(figure, "anyone's").x == (50, 0)
+    assert [round(y) for y in trace(figure, "of the same user").y] == [0, 1]
+    assert leakage_height(frame) < leakage_height(pd.concat([frame, frame.assign(split="c")]))
+    symbols = [one.marker.symbol for one in figure.data]
+    assert len(set(symbols)) == len(symbols) == 2

@@ -1,0 +1,106 @@
+"""e-CV, orders, study and record with splits that are no k-fold, and metrics where low is good."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from ecv_core import exploration
+from ecv_core.document import run_document
+from ecv_core.exploration import Scores
+from ecv_core.fold import run_fold
+from ecv_core.grid import begin, grid_cells, reusable
+from ecv_core.records import RunState
+from ecv_core.run_json import run_from
+from ecv_core.runner import InProcess, execute
+from ecv_core.spec import make_spec
+from ecv_core.splits import SPLITS
+from ecv_core.store import open_store
+from ecv_core.study import record
+from ecv_core.tradeoff import System
+from ecv_core.tradeoff.ranks import rankings
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SERVED = [name for name in SPLITS if name != "leave-last-basket"]  # synthetic has no baskets
+LOW_IS_GOOD = [("popular", "gini"), ("neu-mf", "log-loss")]
+
+
+def unmetered(url, run_id, spec, index):
+    return run_fold(spec, index)
+
+
+def whole(store, **settings):
+    spec = make_spec(**{"dataset": "synthetic", "algorithm": "popular"} | settings)
+    (run_id,) = [store.create([spec], owner="test")[0]]
+    execute(store, run_id, InProcess(), job=unmetered)
+    return store.run(run_id)
+
+
+@pytest.mark.parametrize("split", SERVED)
+def test_e_cv_and_record_work_under_every_split_with_a_metric_where_low_is_good(split, tmp_path):
+    store = open_store()
+    several = SPLITS[split].default_k > 1
+    run = whole(store, split=split, metric="gini", alpha=1.0)
+    assert run.state is RunState.FINISHED
+    # alpha 1 stops at the first chance, which is fold 3; a single split has nothing to stop.
+    assert (len(run.folds), run.stopped_at) == ((3, 3) if several else (1, 1))
+    assert all(fold.score == fold.metrics["gini@10"] for fold in run.folds)
+
+    full = whole(store, split=split, metric="gini", full=True)
+    record(full, tmp_path / "run.json", store.user_scores(full.run_id))
+    again = run_from(run_document(full), NOW)
+    assert again.spec == full.spec
+    assert [fold.score for fold in again.folds] == [fold.score for fold in full.folds]
+
+
+@pytest.mark.parametrize(("algorithm", "metric"), LOW_IS_GOOD)
+def test_a_study_runs_several_splits_and_reuses_what_is_known(algorithm, metric):
+    store = open_store()
+    params = {"epochs": 1} if algorithm == "neu-mf" else {}
+    settings = {"algorithm": algorithm, "metric": metric, "full": True, "params": params}
+    known = whole(store, split="temporal-global", **settings)
+    assert known.state is RunState.FINISHED
+    specs = [
+        make_spec(dataset="synthetic", split=split, **settings)
+        for split in ("temporal-global", "leave-last-item", "random-holdout")
+    ]
+
+    class Queue:
+        def start(self, specs):
+            return store.create(specs, owner="test")[0]
+
+    cells = grid_cells(store, begin(store, Queue(), specs))
+    assert [cell.borrowed for cell in cells] == [True, False, False]
+    assert [len(cell.spec.fold_order) for cell in cells] == [1, 1, 10]
+    assert reusable(specs[1], [known]) is None
+
+
+def test_where_low_is_good_the_lowest_ranks_first_under_k_folds_and_at_the_stop():
+    folds = np.array([0.5, 0.52, 0.51, 0.53, 0.5])
+    systems = [
+        System(
+            name=name,
+            dataset="d",
+            metric="RMSE",
+            algorithm=name,
+            scores=Scores(folds=folds + shift),
+            higher_is_better=False,
+        )
+        for name, shift in (("worst", 0.4), ("best", 0.0), ("middle", 0.2))
+    ]
+    (ranking,) = rankings(systems, [1.0])
+    assert ranking.whole.tolist() == [3, 1, 2]
+    assert ranking.stopped.tolist() == [[3, 1, 2]]
+    assert ranking.same_winner.tolist() == [1.0]
+
+
+def test_orders_stop_alike_whichever_way_is_better():
+    # The rule looks at spreads only, so scores and their mirror image stop at the same folds.
+    scores = np.array([0.9, 1.1, 1.0, 0.7, 0.95, 1.2])
+    alphas = np.array([1e-3, 1e-2, 1e-1])
+    up, down = (
+        exploration.explore(Scores(folds=folds)).curve(alphas, within_percent=2.0)
+        for folds in (scores, 2 - scores)
+    )
+    np.testing.assert_allclose(up.stop_distribution, down.stop_distribution, atol=1e-12)
+    np.testing.assert_allclose(up.coverage, down.coverage, atol=1e-12)
