@@ -12,6 +12,7 @@ st.navigation(
         st.Page("pages/study.py", title="Study", icon=":material/grid_on:"),
         st.Page("pages/explore.py", title="Explore", icon=":material/tune:"),
         st.Page("pages/compare.py", title="Compare", icon=":material/balance:"),
+        st.Page("pages/splits.py", title="Splits", icon=":material/splitscreen:"),
         st.Page("pages/replay.py", title="Replay", icon=":material/replay:"),
         st.Page("pages/race.py", title="Race", icon=":material/flag:"),
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),

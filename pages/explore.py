@@ -5,9 +5,10 @@ import streamlit as st
 from pages.components.alpha_slider import alpha_slider
 from pages.components.explore.adviser import adviser, limit_input
 from pages.components.explore.choice import choose_systems
-from pages.components.explore.curves import explore_systems
+from pages.components.explore.curves import add_precision, explore_systems
 from pages.components.explore.order import one_order
 from pages.components.explore.view import charts, numbers_row, view_link
+from pages.components.glossary import glossary_link
 from pages.components.navigation import through_app
 from pages.components.plot import preload_plots
 from pages.components.state import sentences
@@ -16,8 +17,9 @@ through_app()
 with sentences():
     st.title("How much is enough? Explore alpha", anchor=False)
     st.markdown(
-        "The folds of these runs are all known. Move **alpha** and see what stopping early would "
-        "have cost and given, over **every order** in which the folds could have come."
+        f"The {glossary_link('fold', 'folds')} of these runs are all known. Move "
+        f"**{glossary_link('alpha')}** and see what stopping early would have cost and given, over "
+        f"**every {glossary_link('order', 'order')}** in which the folds could have come."
     )
     preload_plots()
     left, right = st.columns([3, 1], gap="medium")
@@ -34,3 +36,4 @@ with sentences():
         charts(explored)
         adviser(explored)
         one_order(explored)
+        add_precision(explored)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
+from pages.components.glossary import glossary_link
 from pages.components.navigation import through_app
 from pages.components.run.start_form import start_form
 from pages.components.state import manager, opened_runs, sentence, sentences, store
@@ -32,8 +33,10 @@ with sentences():
     else:
         st.title("Know when you have evaluated enough", anchor=False)
         st.markdown(
-            "e-fold cross-validation evaluates a recommender fold by fold, like k-fold "
-            "cross-validation, but stops as soon as the score is trustworthy, and so saves energy. "
+            f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
+            f"{glossary_link('fold')} by fold, like {glossary_link('k-fold', 'k-fold')} "
+            "cross-validation, but stops as soon as the score is trustworthy, and so "
+            f"{glossary_link('energy-saved', 'saves energy')}. "
             "Press **Start** to see it at work, or change anything below first."
         )
         start_form()

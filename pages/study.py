@@ -1,8 +1,11 @@
 """Datasets x algorithms as one study: the paper's figures, for every alpha; or one of your own."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.components.alpha_slider import alpha_slider
+from pages.components.glossary import glossary_link
 from pages.components.navigation import through_app
 from pages.components.plot import preload_plots
 from pages.components.state import sentences
@@ -10,6 +13,7 @@ from pages.components.study.analysis import as_systems, rules_of, studied
 from pages.components.study.choice import choose_runs
 from pages.components.study.datasets_table import datasets_table
 from pages.components.study.figures import figures, headline
+from pages.components.study.report import take_away
 from pages.components.study.rules_table import rules_table
 from pages.components.study.source import recorded_study, study_picker
 from pages.components.study.start import start_form
@@ -18,8 +22,8 @@ through_app()
 with sentences():
     st.title("Does it hold everywhere? The study", anchor=False)
     st.markdown(
-        "The paper's figures, computed here: every dataset with every algorithm. Move **alpha** "
-        "and see what each cell would have saved and given."
+        "The paper's figures, computed here: every dataset with every algorithm. Move "
+        f"**{glossary_link('alpha')}** and see what each cell would have saved and given."
     )
     preload_plots()
     recorded = recorded_study()
@@ -33,8 +37,8 @@ with sentences():
     chosen = choose_runs(study_id, recorded)
     if chosen:
         done = studied(as_systems(chosen))
-        alpha_slider(done.alphas, done.usual)
+        alpha_slider(done.alphas, done.usual, partial(take_away, done, chosen))
         headline(done)
         figures(done)
-        rules_table(done, rules_of(done, chosen))
+        rules_table(done, rules_of(done))
         datasets_table(list(dict.fromkeys(run.spec.dataset for run in chosen)))

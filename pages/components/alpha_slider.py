@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from ecv_core.orders import Curve
 from ecv_core.tradeoff.curves import PAPER_COST_PERCENT
+from pages.components.glossary import explained
+from pages.components.share.step_link import step_from_link
 from pages.components.slider_watch import slider_watch
 from pages.components.words import alpha_text
 
@@ -23,16 +27,19 @@ _STICKY = f"""
 """
 
 
-def alpha_slider(alphas: list[float], usual: float) -> None:
+def alpha_slider(
+    alphas: list[float], usual: float, below: Callable[[float], None] | None = None
+) -> None:
     """The slider; it stays in sight while the page is scrolled.
 
     Args:
         alphas: its steps.
         usual: the one to start with.
+        below: draws what is to be there at each alpha; it is called again when the slider moves.
     """
     st.html(_STICKY)
-    with st.container(key=_BOX):
-        _slider(alphas, usual)
+    step_from_link(KEY, alphas, alpha_text)
+    _slider(alphas, usual, below)
 
 
 def usual_alpha(alphas: list[float], average: Curve) -> float:
@@ -48,20 +55,29 @@ def nearest(alphas: list[float], value: float) -> float:
 
 
 @st.fragment
-def _slider(alphas: list[float], usual: float) -> None:
+def _slider(
+    alphas: list[float], usual: float, below: Callable[[float], None] | None = None
+) -> None:
     if KEY in st.session_state and st.session_state[KEY] not in alphas:
         before = float(st.session_state[KEY])
         same_scale = alphas[0] <= before <= alphas[-1]
         st.session_state[KEY] = nearest(alphas, before) if same_scale else usual
-    alpha = st.select_slider(
-        "alpha: left spends more and is more certain, right saves more",
-        alphas,
-        value=usual,
-        format_func=alpha_text,
-        key=KEY,
-        bind="query-params",
-        persist_state="session",
-        help="The paper's rule stops when the interval's width times its last change is at most "
-        "alpha. It has the unit of the score squared, so its scale is logarithmic.",
-    )
-    slider_watch(SLIDER, container=_BOX, step=alphas.index(float(alpha)))
+    with st.container(key=_BOX):
+        alpha = st.select_slider(
+            "alpha: left spends more and is more certain, right saves more",
+            alphas,
+            value=usual,
+            format_func=alpha_text,
+            key=KEY,
+            bind="query-params",
+            persist_state="session",
+            help=explained(
+                "The paper's rule stops when the interval's width times its last change is at "
+                "most alpha. It has the unit of the score squared, so its scale is logarithmic.",
+                "alpha",
+                "interval-width",
+            ),
+        )
+        slider_watch(SLIDER, container=_BOX, step=alphas.index(float(alpha)))
+    if below is not None:
+        below(float(alpha))

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ecv_core import datasets
 from ecv_core.datasets import DatasetEntry
+from pages.components.glossary import explained
 from pages.components.state import escaped, sentences
 
 DEFAULT = "synthetic"
@@ -24,8 +25,12 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
         key="dataset",
         bind="query-params",
         persist_state="session",
-        help="Sizes are those after preparation: every rating counts as positive feedback, and "
-        "users and items with fewer than five interactions are pruned (5-core).",
+        help=explained(
+            "Sizes are those after preparation: every rating counts as positive feedback, and "
+            "users and items with fewer than five interactions are pruned (5-core).",
+            "dataset",
+            "k-core",
+        ),
     )
     entry = entries[picked or DEFAULT]
     ready = datasets.available(entry)

@@ -85,3 +85,8 @@ def glossary_link(term_id: str, words: str = "") -> str:
     """A Markdown link to the entry, on these words or on its title. Raises: UnknownName."""
     entry = term(term_id)
     return f"[{words or entry.title}]({glossary_address(term_id)})"
+
+
+def explained(text: str, *term_ids: str) -> str:
+    """A `help` text with links to the entries of its terms. Raises: UnknownName."""
+    return f"{text}\n\nGlossary: {', '.join(map(glossary_link, term_ids))}."

@@ -9,9 +9,11 @@ import streamlit as st
 from ecv_core.document import moments_of
 from ecv_core.records import Run, RunState
 from ecv_core.savings import energy_facts
+from ecv_core.store import origins
 from pages.components.compare.choice import address_of
+from pages.components.glossary import glossary_link
 from pages.components.run.run_actions import RESUMABLE, confirm_delete
-from pages.components.state import manager, sentences
+from pages.components.state import manager, sentences, store
 from pages.components.words import ago, metric_label, rule_words, run_title, state_badge, watt_hours
 
 ROWS = 20
@@ -25,12 +27,25 @@ def filtered(runs: list[Run]) -> list[Run]:
     """The runs that match what is picked above the list."""
     left, middle, right = st.columns([1.5, 1, 1])
     text = left.text_input(
-        "Find", key="find", placeholder="dataset, algorithm or id", icon=":material/search:"
+        "Find",
+        key="find",
+        bind="query-params",
+        placeholder="dataset, algorithm or id",
+        icon=":material/search:",
     )
     states = middle.multiselect(
-        "State", list(RunState), format_func=lambda state: state.value, key="states"
+        "State",
+        list(RunState),
+        format_func=lambda state: state.value,
+        key="state",
+        bind="query-params",
     )
-    datasets = right.multiselect("Dataset", sorted({r.spec.dataset for r in runs}), key="datasets")
+    datasets = right.multiselect(
+        "Dataset",
+        sorted({r.spec.dataset for r in runs}),
+        key="of_dataset",
+        bind="query-params",
+    )
     words = text.lower().split()
     return [
         run
@@ -48,9 +63,10 @@ def history_list(runs: list[Run]) -> None:
         return
     shown = int(st.session_state.get("rows", ROWS))
     _compare_button(runs[:shown])
+    elsewhere = origins(store())
     for run in runs[:shown]:
         with st.container(border=True):
-            _row(run)
+            _row(run, imported=run.run_id in elsewhere)
     if len(runs) > shown and st.button(f"Show more ({len(runs) - shown} left)", key="more"):
         st.session_state["rows"] = shown + ROWS
         st.rerun()
@@ -77,12 +93,15 @@ def _where(runs: Sequence[Run]) -> Where:
     return [(run.run_id, run.state, len(run.folds)) for run in runs]
 
 
-def _row(run: Run) -> None:
-    name, facts, actions = st.columns([1.5, 4, 1.4], vertical_alignment="center")
-    with name, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+def _row(run: Run, *, imported: bool) -> None:
+    name, facts, actions = st.columns([2.2, 3.6, 1.7], vertical_alignment="center")
+    with name, st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.checkbox(f"Compare {run_title(run)}", key=_pick_key(run), label_visibility="collapsed")
-        st.markdown(f"**{run_title(run)}**", width="content")
-        state_badge(run.state)
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.markdown(f"**{run_title(run)}**", width="content")
+            state_badge(run.state)
+            if imported:
+                st.badge("imported", icon=":material/upload_file:", color="violet")
     facts.markdown(_facts(run))
     with (
         actions,
@@ -126,7 +145,7 @@ def _compare_button(runs: Sequence[Run]) -> None:
     """Opens what is ticked side by side; in sight however far the list is scrolled."""
     ticked = [run.run_id for run in runs if st.session_state.get(_pick_key(run))]
     if len(ticked) < 2:
-        st.caption("Tick two or more runs to compare them.")
+        st.caption(f"Tick two or more {glossary_link('run', 'runs')} to compare them.")
         return
     with st.bottom:
         if st.button(

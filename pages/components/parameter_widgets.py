@@ -11,7 +11,7 @@ from ecv_core.records import ParamValue
 
 
 def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, ParamValue]:
-    """One widget per parameter; gives their values by name.
+    """One widget per parameter; gives their values by name. What differs is in the address.
 
     Args:
         owner: id of what they belong to, in the widgets' keys.
@@ -31,7 +31,14 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
     key = parameter_key(owner, parameter.name)
     default = parameter.default
     if isinstance(default, bool):
-        return st.toggle(label, default, key=key, help=help_text, persist_state="session")
+        return st.toggle(
+            label,
+            default,
+            key=key,
+            help=help_text,
+            bind="query-params",
+            persist_state="session",
+        )
     if parameter.choices:
         return str(
             st.selectbox(
@@ -40,12 +47,20 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
                 index=parameter.choices.index(str(default)),
                 key=key,
                 help=help_text,
+                bind="query-params",
                 persist_state="session",
                 width=200,
             )
         )
     if isinstance(default, str):
-        return st.text_input(label, default, key=key, help=help_text, persist_state="session")
+        return st.text_input(
+            label,
+            default,
+            key=key,
+            help=help_text,
+            bind="query-params",
+            persist_state="session",
+        )
     if isinstance(default, int):
         return int(
             st.number_input(
@@ -55,6 +70,7 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
                 max_value=None if parameter.high is None else int(parameter.high),
                 key=key,
                 help=help_text,
+                bind="query-params",
                 persist_state="session",
                 width=200,
             )
@@ -68,6 +84,7 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
             format="%g",
             key=key,
             help=help_text,
+            bind="query-params",
             persist_state="session",
             width=200,
         )

@@ -100,3 +100,11 @@ class Dashboard:
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.kill()
+
+    def complaints(self) -> list[str]:
+        """Lines of the server's log that nobody should ever see."""
+        return [
+            line
+            for line in self.log.read_text().splitlines()
+            if "Traceback" in line or "Warning" in line or "deprecat" in line.lower()
+        ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -32,6 +33,19 @@ def test_the_slider_moves_sentence_cells_and_rules_by_keyboard(
     for locator, text in zip((sentence, rules), (before[0], before[2]), strict=True):
         expect(locator).not_to_have_text(text)
     expect(stops).not_to_have_attribute("aria-label", before[1] or "")
+
+
+def test_the_report_is_about_the_alpha_picked(page: Page, dashboard: Dashboard) -> None:
+    page.goto(f"{dashboard.url}/study?datasets=ml-100k")
+    expect(page.get_by_role("button", name="Report at alpha 1e-4")).to_be_visible(timeout=60_000)
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    button = page.get_by_role("button", name="Report at alpha 1.3e-4")
+    with page.expect_download() as download:
+        button.click()
+    report = Path(download.value.path()).read_text(encoding="utf-8")
+    assert "e-fold rule, alpha 1.3e-4" in report
 
 
 def test_a_study_runs_live_and_a_second_tab_shows_the_same(

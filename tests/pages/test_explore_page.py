@@ -7,6 +7,9 @@ import pytest
 
 from ecv_core.document import run_document
 from ecv_core.exploration import Scores
+from ecv_core.per_user import write_user_scores
+from ecv_core.recorded import user_scores_path
+from ecv_core.records import UserScores
 from ecv_core.replay import replayed
 from ecv_core.tradeoff import System
 from pages.components.explore.adviser import careful_step
@@ -191,3 +194,23 @@ def test_an_alpha_of_another_scale_gives_way_to_what_spends_as_the_paper_does(ap
     open_explore(app)
     alphas = [float(one) for one in app.select_slider(key="explore_alpha").options]
     assert alphas[0] < app.select_slider(key="explore_alpha").value < alphas[-1]
+
+
+@pytest.mark.parametrize("at_once", [0, 9])
+def test_the_precision_rule_is_there_once_the_page_has_settled(
+    app, record, recorded, monkeypatch, at_once
+):
+    monkeypatch.setattr("pages.components.explore.curves._AT_ONCE", at_once)
+    record("synthetic", "item-knn")
+    rng = np.random.default_rng(at_once)
+    people = np.arange(50)
+    scores = {
+        fold: UserScores(
+            users=people, metrics=("ndcg@10",), values=score + rng.normal(0, 0.01, (50, 1))
+        )
+        for fold, score in enumerate(SCORES)
+    }
+    path = user_scores_path(recorded / "synthetic--item-knn.json")
+    write_user_scores(scores, ["ndcg@10"], path)
+    open_explore(app)
+    assert "The precision rule with a tolerance of" in texts(app)

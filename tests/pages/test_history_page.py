@@ -67,7 +67,7 @@ def test_filters_narrow_the_list_and_say_when_nothing_is_left(app, a_run):
     open_history(app)
     app.text_input(key="find").set_value("POP").run()
     assert rows(app) == ["**popular on synthetic**"]
-    app.multiselect(key="states").set_value([RunState.CANCELLED]).run()
+    app.multiselect(key="state").set_value([RunState.CANCELLED]).run()
     assert any("No run matches" in one.value for one in app.info)
 
 

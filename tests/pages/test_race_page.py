@@ -231,6 +231,15 @@ def test_a_year_from_machine_power_an_own_intensity_and_a_price(app, a_run):
     assert "Your own value: 100 g CO2e per kWh" in words(app)
 
 
+def test_the_folds_used_of_the_address_count_until_another_run_is_picked(app, a_run):
+    other = a_run(SCORES, stopped_at=4, k=5)
+    run = a_run(SCORES, stopped_at=3, k=5)
+    open_race(app, run=run.run_id, folds_used="2")
+    assert app.number_input(key="folds_used").value == 2.0
+    app.selectbox(key="run-choice").set_value(other.run_id).run()
+    assert app.number_input(key="folds_used").value == 4.0
+
+
 def test_the_year_says_how_much_one_fold_more_or_less_would_change():
     work = AtScale(
         runs_per_week=100,

@@ -53,7 +53,7 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
 
 def test_measured_energy_is_called_measured(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, source="rapl"))
-    (line,) = [one.value for one in app.caption if one.value.startswith("Energy:")]
+    (line,) = [one.value for one in app.caption if one.value.startswith("[Energy](")]
     assert "measured by the processor's power counter" in line
 
 

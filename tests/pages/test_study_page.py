@@ -210,3 +210,28 @@ class _Still:
 
     def cancel(self, run_id):
         pass
+
+
+def test_a_study_can_have_any_split_of_several_folds_and_any_metric(app, store):
+    open_study(app)
+    app.selectbox(key="new_split").set_value("temporal-windows").run()
+    app.selectbox(key="new_metric").set_value("gini").run()
+    app.number_input(key="new_k").set_value(4).run()
+    start(app, ["popular"])
+    (run,) = store.runs()
+    assert (run.spec.split, run.spec.metric, run.spec.k) == ("temporal-windows", "gini", 4)
+
+
+def test_single_splits_are_not_offered_for_a_study(app):
+    open_study(app)
+    options = " ".join(app.selectbox(key="new_split").options)
+    assert "temporal-windows" in options
+    assert "temporal-global" not in options
+
+
+def test_a_split_that_the_data_cannot_serve_is_a_sentence_and_starts_nothing(app, store):
+    open_study(app)
+    app.selectbox(key="new_split").set_value("leave-last-basket").run()
+    start(app, ["popular"])
+    assert "basket" in " ".join(one.value for one in app.error)
+    assert store.runs() == []

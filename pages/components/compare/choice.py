@@ -10,6 +10,7 @@ import streamlit as st
 from ecv_core.errors import EcvError
 from ecv_core.recorded import recorded_runs
 from ecv_core.records import Run
+from pages.components.glossary import glossary_link
 from pages.components.state import escaped, sentence, store
 from pages.components.words import metric_label, rule_words, run_title
 
@@ -88,8 +89,9 @@ def empty_state() -> None:
     """What the page is for, and one-click ways to fill it."""
     st.markdown(
         "Pick **two or more runs** above. They come into one picture and one table: score and "
-        "interval, folds used, energy spent and saved. Where two runs share their folds, a "
-        "**paired test** says whether one is really better."
+        f"{glossary_link('confidence-interval', 'interval')}, folds used, energy spent and saved. "
+        f"Where two runs share their {glossary_link('fold', 'folds')}, a "
+        f"**{glossary_link('paired-test', 'paired test')}** says whether one is really better."
     )
     offered = examples()
     if offered:

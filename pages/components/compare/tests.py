@@ -18,6 +18,7 @@ from ecv_core.comparison import (
 from ecv_core.figures.compare import Entry
 from ecv_core.significance import RESAMPLES
 from pages.components.compare.view import csv_button
+from pages.components.glossary import glossary_link
 from pages.components.state import escaped, store, user_scores
 
 SIGNIFICANCE = 0.05
@@ -28,6 +29,10 @@ Found = tuple[list[Comparison], list[Untested]]
 def paired_tests(entries: Sequence[Entry]) -> None:
     """The best of each dataset against every other run, then all pairs in a table."""
     st.header("Is one really better?", anchor=False)
+    st.caption(
+        f"A {glossary_link('paired-test', 'paired test')} of the folds that two runs share, with a "
+        f"{glossary_link('multiple-comparisons', 'correction for several comparisons')}."
+    )
     tested, untested = _found(entries)
     several = len({entry.run.spec.dataset for entry in entries}) > 1
     if tested:
@@ -204,10 +209,10 @@ def _say_untested(untested: Sequence[Untested], entries: Sequence[Entry]) -> Non
 def _how_to_read(tested: Sequence[Comparison]) -> None:
     with st.expander("How to read this", icon=":material/help:"):
         st.markdown(
-            "- **p** is how often a difference at least this large would come up if there were "
-            f"none. With several comparisons ({len(tested)} here) some look convincing by "
-            "chance; **Holm's correction** (1979) makes up for that. A difference counts as shown "
-            "at 5 %.\n"
+            f"- **{glossary_link('p-value', 'p')}** is how often a difference at least this "
+            "large would come up if there were none. With several comparisons "
+            f"({len(tested)} here) some look convincing by chance; **Holm's correction** (1979) "
+            "makes up for that. A difference counts as shown at 5 %.\n"
             "- **Paired over users**: each user's mean over the folds that both runs have, a "
             "paired t test, beside it Wilcoxon's signed-rank test, and a bootstrap interval "
             f"({RESAMPLES:,} resamples of users). Each user counts once, so the difference can be "

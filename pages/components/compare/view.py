@@ -11,6 +11,7 @@ from ecv_core.figures.compare import Entry, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.compare_running import running_figure, running_frame, running_height
 from pages.components.compare.runs_table import ALL_COLUMNS, runs_table
+from pages.components.glossary import glossary_link
 from pages.components.plot import plot
 from pages.components.share.link import copy_link
 
@@ -70,6 +71,11 @@ def picture(entries: Sequence[Entry]) -> None:
 def table(entries: Sequence[Entry]) -> None:
     """Score, folds, energy: one row per run, with its CSV."""
     st.header("Score, folds, energy", anchor=False)
+    st.caption(
+        f"Mean and {glossary_link('confidence-interval')} at the {glossary_link('stop')}, "
+        f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} and what was "
+        f"{glossary_link('energy-saved', 'saved')}; a star marks the best of a dataset and metric."
+    )
     frame = compare_frame(entries)
     runs_table(frame, ALL_COLUMNS, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")

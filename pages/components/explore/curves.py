@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -9,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.orders import Curve
-from ecv_core.recorded import recorded_run
 from ecv_core.tradeoff import (
     System,
     Tradeoff,
@@ -19,10 +19,12 @@ from ecv_core.tradeoff import (
     tradeoff,
     tradeoff_frame,
 )
-from ecv_core.tradeoff.users import precision_of_run
 from pages.components.alpha_slider import usual_alpha
-from pages.components.state import store, user_scores
+from pages.components.precision_curves import is_worked_out, precision_of
 from pages.components.words import alpha_text
+
+_AT_ONCE = 4
+"""Systems whose precision rule is worked out before the page is painted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,8 @@ class Explored:
     """Changes with the choice and the limit, and with nothing else."""
     tradeoff: Tradeoff
     precision: Curve | None
+    complete: bool
+    """False while the precision rule is still left out, because it takes its time."""
     within_percent: float
     frame: pd.DataFrame
     stops: pd.DataFrame
@@ -62,41 +66,53 @@ def explore_systems(systems: list[System], within_percent: float) -> Explored:
     Raises: EcvError for scores that cannot be explored.
     """
     contents = tuple(system.content for system in systems)
-    return _explored(contents, within_percent, systems)
+    found = _walked(contents, within_percent, systems)
+    waiting = sum(not is_worked_out(system, within_percent) for system in systems)
+    return _explored(contents, within_percent, waiting <= _AT_ONCE, found)
+
+
+def add_precision(explored: Explored) -> None:
+    """Work out the precision rule where it was left out, and show the page with it.
+
+    It reads every user's scores, so the page is painted without it first.
+    """
+    if explored.complete:
+        return
+    with st.spinner("Adding the precision rule to the chart ..."):
+        for system in explored.tradeoff.systems:
+            precision_of(system, explored.within_percent)
+    st.rerun()
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _explored(contents: tuple[str, ...], within_percent: float, _systems: list[System]) -> Explored:
-    found = tradeoff(_systems, within_percent=within_percent)
-    precision = _precision(_systems, within_percent)
+def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[System]) -> Tradeoff:
+    return tradeoff(_systems, within_percent=within_percent)
+
+
+@st.cache_data(show_spinner=False, max_entries=24)
+def _explored(
+    contents: tuple[str, ...], within_percent: float, complete: bool, _found: Tradeoff
+) -> Explored:
+    precision = _precision(_found.systems, within_percent) if complete else None
+    version = sha256("".join(contents).encode()).hexdigest()[:16]
     return Explored(
-        version=sha256("".join(contents).encode()).hexdigest()[:16] + f"-{within_percent}",
-        tradeoff=found,
+        version=f"{version}-{within_percent}" + ("" if complete else "-first"),
+        tradeoff=_found,
         precision=precision,
+        complete=complete,
         within_percent=within_percent,
-        frame=tradeoff_frame(found, precision),
-        stops=stops_frame(found.average),
-        alphas=slider_alphas(found.alphas),
+        frame=tradeoff_frame(_found, precision),
+        stops=stops_frame(_found.average),
+        alphas=slider_alphas(_found.alphas),
     )
 
 
-def _precision(systems: list[System], within_percent: float) -> Curve | None:
+def _precision(systems: Sequence[System], within_percent: float) -> Curve | None:
     """The precision rule on the same systems; None unless every user's score is known for all."""
     curves = []
     for system in systems:
-        curve = _precision_of(store().url, system.content, within_percent, system)
+        curve = precision_of(system, within_percent)
         if curve is None:
             return None
         curves.append(curve)
     return averaged(curves)
-
-
-@st.cache_data(show_spinner=False, max_entries=128)
-def _precision_of(url: str, content: str, within_percent: float, _system: System) -> Curve | None:
-    if _system.run_id is None:
-        return None
-    users = user_scores(_system.run_id)
-    if not users:
-        return None
-    run = recorded_run(_system.run_id) or store().run(_system.run_id)
-    return precision_of_run(run, users, _system, within_percent=within_percent)

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.components.learn.chapters import CHAPTERS, FIRST, Chapter
+from pages.components.share.link import copy_link
 from pages.components.state import escaped, sentences
 
 PARAMETER = "chapter"
@@ -30,6 +31,7 @@ def course() -> None:
         st.markdown(chapter.idea)
         with sentences():
             import_module(chapter.module).show()
+        copy_link({PARAMETER: chapter.id})
 
 
 def _way(chapter: Chapter) -> None:

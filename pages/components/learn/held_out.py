@@ -38,6 +38,7 @@ def show() -> None:
         lambda dark: grades_figure(frame, held_out=held_out, dark=dark, height=_HEIGHT),
         version=(held_out, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
+        name="seen and held out",
         alt=grades_words(found, held_out=held_out),
         height=_HEIGHT,
     )

@@ -32,6 +32,7 @@ def show() -> None:
         lambda dark: widths_figure(frame, listed, metric=metric, dark=dark, height=_HEIGHT),
         version=(run.run_id, *listed),
         key="learn-widths",
+        name="interval widths",
         alt="95 % intervals of the mean, narrower with every fold.",
         height=_HEIGHT,
         slider=SLIDER,

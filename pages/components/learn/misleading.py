@@ -64,6 +64,7 @@ def _chance() -> None:
         ),
         version=(run.run_id, found.order, *scores.tolist()),
         key="learn-chance",
+        name="trap chance",
         alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
         height=_HEIGHT,
     )
@@ -98,6 +99,7 @@ def _looking() -> None:
         lambda dark: misses_figure(frame, k=k, dark=dark, height=_HEIGHT),
         version=tuple(run.run_id for run in same),
         key="learn-misses",
+        name="trap looking again",
         alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
         f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
         f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",
@@ -135,6 +137,7 @@ def _unit() -> None:
         lambda dark: units_figure(list(names), stops, k=k, dark=dark, height=_HEIGHT - 90),
         version=(run.run_id, *stops, *names),
         key="learn-units",
+        name="trap unit of alpha",
         alt=f"Folds used at alpha {alpha_text(ALPHA)} for the same scores in different units: "
         + ", ".join(f"{name}: {stop}" for name, stop in zip(names, stops, strict=True))
         + ".",
@@ -163,6 +166,7 @@ def _shared() -> None:
         lambda dark: shared_figure(k, dark=dark, height=_HEIGHT),
         version=k,
         key="learn-shared",
+        name="trap shared training data",
         alt=f"What each of {k} folds trains on: all parts of the data but its own. The first two "
         f"share {k - 2} of their {k - 1} training parts.",
         height=_HEIGHT,

@@ -11,14 +11,14 @@ from pages.components.learn.recorded import guide, guide_note
 from pages.components.plot import plot
 
 MOST_DRAWS = 60
-_DRAWS = "learn-draws"
+PARAMETER = "draws"
+"""In the address; the draws themselves are always the same."""
 _HEIGHT = 400
 
 
 def show() -> None:
     """The button, the lines, the lesson."""
     run, scores, metric = guide()
-    st.session_state.setdefault(_DRAWS, 1)
     with st.container(horizontal=True):
         st.button(
             "Draw again",
@@ -31,7 +31,7 @@ def show() -> None:
         )
         st.button("Draw 20 times", key="learn-draw-20", on_click=_draw, args=(20,))
         st.button("Begin anew", key="learn-draw-0", type="tertiary", on_click=_draw, args=(0,))
-    draws = int(st.session_state[_DRAWS])
+    draws = asked_draws()
     frame = draws_frame(scores, draws)
     by_n = frame.groupby("n")["mean"]
     low, high = by_n.min(), by_n.max()
@@ -42,6 +42,7 @@ def show() -> None:
         lambda dark: wander_figure(frame, metric=metric, dark=dark, height=_HEIGHT),
         version=(run.run_id, draws),
         key="learn-wander",
+        name="means of draws",
         alt=f"Mean {metric} so far against the number of folds drawn, {draws} draws. After one "
         f"fold it lies between {low[1]:.4f} and {high[1]:.4f}, after {half} between "
         f"{low[half]:.4f} and {high[half]:.4f}; all draws end at {whole:.4f}.",
@@ -66,6 +67,15 @@ def show() -> None:
     numbers_behind(frame, "draws")
 
 
+def asked_draws() -> int:
+    """How many draws the address asks for, as far as there are so many; 1 if it does not say."""
+    text = st.query_params.get(PARAMETER, "")
+    return (
+        max(1, min(int(text), MOST_DRAWS))
+        if text.isascii() and text.isdigit() and len(text) < 9
+        else 1
+    )
+
+
 def _draw(more: int) -> None:
-    now = int(st.session_state.get(_DRAWS, 1))
-    st.session_state[_DRAWS] = min(now + more, MOST_DRAWS) if more else 1
+    st.query_params[PARAMETER] = str(min(asked_draws() + more, MOST_DRAWS) if more else 1)

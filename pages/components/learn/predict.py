@@ -111,11 +111,11 @@ def _picture(now: Round, shown: int, over: bool) -> None:
         ),
         version=(now.number, now.run.run_id, len(frame), stopped_at),
         key="learn-predict",
+        name=f"round {now.number}",
         alt=alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title="A hidden run"),
         height=_HEIGHT,
     )
-    if over:
-        numbers_behind(frame, "round")
+    numbers_behind(frame, "round")
 
 
 def _truth(now: Round) -> str:

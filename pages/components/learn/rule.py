@@ -17,6 +17,7 @@ from ecv_core.stopping.efold import least_alpha
 from pages.components.learn.parts import Moving, numbers_behind
 from pages.components.learn.recorded import guide, guide_note
 from pages.components.plot import plot
+from pages.components.share.step_link import step_from_link
 from pages.components.slider_watch import slider_watch
 from pages.components.words import alpha_text
 
@@ -41,6 +42,7 @@ def show() -> None:
         lambda dark: products_figure(frame, dark=dark, height=_HEIGHT),
         version=(run.run_id, *scores.tolist()),
         key="learn-products",
+        name="the rule fold by fold",
         alt="Interval width times its last change, after each fold.",
         height=_HEIGHT,
         slider=SLIDER,
@@ -73,6 +75,7 @@ def alpha_slider(name: str, key: str, box: str) -> None:
         key: of the widget, and in the address.
         box: key of the container that holds it.
     """
+    step_from_link(key, ALPHAS, alpha_text)
     alpha = st.select_slider(
         "alpha: left is more certain, right saves more",
         ALPHAS,

@@ -42,6 +42,7 @@ def show() -> None:
         lambda dark: savings_figure(datasets, dark=dark, height=_HEIGHT),
         version=content,
         key="learn-savings",
+        name="energy saved",
         alt="Energy used and saved per dataset.",
         height=_HEIGHT,
         slider=SLIDER,

@@ -13,11 +13,13 @@ from ecv_core.footprint import AtScale, Yearly, at_scale, carbon_source
 from ecv_core.records import Run
 from ecv_core.savings import energy_facts
 from ecv_core.tradeoff.curves import PAPER_STOP
+from pages.components.glossary import glossary_link
 from pages.components.race.equivalents import equivalents_wanted, likenesses
 from pages.components.state import sentence
 from pages.components.words import duration, run_title, small_number, watt_hours
 
 RECORDED, POWER = "As this run", "From machine power"
+_USED, _OF = "folds_used", "folds-used-of"
 
 
 def at_scale_panel(run: Run) -> None:
@@ -73,13 +75,19 @@ def _workload(run: Run) -> AtScale:
         bind="query-params",
         persist_state="session",
     )
+    usual = min(float(run.stopped_at or PAPER_STOP), float(folds))
+    if st.session_state.get(_OF, (run.run_id, folds)) != (run.run_id, folds):
+        st.session_state[_USED] = usual  # another run has another stop
+    st.session_state[_OF] = (run.run_id, folds)
     used = third.number_input(
         "Folds used on average",
-        value=min(float(run.stopped_at or PAPER_STOP), float(folds)),
+        value=usual,
         min_value=1.0,
         max_value=float(folds),
         step=0.5,
-        key=f"folds_used-{run.run_id}-{folds}",
+        key=_USED,
+        bind="query-params",
+        persist_state="session",
         help="Begins with this run's stop. The paper's mean over 30 pairs is "
         f"{PAPER_STOP} of 10; Explore gives yours over every order of the folds.",
     )
@@ -108,6 +116,7 @@ def _per_fold(run: Run) -> tuple[float, float]:
         default=RECORDED if known else POWER,
         required=True,
         key="energy_of_a_fold",
+        bind="query-params",
         persist_state="session",
     )
     if way == RECORDED and known:
@@ -154,6 +163,7 @@ def _electricity(country: str) -> tuple[float, float | None]:
         index=codes.index(country) if country in known else 0,
         format_func=lambda one: known[one].name,
         key="scale_country",
+        bind="query-params",
         persist_state="session",
         help="Whose electricity. Nothing looks up where you are.",
     )
@@ -164,6 +174,8 @@ def _electricity(country: str) -> tuple[float, float | None]:
         min_value=0.0,
         max_value=5000.0,
         key="own_intensity",
+        bind="query-params",
+        persist_state="session",
         placeholder=f"{at.grams_co2e_per_kwh:.0f}",
         help="Of your contract or of this hour; empty takes the country's.",
     )
@@ -174,12 +186,15 @@ def _electricity(country: str) -> tuple[float, float | None]:
         max_value=1000.0,
         step=0.01,
         key="price",
+        bind="query-params",
+        persist_state="session",
         placeholder="none",
         help="In your currency; empty leaves money out.",
     )
     if own is None:
         origin = carbon_source()
         st.caption(
+            f"{glossary_link('carbon-intensity', 'Carbon intensity')} of "
             f"{at.name}: {at.grams_co2e_per_kwh:.0f} g CO2e per kWh in {at.year} "
             f"([{origin.source}]({origin.url})); {origin.note}."
         )

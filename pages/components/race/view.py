@@ -10,13 +10,16 @@ import streamlit as st
 
 from ecv_core.document import moments_of
 from ecv_core.records import Run
+from pages.components.glossary import glossary_link
 from pages.components.player import asked_step, player
 from pages.components.race.equivalents import equivalents_panel
 from pages.components.race.story import Story, race_data, story_of
 from pages.components.run.facts import source_sentence
 from pages.components.run_choice import choose_run
+from pages.components.share.chart_table import chart_table
+from pages.components.share.link import copy_link
 from pages.components.state import sentences, store
-from pages.components.words import duration
+from pages.components.words import duration, run_title
 
 NAME = "race"
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -96,7 +99,8 @@ def _again(story: Story) -> None:
     )
     ran = "" if story.complete else " Dashed folds never ran; they are estimated."
     st.caption(
-        f"Folds are as wide as the time they took: {duration(total)} for all {story.k}.{ran} "
+        f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
+        f"{duration(total)} for all {story.k}.{ran} "
         + (
             source_sentence(story.run.folds[-1].energy.source)
             if story.metered
@@ -120,16 +124,13 @@ def _data(story: Story) -> None:
             icon=":material/replay:",
             query_params={"run": story.run.run_id},
         )
-        st.download_button(
-            "The race as CSV",
-            race_frame(story).to_csv(index=False),
-            file_name=f"race-{story.run.run_id}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            key="csv-race",
-            type="tertiary",
-        )
+        copy_link({"run": story.run.run_id})
+    chart_table(
+        lambda: race_frame(story),
+        key="race",
+        name=f"race of {run_title(story.run)}",
+        alt=f"The race of {run_title(story.run)}.",
+    )
 
 
 def _live(run_id: str) -> None:

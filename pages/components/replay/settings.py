@@ -10,9 +10,11 @@ from ecv_core.records import Run, RunSpec
 from ecv_core.replay import Replay
 from ecv_core.replay import replay as replayed
 from ecv_core.stopping import rule
+from pages.components.glossary import explained
 from pages.components.run.stop_settings import ALPHAS
 from pages.components.run_choice import choose_run
-from pages.components.state import escaped, user_scores
+from pages.components.share.step_link import step_from_link
+from pages.components.state import user_scores
 from pages.components.words import alpha_text, rule_words
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
@@ -82,7 +84,7 @@ def _begin_as_it_ran(run: Run) -> None:
 
 def _rule(spec: RunSpec) -> RunSpec:
     steps = sorted({*ALPHAS, spec.alpha})
-    _check_alpha(steps)
+    step_from_link(ALPHA, steps, alpha_text)
     if spec.rule != "e-fold":
         chosen = st.segmented_control(
             "Rule",
@@ -90,6 +92,7 @@ def _rule(spec: RunSpec) -> RunSpec:
             default=spec.rule,
             required=True,
             key=RULE,
+            bind="query-params",
             format_func=lambda name: f"{name}, as it ran" if name == spec.rule else name,
         )
         if chosen != "e-fold":
@@ -99,33 +102,21 @@ def _rule(spec: RunSpec) -> RunSpec:
     alpha = st.select_slider(
         "alpha",
         steps,
+        value=spec.alpha,  # the default, so that the address says only what is not as it ran
         format_func=alpha_text,
         key=ALPHA,
         bind="query-params",
         persist_state="session",
-        help="Another alpha, and the same folds stop elsewhere. The code that decides here is the "
-        f"one that decides live. The run itself used {rule_words(spec)}.",
+        help=explained(
+            "Another alpha, and the same folds stop elsewhere. The code that decides here is the "
+            f"one that decides live. The run itself used {rule_words(spec)}.",
+            "alpha",
+            "stopping-rule",
+        ),
     )
     least = rule("e-fold").least_folds
     first = spec.min_folds if spec.rule == "e-fold" else least
     return replace(spec, rule="e-fold", alpha=float(alpha), min_folds=max(first, least))
-
-
-def _check_alpha(steps: list[float]) -> None:
-    """A link may write alpha as any number that is a step; the slider knows steps by their text."""
-    text = st.query_params.get(ALPHA)
-    if text is None:
-        return
-    try:
-        step = steps[steps.index(float(text))]
-        if text != alpha_text(step):
-            st.session_state[ALPHA] = step
-    except ValueError:
-        st.warning(
-            f"From the link: the slider has no alpha {escaped(text)}; its steps go from "
-            f"{alpha_text(steps[0])} to {alpha_text(steps[-1])}.",
-            icon=":material/link_off:",
-        )
 
 
 def _order() -> int:
@@ -148,8 +139,12 @@ def _seed() -> int:
         key=ORDER,
         bind="query-params",
         persist_state="session",
-        help="0 is the order in which they ran; any other number is the seed of a shuffle, the "
-        "same each time.",
+        help=explained(
+            "0 is the order in which they ran; any other number is the seed of a shuffle, the "
+            "same each time.",
+            "order",
+            "seed",
+        ),
         width=130,
     )
     return int(seed)

@@ -9,10 +9,12 @@ from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
 from ecv_core.replay import explanations
 from ecv_core.stopping.efold import least_alpha
+from pages.components.glossary import glossary_link
 from pages.components.player import asked_step, player
 from pages.components.plot import plot
-from pages.components.replay.settings import Chosen
+from pages.components.replay.settings import ALPHA, ORDER, Chosen
 from pages.components.run.facts import source_sentence
+from pages.components.share.link import copy_link
 from pages.components.slider_watch import numbers
 from pages.components.words import alpha_text, metric_label, run_title, small_number, watt_hours
 
@@ -39,7 +41,7 @@ def replay_view(chosen: Chosen) -> None:
     controls(chosen)
     with st.container(key="replay-moment"):
         moment_sentence(chosen)
-    figure(chosen, height=_HEIGHT)
+    figure(chosen, height=_HEIGHT, with_table=True)
     with st.container(key="replay-row"):
         _moment_numbers(chosen)
     _around(chosen)
@@ -57,7 +59,9 @@ def _moment_numbers(chosen: Chosen) -> None:
     numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes, sentences=blank)
 
 
-def figure(chosen: Chosen, *, height: int, type_scale: float = 1.0) -> None:
+def figure(
+    chosen: Chosen, *, height: int, type_scale: float = 1.0, with_table: bool = False
+) -> None:
     """Figure 1, drawn to the moment on axes that do not move."""
     run, spec, played = chosen.run, chosen.spec, chosen.played
     metric = metric_label(spec)
@@ -98,6 +102,8 @@ def figure(chosen: Chosen, *, height: int, type_scale: float = 1.0) -> None:
         height=height,
         slider=NAME,
         steps=lambda: steps,
+        name=f"replay of {run_title(run)}",
+        table=(lambda: efold_frame(played.moments, played.stopped_at)) if with_table else None,
     )
 
 
@@ -157,8 +163,14 @@ def _against(product: float | None, alpha: float) -> str:
     return f"{sign} alpha {alpha_text(alpha)}"
 
 
+def _as_told(chosen: Chosen) -> dict[str, str]:
+    """What the address needs to tell the run as it is told here."""
+    told = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
+    return told | ({ALPHA: alpha_text(chosen.spec.alpha)} if chosen.spec.rule == "e-fold" else {})
+
+
 def _around(chosen: Chosen) -> None:
-    """Where to go from here, and the data behind the figure."""
+    """Where to go from here."""
     run, played = chosen.run, chosen.played
 
     def present() -> None:
@@ -178,18 +190,10 @@ def _around(chosen: Chosen) -> None:
             icon=":material/flag:",
             query_params={"run": run.run_id},
         )
-        st.download_button(
-            "All moments as CSV",
-            efold_frame(played.moments, played.stopped_at).to_csv(index=False),
-            file_name=f"replay-{run.run_id}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            key="csv-replay",
-            type="tertiary",
-        )
+        copy_link(_as_told(chosen))
     order = " ".join(str(fold.fold) for fold in played.folds)
     how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
     st.caption(
-        f"Order of the folds: {order} ({how}). {source_sentence(run.folds[-1].energy.source)}"
+        f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
+        f"({how}). {source_sentence(run.folds[-1].energy.source)}"
     )

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.records import Moment, Run
 from ecv_core.savings import energy_facts
+from pages.components.glossary import explained, metric_term
 from pages.components.run.facts import source_sentence
 from pages.components.words import duration, grams, metric_label, watt_hours
 
@@ -24,12 +25,20 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
     st.metric(
         f"Mean {metric_label(run.spec)}",
         mean,
-        help=f"Mean of the folds used, plus or minus half the width of its "
-        f"{100 * run.spec.confidence:g} % interval.",
+        help=explained(
+            f"Mean of the folds used, plus or minus half the width of its "
+            f"{100 * run.spec.confidence:g} % interval.",
+            metric_term(run.spec.metric),
+            "confidence-interval",
+        ),
     )
     left, right = _pair()
     used = at.n if at else 0
-    left.metric("Folds used", f"{used} of {k}", help="Folds that the mean is of (e), of k.")
+    left.metric(
+        "Folds used",
+        f"{used} of {k}",
+        help=explained("Folds that the mean is of (e), of k.", "e", "k"),
+    )
     seconds = sum(fold.total_seconds for fold in run.folds)
     right.metric(
         "Time",
@@ -63,15 +72,23 @@ def _energy(run: Run, k: int) -> None:
         None if not percent else f"{percent:.0f} % of all {k}",
         delta_arrow="off",
         delta_color="off" if checked else "normal",
-        help="What the folds after the stop cost: they ran to check it."
-        if checked
-        else "Known at the stop: the folds never run, at the mean energy of those that ran.",
+        help=explained(
+            "What the folds after the stop cost: they ran to check it."
+            if checked
+            else "Known at the stop: the folds never run, at the mean energy of those that ran.",
+            "energy-saved",
+            "stop",
+        ),
     )
     left, right = _pair()
     left.metric(
         "Emissions",
         grams(facts.grams_co2e),
-        help=f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
+        help=explained(
+            f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
+            "emissions",
+            "carbon-intensity",
+        ),
     )
     right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))
     st.caption(source_sentence(facts.source))

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from ecv_core.energy import SOURCES
 from ecv_core.records import Moment, Run
 from ecv_core.stopping import difference_percent
+from pages.components.glossary import glossary_link
 
 
 def source_sentence(source: str) -> str:
-    """How the energy is known, said honestly."""
-    return f"Energy: {SOURCES.get(source, source)}."
+    """How the energy is known, said honestly, as Markdown."""
+    return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
 
 
 def elapsed_seconds(run: Run, at: datetime | None = None) -> float:

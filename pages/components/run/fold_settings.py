@@ -14,12 +14,18 @@ from ecv_core.evaluation import METRICS
 from ecv_core.fold import import_folds
 from ecv_core.records import ParamValue
 from ecv_core.splits import IMPORTED, SPLITS
-from pages.components.parameter_widgets import parameter_widgets
+from pages.components.glossary import explained
 from pages.components.run.score_settings import (
     CHOICES,
     METRIC_HELP,
     ScoreSettings,
     score_settings,
+)
+from pages.components.split_widgets import (
+    k_input,
+    seed_input,
+    strategy_parameters,
+    strategy_select,
 )
 from pages.components.state import sentence
 
@@ -46,14 +52,10 @@ class FoldSettings:
 def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
     """Widgets of folds and score; a fold file that does not fit is refused beside them."""
     left, middle, right = st.columns(3)
-    k = left.number_input(
-        "Folds (k)",
-        value=10,
-        key="k",
-        bind="query-params",
-        persist_state="session",
-        help="Folds of a whole cross-validation; the rule may stop before.",
-    )
+    with left:
+        k = k_input(
+            explained("Folds of a whole cross-validation; the rule may stop before.", "k", "fold")
+        )
     metric = middle.selectbox(
         "Metric",
         CHOICES,
@@ -69,7 +71,7 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
         key="n",
         bind="query-params",
         persist_state="session",
-        help="How many items are recommended to each user (top-n).",
+        help=explained("How many items are recommended to each user (top-n).", "top-n"),
     )
     score = score_settings(metric or "ndcg")
     with st.expander(
@@ -77,39 +79,24 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
         icon=":material/splitscreen:",
         expanded=st.session_state.get("split") == IMPORTED,
     ):
-        split = st.selectbox(
-            "Fold strategy",
-            [*SPLITS, IMPORTED],
-            key="split",
-            bind="query-params",
-            persist_state="session",
-        )
+        split = strategy_select([*SPLITS, IMPORTED])
         params: dict[str, ParamValue] = {}
         if split != IMPORTED:
             strategy = SPLITS[split]
-            st.caption(f"**{strategy.title}.** {strategy.help} *{strategy.ecv}*")
+            words = f"**{strategy.title}.** {strategy.help} *{strategy.ecv}*"
             if strategy.single and k != 1:
                 k = 1
-                st.caption("This strategy makes one split, so k is 1 here.")
-            if strategy.parameters:
-                with st.container(horizontal=True):
-                    params = parameter_widgets(f"split-{split}", strategy.parameters)
+                words += " This strategy makes one split, so k is 1 here."
+            st.caption(words)
+            params = strategy_parameters(strategy)
         sha256, k, ready = _fold_file(dataset, on_disk, k) if split == IMPORTED else (None, k, True)
-        seed = st.number_input(
-            "Seed",
-            value=42,
-            key="seed",
-            bind="query-params",
-            persist_state="session",
-            help="Fixes the folds and every random choice: same seed, same scores.",
-            width=200,
-        )
+        seed = seed_input("Fixes the folds and every random choice: same seed, same scores.")
     return FoldSettings(
         split=split,
         split_params=params,
         folds_sha256=sha256,
-        k=int(k),
-        seed=int(seed),
+        k=k,
+        seed=seed,
         metric=metric or "ndcg",
         n=int(n),
         score=score,

@@ -12,13 +12,13 @@ from ecv_core import datasets
 from ecv_core.document import command_for, run_document
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.fold import split_archive
 from ecv_core.records import Moment, Run
 from ecv_core.report import provenance, run_report
 from ecv_core.store import origins
 from ecv_core.surroundings import surroundings
 from pages.components.share.import_run import imported_sentence
 from pages.components.share.names import file_name
+from pages.components.share.split_download import split_download
 from pages.components.state import store
 from pages.components.words import metric_label, run_title
 
@@ -114,17 +114,7 @@ def downloads(run: Run, moments: list[Moment]) -> None:
         )
         if not _on_disk(run.spec.dataset):
             return
-        st.download_button(
-            "The split, for others to use",
-            partial(split_archive, run.spec),
-            file_name=f"{run.spec.dataset}-{run.spec.split}-seed{run.spec.seed}.zip",
-            mime="application/zip",
-            icon=":material/download:",
-            key=f"split-{run.run_id}",
-            on_click="ignore",
-            help="What is learnt from and what is held out, as CSV, with a README that says how "
-            "it was made; another e-fold can import it.",
-        )
+        split_download(run.spec, key=f"split-{run.run_id}", label="The split, for others to use")
 
 
 def _on_disk(dataset: str) -> bool:

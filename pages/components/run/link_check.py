@@ -7,11 +7,13 @@ from collections.abc import Callable
 import streamlit as st
 
 from ecv_core import datasets, models, splits, stopping
+from ecv_core.energy import country
 from ecv_core.errors import EcvError, InputError, UnknownName
 from ecv_core.evaluation import METRICS, check_metric
 from ecv_core.splits import IMPORTED
 from pages.components.run.score_settings import CHOICES
-from pages.components.run.stop_settings import ALPHAS
+from pages.components.run.stop_settings import ALPHAS, TOLERANCES, tolerance_text
+from pages.components.share.step_link import step_from_link
 from pages.components.state import sentence
 from pages.components.words import alpha_text
 
@@ -24,16 +26,6 @@ def _number(key: str) -> Callable[[str], object]:
             raise InputError(f"the link's {key} must be a number, but is '{text}'") from None
 
     return check
-
-
-def _alpha(text: str) -> object:
-    try:
-        if float(text) in ALPHAS:
-            return text
-    except ValueError:
-        pass
-    steps = f"{alpha_text(ALPHAS[0])}, {alpha_text(ALPHAS[1])}, ... {alpha_text(ALPHAS[-1])}"
-    raise InputError(f"the slider has no alpha {text}; its steps are {steps}")
 
 
 def _split(name: str) -> object:
@@ -55,16 +47,18 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "rule": stopping.rule,
     "split": _split,
     "metric": _metric,
-    "alpha": _alpha,
     "k": _number("k"),
     "n": _number("n"),
     "seed": _number("seed"),
     "negatives": _number("negatives"),
+    "country": country,
 }
 
 
 def link_check() -> None:
     """Say what the address asks for that cannot be; call before the widgets read it."""
+    step_from_link("alpha", ALPHAS, alpha_text)
+    step_from_link("tolerance", TOLERANCES, tolerance_text, name="tolerance")
     for key, check in CHECKS.items():
         for value in st.query_params.get_all(key):
             try:

@@ -155,7 +155,7 @@ def _run(following: bool) -> None:
             with st.container(horizontal=True, vertical_alignment="center", width="content"):
                 st.title(run_title(run), anchor=False, width="content")
                 state_badge(run.state)
-            with st.container(horizontal=True, width="content"):
+            with st.container(horizontal=True, vertical_alignment="center", width="content"):
                 run_actions(run, runs)
                 copy_link()
         kind, text = headline(run, moments)

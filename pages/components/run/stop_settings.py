@@ -9,6 +9,7 @@ import streamlit as st
 
 from ecv_core.energy import countries
 from ecv_core.stopping import RULES
+from pages.components.glossary import explained
 from pages.components.words import alpha_text
 
 PRESETS = {"Thrifty": 1e-3, "Balanced": 1e-4, "Careful": 1e-5}
@@ -45,7 +46,10 @@ def stop_settings(k: int) -> StopSettings:
         key="rule",
         bind="query-params",
         persist_state="session",
-        help="\n\n".join(f"**{known.id}**: {known.help}" for known in RULES.values()),
+        help=explained(
+            "\n\n".join(f"**{known.id}**: {known.help}" for known in RULES.values()),
+            "stopping-rule",
+        ),
     )
     chosen = RULES[rule or "e-fold"]
     early = chosen.id != "never"
@@ -72,7 +76,11 @@ def stop_settings(k: int) -> StopSettings:
             key="confidence",
             bind="query-params",
             persist_state="session",
-            help="Of the interval of the mean (Student's t with n - 1 degrees of freedom).",
+            help=explained(
+                "Of the interval of the mean (Student's t with n - 1 degrees of freedom).",
+                "confidence",
+                "confidence-interval",
+            ),
         )
         min_folds = right.number_input(
             "Minimum folds",
@@ -80,8 +88,11 @@ def stop_settings(k: int) -> StopSettings:
             key=min_folds_key(chosen.id),
             persist_state="session",
             disabled="min_folds" not in chosen.settings,
-            help="Never stop before this fold; the rule 'fixed' stops right after it. The paper's "
-            "rule needs two widths, so 3 is the first fold at which it can stop.",
+            help=explained(
+                "Never stop before this fold; the rule 'fixed' stops right after it. The paper's "
+                "rule needs two widths, so 3 is the first fold at which it can stop.",
+                "min-folds",
+            ),
         )
         country = _country()
     return StopSettings(
@@ -98,6 +109,11 @@ def stop_settings(k: int) -> StopSettings:
 def min_folds_key(rule: str) -> str:
     """The session's key of the minimum: each rule has a default and a least one of its own."""
     return f"min_folds-{rule}"
+
+
+def tolerance_text(tolerance: float) -> str:
+    """'3%', '7.5%'."""
+    return f"{tolerance:.1%}".replace(".0%", "%")
 
 
 def nearest_tolerance(tolerance: float | None) -> float:
@@ -166,8 +182,12 @@ def _alpha() -> float:
         key="alpha",
         bind="query-params",
         persist_state="session",
-        help="Larger saves energy, smaller is more certain. It has the unit of the score squared, "
-        "so its scale is logarithmic.",
+        help=explained(
+            "Larger saves energy, smaller is more certain. It has the unit of the score squared, "
+            "so its scale is logarithmic.",
+            "alpha",
+            "interval-width",
+        ),
     )
     st.caption(alpha_meaning(float(picked)))
     return float(picked)
@@ -178,12 +198,16 @@ def _tolerance() -> float:
         "Tolerance",
         TOLERANCES,
         value=TOLERANCE,
-        format_func=lambda share: f"{share:.1%}".replace(".0%", "%"),
+        format_func=tolerance_text,
         key="tolerance",
         bind="query-params",
         persist_state="session",
-        help="How far the score may be from the mean of all k folds. Large data may need one "
-        "fold, noisy data nearly all: the rule looks at every user's scores.",
+        help=explained(
+            "How far the score may be from the mean of all k folds. Large data may need one "
+            "fold, noisy data nearly all: the rule looks at every user's scores.",
+            "tolerance",
+            "precision-rule",
+        ),
     )
     st.caption(
         f"Stops once the mean of all folds is known to within {float(picked):.1%} of the score, "

@@ -7,6 +7,7 @@ import streamlit as st
 from ecv_core.figures.training import training_figure, training_frame, training_text
 from ecv_core.records import Run
 from pages.components.plot import plot
+from pages.components.words import run_title
 
 _HEIGHT = 280
 
@@ -33,6 +34,8 @@ def training(run: Run) -> None:
         key="training",
         alt=f"Inner nDCG@100 after each epoch. {text}",
         height=_HEIGHT,
+        name=f"{run_title(run)} training",
+        table=lambda: frame,
     )
     st.caption(
         f"{text} Training stops after {params['patience']} epochs without a better one and keeps "

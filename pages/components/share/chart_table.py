@@ -25,7 +25,7 @@ def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: s
         name: of the file.
         alt: the chart's sentence; the table says that it holds the numbers of it.
     """
-    with st.container(horizontal=True, gap="small", key=f"{key}-data"):
+    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
         box = st.expander(
             "Table",
             icon=":material/table:",

@@ -9,8 +9,6 @@ from hashlib import sha256
 import pandas as pd
 import streamlit as st
 
-from ecv_core import recorded
-from ecv_core.errors import EcvError
 from ecv_core.orders import Curve
 from ecv_core.records import Run
 from ecv_core.tradeoff import System, Tradeoff, slider_alphas, system_of, tradeoff
@@ -22,9 +20,8 @@ from ecv_core.tradeoff.study_frames import (
     ranks_frame,
     stability_frame,
 )
-from ecv_core.tradeoff.users import precision_of_run
 from pages.components.alpha_slider import usual_alpha
-from pages.components.state import user_scores
+from pages.components.precision_curves import precision_of
 from pages.components.words import alpha_text, metric_label
 
 _WITHIN_PERCENT = 2.0
@@ -75,14 +72,11 @@ def as_systems(runs: Sequence[Run]) -> list[System]:
     return [system_of(run, metric_label(run.spec)) for run in runs]
 
 
-def rules_of(done: Studied, runs: Sequence[Run]) -> pd.DataFrame:
+def rules_of(done: Studied) -> pd.DataFrame:
     """The comparison of rules; the precision rule over the cells whose users' scores are known."""
-    systems = done.tradeoff.systems
-    curves = {}
-    for number, (system, run) in enumerate(zip(systems, runs, strict=True)):
-        curve = _precision_of(system.content, _users_version(run), system, run)
-        if curve is not None:
-            curves[number] = curve
+    with st.spinner("Working out the precision rule ..."):
+        found = [precision_of(system, _WITHIN_PERCENT) for system in done.tradeoff.systems]
+    curves = {number: curve for number, curve in enumerate(found) if curve is not None}
     return _rules(done.version, tuple(curves), done, curves)
 
 
@@ -111,22 +105,3 @@ def _rules(
     if _curves:
         lines.append(precision_line(_curves))
     return rules_frame(_done.tradeoff, lines, _done.alphas)
-
-
-@st.cache_data(show_spinner="Working out the precision rule ...", max_entries=128)
-def _precision_of(content: str, version: int, _system: System, _run: Run) -> Curve | None:
-    """None where no per-user scores are known, or where they cannot be read."""
-    try:
-        users = user_scores(_run.run_id)
-    except EcvError:
-        return None  # the row says over how many cells it is
-    return precision_of_run(_run, users, _system, within_percent=_WITHIN_PERCENT)
-
-
-def _users_version(run: Run) -> int:
-    """Changes when the per-user scores of a recorded run do; an own run has its own for good."""
-    name = f"{run.spec.dataset}--{run.spec.algorithm}.json"
-    try:
-        return recorded.user_scores_path(recorded.FOLDER / name).stat().st_mtime_ns
-    except OSError:
-        return 0

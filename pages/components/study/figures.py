@@ -12,10 +12,14 @@ from ecv_core.energy import SOURCES
 from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
 from ecv_core.figures.ranks import ranks_figure, ranks_steps
 from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
+from pages.components.alpha_slider import KEY as ALPHA_KEY
 from pages.components.alpha_slider import SLIDER
+from pages.components.glossary import glossary_link
 from pages.components.plot import plot
+from pages.components.share.link import chosen, copy_link
 from pages.components.slider_watch import numbers
 from pages.components.study.analysis import Studied
+from pages.components.words import alpha_text
 
 _WIDE, _RANKS = "study-figures", "study-ranks-figure"
 _NAMES, _COLUMN, _RANK_COLUMN = 140, 35, 62
@@ -82,6 +86,11 @@ def headline(done: Studied) -> None:
     st.caption(_how_known(done))
 
 
+def view_link(done: Studied) -> None:
+    """Copies the link to what is chosen, defaults too: another place has other cells."""
+    copy_link(chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(done.usual)]})
+
+
 def figures(done: Studied) -> None:
     """Figures 2 and 3 side by side, figure 4 below."""
     st.html(_scrolling(done.cells["algorithm"].nunique()))
@@ -89,7 +98,10 @@ def figures(done: Studied) -> None:
         left, right = st.columns(2, gap="medium")
         with left:
             st.header(f"Difference to {done.k}-fold, in percent", anchor=False)
-            st.caption("Figure 2 of the paper. Smaller is better.")
+            st.caption(
+                f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
+                f"{glossary_link('k-fold-mean', 'k-fold mean')}. Smaller is better."
+            )
             _heatmap(
                 done,
                 "difference_percent",
@@ -100,7 +112,10 @@ def figures(done: Studied) -> None:
             )
         with right:
             st.header("Folds used", anchor=False)
-            st.caption("Figure 3 of the paper: the mean stop. Fewer folds, less energy.")
+            st.caption(
+                f"Figure 3 of the paper: the mean {glossary_link('stop')}. Fewer folds, less "
+                f"{glossary_link('energy', 'energy')}."
+            )
             _heatmap(
                 done,
                 "mean_stop",

@@ -10,9 +10,11 @@ import streamlit as st
 from ecv_core import grid
 from ecv_core.errors import InputError
 from ecv_core.grid import GridCell
-from ecv_core.recorded import recorded_runs
-from ecv_core.records import Run, RunState
+from ecv_core.rank_swaps import split_label
+from ecv_core.recorded import recorded_under_splits
+from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.store import forget_study
+from ecv_core.study import USUAL_SPLIT
 from pages.components.run.facts import remaining_seconds
 from pages.components.state import escaped, manager, sentences, store
 from pages.components.study.source import RECORDED, show_study
@@ -51,7 +53,7 @@ def cells_of(study_id: str) -> list[GridCell]:
 
     Raises: InputError if it is gone.
     """
-    return grid.grid_cells(store(), study_id, recorded_runs())
+    return grid.grid_cells(store(), study_id, recorded_under_splits())
 
 
 def live_grid(study_id: str, cells: Sequence[GridCell]) -> None:
@@ -80,20 +82,28 @@ def progress_words(cells: Sequence[GridCell]) -> str:
 
 
 def grid_html(cells: Sequence[GridCell]) -> str:
-    """The cells as a table: datasets down, algorithms across."""
-    rows = list(dict.fromkeys(cell.spec.dataset for cell in cells))
+    """The cells as a table: datasets, each under its splits, down; algorithms across."""
+    rows = list(dict.fromkeys(_row(cell.spec) for cell in cells))
     columns = list(dict.fromkeys(cell.spec.algorithm for cell in cells))
-    at = {(cell.spec.dataset, cell.spec.algorithm): cell for cell in cells}
+    at = {(_row(cell.spec), cell.spec.algorithm): cell for cell in cells}
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     body = "".join(
-        f'<tr><th scope="row">{escape(dataset)}</th>'
-        + "".join(_cell_html(at.get((dataset, name))) for name in columns)
+        f'<tr><th scope="row">{escape(row)}</th>'
+        + "".join(_cell_html(at.get((row, name))) for name in columns)
         + "</tr>"
-        for dataset in rows
+        for row in rows
     )
     return (
-        f'<div class="ecv-grid"><table><tr><td hidden></td><th></th>{head}</tr>{body}</table></div>'
+        '<div class="ecv-grid" tabindex="0" role="region" aria-label="Cells">'
+        f"<table><tr><td hidden></td><th></th>{head}</tr>{body}</table></div>"
     )
+
+
+def _row(spec: RunSpec) -> str:
+    """'ml-100k', and 'ml-100k · random-holdout' where the split is not the usual one."""
+    if spec.split == USUAL_SPLIT:
+        return spec.dataset
+    return f"{spec.dataset} · {split_label(spec)}"
 
 
 def _cell_html(cell: GridCell | None) -> str:
@@ -162,14 +172,18 @@ def _actions(study_id: str, cells: Sequence[GridCell]) -> None:
         key="resume-study",
         help="Each cell goes on at its next missing fold.",
     ):
-        _act(lambda: grid.go_on(store(), manager(), study_id, recorded=recorded_runs()))
+        _act(lambda: grid.go_on(store(), manager(), study_id, recorded=recorded_under_splits()))
     if any(cell.early for cell in cells) and st.button(
         "Run the remaining folds",
         icon=":material/fact_check:",
         key="complete-study",
         help="Of the cells that ended at their stop: the figures need all folds.",
     ):
-        _act(lambda: grid.go_on(store(), manager(), study_id, recorded=recorded_runs(), full=True))
+        _act(
+            lambda: grid.go_on(
+                store(), manager(), study_id, recorded=recorded_under_splits(), full=True
+            )
+        )
     if not any(_active(cell) for cell in cells) and st.button(
         "Remove from the list",
         icon=":material/playlist_remove:",

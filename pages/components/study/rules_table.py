@@ -19,7 +19,7 @@ _GROUPS = {CELLS: "Every cell counts the same", JOULES: "Every joule counts the 
 
 _table = st.components.v2.component(
     "ecv_step_table",
-    html='<div class="ecv-steps"></div>',
+    html='<div class="ecv-steps" role="region" tabindex="0" aria-label="Rules compared"></div>',
     css=(_HERE / "rules_table.css").read_text(encoding="utf-8"),
     js=(_HERE / "rules_table.js").read_text(encoding="utf-8"),
     isolate_styles=False,

@@ -35,7 +35,7 @@ def recorded_study() -> list[Run]:
 
 def study_picker() -> str:
     """RECORDED or the id of the study that the address names."""
-    own = stored_studies(store())
+    own = [study for study in stored_studies(store()) if study.n_splits == 1]
     labels = {RECORDED: "The recorded study"} | {one.study_id: _label(one) for one in own}
     wanted = st.query_params.get(PARAMETER) or str(st.session_state.get(_LAST, RECORDED))
     if wanted not in labels:
@@ -134,6 +134,11 @@ def _unknown(study_id: str) -> None:
         stored_study(store(), study_id)
     except InputError as error:
         st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
+    else:
+        st.warning(
+            "From the link: this study compares splits; it is shown on the Splits page.",
+            icon=":material/link_off:",
+        )
 
 
 def show_study(study_id: str) -> None:

@@ -11,14 +11,13 @@ from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.spec import make_spec
-from ecv_core.stopping import RULES
-from pages.components.run.stop_settings import ALPHAS, PRESETS, TOLERANCE, TOLERANCES
-from pages.components.state import manager, sentence, sentences, store
+from pages.components.state import sentence, sentences
+from pages.components.study.begin import begin_study
+from pages.components.study.settings import study_settings
 from pages.components.study.source import show_study
-from pages.components.words import alpha_text, duration
+from pages.components.words import duration
 
 _FIRST = ("popular", "item-knn", "ease")
-_RULES = ("e-fold", "precision", "std-stagnation", "never")
 
 
 def start_form(recorded: Sequence[Run]) -> None:
@@ -43,7 +42,7 @@ def start_form(recorded: Sequence[Run]) -> None:
         help="With their default parameters.\n\n"
         + "\n".join(f"- **{name}**: {known.summary}" for name, known in ALGORITHMS.items()),
     )
-    settings = _settings()
+    settings = study_settings()
     full = st.toggle(
         "Go on to the last fold, so that every order and every alpha can be looked at",
         value=True,
@@ -81,54 +80,8 @@ def start_form(recorded: Sequence[Run]) -> None:
         st.markdown(_summary(specs, recorded, anew))
     if pressed:
         with sentences():
-            show_study(grid.begin(store(), manager(), specs, recorded=recorded, anew=anew))
+            show_study(begin_study(specs, recorded, anew=anew))
             st.rerun()
-
-
-def _settings() -> dict[str, object]:
-    """Seed, k and rule, as arguments of `make_spec`."""
-    seed, folds, which, setting = st.columns(4)
-    found: dict[str, object] = {
-        "seed": int(
-            seed.number_input(
-                "Seed",
-                value=42,
-                key="new_seed",
-                persist_state="session",
-                help="Fixes the folds and every random choice; all algorithms get the same folds.",
-            )
-        ),
-        "k": int(folds.number_input("Folds (k)", value=10, key="new_k", persist_state="session")),
-    }
-    rule = which.selectbox(
-        "Stopping rule",
-        _RULES,
-        format_func=lambda name: RULES[name].title,
-        key="new_rule",
-        persist_state="session",
-        help="What is shown as the stop while the study runs. Once all folds are in, every rule "
-        "and alpha can be looked at.",
-    )
-    found["rule"] = rule
-    if "alpha" in RULES[rule].settings:
-        found["alpha"] = setting.select_slider(
-            "alpha",
-            ALPHAS,
-            value=PRESETS["Balanced"],
-            format_func=alpha_text,
-            key="new_alpha",
-            persist_state="session",
-        )
-    elif "tolerance" in RULES[rule].settings:
-        found["tolerance"] = setting.select_slider(
-            "Tolerance",
-            TOLERANCES,
-            value=TOLERANCE,
-            format_func=lambda share: f"{share:.1%}",
-            key="new_tolerance",
-            persist_state="session",
-        )
-    return found
 
 
 def _summary(specs: Sequence[RunSpec], recorded: Sequence[Run], anew: bool) -> str:

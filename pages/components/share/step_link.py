@@ -1,0 +1,52 @@
+"""A slider's step in a link: any way to write its number is that step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isclose
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from pages.components.state import escaped
+
+
+def step_from_link(
+    key: str, steps: Sequence[float], text_of: Callable[[float], str], *, name: str = "alpha"
+) -> None:
+    """Call before the slider is drawn: '?alpha=0.001' is the step that the slider calls '1e-3'.
+
+    Streamlit knows the steps of a slider by their texts alone, and drops everything else from the
+    address without a word. A number that is no step is said so.
+
+    Args:
+        key: of the slider, and in the address.
+        steps: of the slider, in ascending order.
+        text_of: how the slider writes a step.
+        name: of the setting, for the sentence.
+    """
+    asked = st.query_params.get(key)
+    if asked is None or asked in map(text_of, steps):
+        return
+    step = _step(asked, steps)
+    if step is None:
+        st.warning(
+            f"From the link: the slider has no {name} {escaped(asked)}; its steps go from "
+            f"{text_of(steps[0])} to {text_of(steps[-1])}.",
+            icon=":material/link_off:",
+        )
+        return
+    try:
+        st.query_params[key] = text_of(step)
+    except StreamlitAPIException:  # the way back in the browser: the slider is there already
+        st.session_state[key] = step
+        return
+    st.rerun()  # a slider reads the address as it was when the run of the page began
+
+
+def _step(asked: str, steps: Sequence[float]) -> float | None:
+    try:
+        number = float(asked)
+    except ValueError:
+        return None
+    return next((step for step in steps if isclose(step, number, rel_tol=1e-6)), None)

@@ -1,0 +1,80 @@
+"""Pick a dataset, a strategy and its parameters; all of it in the address."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core import datasets
+from ecv_core.errors import EcvError, UnknownName
+from ecv_core.records import RunSpec
+from ecv_core.spec import make_spec
+from ecv_core.splits import SPLITS, Strategy, strategy
+from pages.components.dataset_picker import dataset_picker
+from pages.components.split_widgets import (
+    SPLIT,
+    k_input,
+    known_split,
+    seed_input,
+    strategy_parameters,
+    strategy_select,
+)
+from pages.components.state import escaped, sentence
+
+MODEL = "popular"
+"""A split has no model, but a spec has; this one is the cheapest."""
+
+_CHECKS = {"dataset": datasets.entry, SPLIT: strategy}
+
+
+def choose_split() -> tuple[RunSpec, bool]:
+    """The picked split as a spec, and whether its dataset is ready to be used.
+
+    Raises: InputError for a value that cannot work.
+    """
+    _link_check()
+    known_split()
+    with st.container(border=True):
+        entry, ready = dataset_picker()
+        split_id = strategy_select(list(SPLITS))
+        known = SPLITS[split_id]
+        st.caption(f"**{escaped(known.title)}.** {escaped(known.help)}")
+        params = strategy_parameters(known)
+        left, right = st.columns(2)
+        with left:
+            seed = seed_input("Fixes every random choice of the split: same seed, same split.")
+        with right:
+            k = 1 if known.single else k_input(_K_HELP)
+        _more(known)
+    spec = make_spec(
+        dataset=entry.id,
+        algorithm=MODEL,
+        split=split_id,
+        split_params=params,
+        k=k,
+        seed=seed,
+        rule="never",
+    )
+    return spec, ready
+
+
+def _more(known: Strategy) -> None:
+    st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
+    st.caption(f"*Source.* {escaped(known.source)}.")
+
+
+_K_HELP = (
+    "How many folds, repetitions, windows or steps back the strategy makes; of repetitions and "
+    "steps back, fold 0 is the single split that papers report."
+)
+
+
+def _link_check() -> None:
+    """Say what the address asks for that is not here; the widgets show the usual instead."""
+    for name, check in _CHECKS.items():
+        for value in st.query_params.get_all(name):
+            try:
+                check(value)
+            except UnknownName as error:
+                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
+            except EcvError as error:
+                st.warning(sentence(error), icon=":material/link_off:")

@@ -1,0 +1,42 @@
+"""A browser tab that fails its test if a page writes errors to the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Page
+
+ASKED_EVERYWHERE = ("/_stcore/health", "/_stcore/host-config")
+"""Streamlit asks for these below a page's own path first (404), and while its server is away."""
+
+
+def is_expected(message: ConsoleMessage) -> bool:
+    """Whether Streamlit itself writes this, on every page or while the server restarts."""
+    if "disconnected from server" in message.text:
+        return True
+    path = urlsplit(message.location.get("url", "")).path
+    return "Failed to load resource" in message.text and path.endswith(ASKED_EVERYWHERE)
+
+
+@contextmanager
+def watched_tab(browser: Browser, **settings: Any) -> Iterator[Page]:
+    """A tab of its own session; `settings` as for `Browser.new_context`."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | settings)
+    context.set_default_timeout(30_000)
+    tab = context.new_page()
+    errors: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not is_expected(message):
+            errors.append(f"{message.text} ({message.location.get('url', '')})")
+
+    tab.on("console", note)
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    try:
+        yield tab
+    finally:
+        context.close()
+    assert errors == []

@@ -1,0 +1,92 @@
+"""Every page with real content: axe finds nothing serious, and nothing is cut off when narrow."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+
+FIGURE = '.ecv-figure[data-drawn="true"]'
+PAGES = {
+    "form": ("/", "[data-testid=stButton]"),
+    "run": ("/?run={run}", FIGURE),
+    "unknown run": ("/?run=nothing", "[data-testid=stAlert]"),
+    "study": ("/study", f".st-key-study-ranks-figure {FIGURE}"),
+    "explore": ("/explore", f".st-key-order-figure {FIGURE}"),
+    "compare": ("/compare?runs=ml-100k--item-knn,ml-100k--popular,{run}", FIGURE),
+    "nothing to compare": ("/compare", "[data-testid=stButton]"),
+    "replay": ("/replay?fold=4", FIGURE),
+    "presentation": ("/replay?fold=4&present=1", FIGURE),
+    "splits": ("/splits?split=temporal-global", f".st-key-split-leakage {FIGURE}"),
+    "race": ("/race?fold=3", ".ecv-lane-says"),
+    "learn": ("/learn?chapter=rule", FIGURE),
+    "glossary": ("/learn?chapter=glossary&term=alpha", ".ecv-entry"),
+    "history": ("/history", "[data-testid=stPageLink]"),
+}
+"""Address, and what is there once the page is."""
+SIZES = ((1024, 768), (390, 844))
+
+CUT_OFF = """() => {
+  const wide = document.documentElement.scrollWidth - innerWidth;
+  const cut = [...document.querySelectorAll(
+    '[data-testid=stMain] :is(button, input, select, a, [role=slider], [role=tab])')]
+    .filter((one) => one.checkVisibility() && one.getBoundingClientRect().width > 1)
+    .filter((one) => {
+      if (one.getBoundingClientRect().right <= innerWidth + 1) return false;
+      for (let box = one.parentElement; box; box = box.parentElement) {
+        if (box.dataset.testid === 'stMain') return true;
+        if (['auto', 'scroll'].includes(getComputedStyle(box).overflowX)) return false;
+      }
+      return true;
+    })
+    .map((one) => one.outerHTML.slice(0, 120));
+  return [...(wide > 0 ? [`${wide} pixels too wide`] : []), ...cut];
+}"""
+"""The page's surplus width, and controls beyond its edge that no box of their own scrolls to."""
+
+
+def serious(page: Page) -> list[str]:
+    """What axe calls serious or critical: the rule and where."""
+    return [
+        f"{found['id']}: {node['target']} {node['html'][:150]}"
+        for found in Axe().run(page).response["violations"]
+        if found["impact"] in ("serious", "critical")
+        for node in found["nodes"]
+    ]
+
+
+def settle(page: Page) -> None:
+    """Wait until every figure on the page is drawn."""
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.ecv-figure[role=img]')]"
+        ".every(one => one.dataset.drawn === 'true' || !one.checkVisibility())"
+    )
+    page.wait_for_timeout(300)  # colours fade into those of the theme
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_accessible_in_light_dark_and_narrow(
+    name: str, tab: Page, warm: Dashboard, run_id: str
+) -> None:
+    address, there = PAGES[name]
+    tab.goto(warm.url + address.format(run=run_id))
+    expect(tab.locator(there).first).to_be_visible(timeout=60_000)
+    settle(tab)
+    found = {}
+    for width, height in SIZES:
+        tab.set_viewport_size({"width": width, "height": height})
+        settle(tab)
+        found[f"{width} pixels wide"] = tab.evaluate(CUT_OFF)
+    found["light, narrow"] = serious(tab)
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.emulate_media(color_scheme="dark")
+    tab.wait_for_function(
+        "() => getComputedStyle(document.querySelector('.stApp')).color === 'rgb(230, 234, 237)'"
+    )
+    settle(tab)
+    found["dark"] = serious(tab)
+    assert {when: what for when, what in found.items() if what} == {}

@@ -1,0 +1,84 @@
+"""Splits in a real browser: the toy follows the fold at once, and the address keeps the choice."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page: Page, dashboard: Dashboard, query: str = "") -> None:
+    page.goto(f"{dashboard.url}/splits{query}")
+    expect(page.get_by_role("heading", name="Use this split")).to_be_visible(timeout=60_000)
+    expect(page.locator('.ecv-figure[data-drawn="true"]')).to_have_count(3, timeout=30_000)
+
+
+def held_out_days(page: Page) -> list[float]:
+    """Where the toy's figure has its marks of the part 'test'."""
+    return json.loads(
+        page.evaluate(
+            "() => JSON.stringify([...document.querySelectorAll('.ecv-figure')]"
+            ".map(node => (node.data ?? []).find(one => one.name === 'test'))"
+            ".find(one => one?.type === 'scatter').x)"
+        )
+    )
+
+
+def test_moving_the_fold_moves_the_toy_and_the_address(page: Page, dashboard: Dashboard) -> None:
+    opened(page, dashboard)
+    before = held_out_days(page)
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    page.wait_for_url(re.compile("fold=1"))
+    page.wait_for_timeout(300)
+    assert held_out_days(page) != before
+    expect(page.get_by_text("In fold 1,")).to_be_visible()
+    moved = held_out_days(page)
+    page.reload()
+    expect(page.get_by_text("In fold 1,")).to_be_visible(timeout=30_000)
+    expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible(timeout=30_000)
+    assert held_out_days(page) == moved
+
+
+def test_k_stays_in_the_address_after_another_strategy_was_picked(
+    page: Page, dashboard: Dashboard
+) -> None:
+    opened(page, dashboard)
+    box = page.get_by_role("combobox", name="Fold strategy")
+    box.click()
+    box.fill("random-holdout")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("split=random-holdout"))
+    expect(page.get_by_role("spinbutton", name="test")).to_be_visible()
+    folds = page.get_by_role("spinbutton", name="Folds (k)")
+    folds.fill("4")
+    folds.press("Enter")
+    page.wait_for_url(re.compile("k=4"))
+
+
+def test_the_run_page_opens_with_the_split_and_the_zip_holds_it(
+    page: Page, dashboard: Dashboard
+) -> None:
+    opened(page, dashboard, "?split=leave-one-out&k=3&seed=5")
+    with page.expect_popup() as popup:
+        page.get_by_role("link", name="Run with this split").click()
+    run = popup.value
+    expect(run.get_by_text("up to 3 folds")).to_be_visible(timeout=30_000)
+    run.get_by_text("Fold strategy and seed").click()
+    expect(run.get_by_role("combobox", name="Fold strategy")).to_have_value("leave-one-out")
+    expect(run.get_by_role("spinbutton", name="Seed")).to_have_value("5")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="ZIP with CSV files").click()
+    assert download.value.suggested_filename == "synthetic-leave-one-out-seed5.zip"
+    with zipfile.ZipFile(download.value.path()) as archive:
+        names = archive.namelist()
+        assert {"README.md", "fold-0.csv", "fold-2.csv"} <= set(names)
+        assert "fold-3.csv" not in names

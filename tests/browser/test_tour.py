@@ -1,0 +1,87 @@
+"""The tour of docs/tour.md, walked: every word in bold or quoted is where the tour says it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from ecv_core.recorded import recorded_runs
+from pages.components.learn.chapters import CHAPTERS
+from tests.browser.dashboard import ROOT, Dashboard
+
+pytestmark = pytest.mark.browser
+expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
+
+TOUR = " ".join(Path(ROOT / "docs" / "tour.md").read_text("utf-8").split())
+
+
+def told(words: str) -> str:
+    """These words, which the tour has."""
+    assert words in TOUR
+    return words
+
+
+def figure(page: Page) -> Locator:
+    return page.locator(".ecv-figure[aria-label]").first
+
+
+def visit(page: Page, name: str) -> None:
+    assert f"**{name}**" in TOUR
+    page.get_by_test_id("stTopNavLinkContainer").get_by_text(name, exact=True).click()
+    page.wait_for_url(re.compile(f"/{name.lower()}"))
+
+
+def test_the_tour_starts_a_run_finds_the_stop_checks_and_replays_it(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.goto(dashboard.url)
+    page.get_by_role("radio", name=told("Thrifty")).check()
+    expect(page.get_by_text(re.compile(told("alpha 1e-3")))).to_be_visible()
+    page.get_by_role("button", name=told("Start")).click()
+    expect(figure(page).get_by_text(told("stop after 4"))).to_be_visible()
+    expect(figure(page).get_by_text(told("6 folds saved"))).to_be_visible()
+    expect(page.get_by_text(told("Energy saved"), exact=True)).to_be_visible()
+    for tab in ("Repeat this run", "Export"):
+        expect(page.get_by_role("tab", name=told(tab))).to_be_visible()
+    page.get_by_role("button", name=told("Run the remaining folds to check")).click()
+    checked = told("difference of 0.78 % from the 0.2993 at the stop")
+    expect(page.get_by_text(re.compile(f"is {told('0.2970')}, a {checked}"))).to_be_visible()
+    expect(page.get_by_text(told("Saving given up"), exact=True)).to_be_visible()
+    page.get_by_test_id("stMain").get_by_role("link", name=told("Replay")).click()
+    page.wait_for_url(re.compile("/replay"))
+    page.get_by_role("button", name=told("To the end")).click()
+    expect(figure(page)).to_have_attribute("aria-label", re.compile("rule stopped here"))
+    before = figure(page).get_attribute("aria-label") or ""
+    page.get_by_role("slider", name="alpha").first.focus()
+    page.keyboard.press("Home")
+    expect(figure(page)).not_to_have_attribute("aria-label", before)
+    expect(page.get_by_role("button", name=told("Play"), exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name=told("Shuffle"))).to_be_visible()
+
+
+@pytest.mark.skipif(not recorded_runs(), reason="no recorded runs came with this copy")
+def test_the_tour_of_recorded_runs_finds_what_it_names(page: Page, dashboard: Dashboard) -> None:
+    page.goto(dashboard.url)
+    visit(page, "Explore")
+    expect(page.get_by_role("heading", name=told("Which alpha should I use?"))).to_be_visible()
+    visit(page, "Study")
+    cells = page.get_by_role("heading", name=told("Difference to 10-fold, in percent"))
+    expect(cells).to_be_visible()
+    visit(page, "Race")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_role("heading", name="What would it save at scale?")).to_be_visible()
+    visit(page, "Splits")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    visit(page, "Learn")
+    questions = {chapter.short: chapter.question for chapter in CHAPTERS.values()}
+    for chapter in ("6 Rule", "7 Traps", "10 Glossary", "9 Game"):
+        page.get_by_role("button", name=told(chapter)).click()
+        expect(page.get_by_role("heading", name=questions[chapter[2:].strip()])).to_be_visible()
+        expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)  # as one who looks at it
+    for vote in ("It stops here", "It goes on"):
+        assert vote.lower() in TOUR
+        expect(page.get_by_role("button", name=vote)).to_be_visible()
+    expect(page.get_by_role("button", name=told("Copy link"))).to_be_visible()

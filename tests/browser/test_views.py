@@ -1,0 +1,151 @@
+"""Every view is a link: whoever opens a copied one sees the same, also with numbers by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.dashboard import Dashboard
+from tests.browser.tab import watched_tab
+
+pytestmark = pytest.mark.browser
+
+PATIENT = 60_000
+FIGURE = '.ecv-figure[data-drawn="true"]'
+
+
+def there(found: Locator) -> Locator:
+    expect(found.first).to_be_visible(timeout=PATIENT)
+    return found.first
+
+
+def opened_elsewhere(tab: Page, browser: Browser, seen: str | re.Pattern[str]) -> None:
+    """Copy the link, open it in a session that knows nothing, and look for the same words."""
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    there(tab.get_by_role("button", name="Copy link")).click()
+    expect(tab.get_by_role("button", name="Link copied")).to_be_visible()
+    link = tab.evaluate("navigator.clipboard.readText()")
+    with watched_tab(browser) as other:
+        other.goto(link)
+        expect(other.get_by_test_id("stMain")).to_contain_text(seen, timeout=PATIENT)
+
+
+def said(tab: Page, words: str) -> str:
+    """The whole sentence that begins so."""
+    return there(tab.get_by_text(re.compile(words))).inner_text()
+
+
+def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser) -> None:
+    tab.goto(warm.url)
+    there(tab.get_by_role("button", name="Start"))
+    tab.get_by_role("button", name="ease", exact=True).click()
+    expect(tab.get_by_text("ItemKNN, EASE on synthetic")).to_be_visible()
+    tab.get_by_role("radio", name="Careful").click()
+    expect(tab.get_by_text("nDCG@10, alpha 1e-5")).to_be_visible()
+    opened_elsewhere(
+        tab, browser, "ItemKNN, EASE on synthetic, up to 10 folds, nDCG@10, alpha 1e-5"
+    )
+
+
+@pytest.mark.parametrize("page", ["study", "explore"])
+def test_alpha_and_the_chosen_cells_travel(
+    page: str, tab: Page, warm: Dashboard, browser: Browser
+) -> None:
+    tab.goto(f"{warm.url}/{page}")
+    there(tab.locator(FIGURE))
+    whole = said(tab, "^With alpha ")
+    there(tab.get_by_role("button", name="ml-1m", exact=True)).click()
+    where = "study_datasets" if page == "study" else "datasets"
+    tab.wait_for_url(re.compile(rf"[?&]{where}="), timeout=PATIENT)
+    sentence = tab.get_by_text(re.compile("^With alpha ")).first
+    expect(sentence).not_to_have_text(whole, timeout=PATIENT)
+    slider = tab.locator(".st-key-explore-slider").get_by_role("slider")
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    moved = str(slider.get_attribute("aria-valuetext"))
+    tab.wait_for_url(re.compile(f"explore_alpha={moved}"), timeout=PATIENT)
+    opened_elsewhere(tab, browser, said(tab, f"^With alpha {moved}"))
+
+
+def test_a_replay_travels_with_alpha_order_and_moment(
+    tab: Page, warm: Dashboard, run_id: str, browser: Browser
+) -> None:
+    tab.goto(f"{warm.url}/replay?run={run_id}")
+    there(tab.locator(FIGURE))
+    tab.get_by_role("button", name="Shuffle").click()
+    expect(tab.get_by_text("shuffled with seed 1")).to_be_visible()
+    slider = tab.get_by_role("slider", name="alpha")
+    slider.press("Home")
+    tab.wait_for_url(re.compile("replay_alpha=1e-7"))
+    tab.get_by_role("button", name="To the end").click()
+    words = re.compile("After 5 folds")
+    expect(tab.locator(".ecv-sentence").first).to_contain_text(words)
+    assert "run=" in tab.url
+    opened_elsewhere(tab, browser, tab.locator(".ecv-sentence").first.inner_text())
+
+
+def test_a_race_travels_with_its_year(
+    tab: Page, warm: Dashboard, run_id: str, browser: Browser
+) -> None:
+    tab.goto(f"{warm.url}/race?run={run_id}")
+    there(tab.locator(".ecv-lane-says"))
+    for label, value in (("Folds used on average", "2"), ("Price of a kWh", "0.4")):
+        box = tab.get_by_role("spinbutton", name=label)
+        box.fill(value)
+        box.press("Enter")
+    tab.wait_for_url(re.compile("price=0.4"))
+    tab.wait_for_url(re.compile("folds_used=2"))
+    year = said(tab, "^An estimate: ")
+    assert "(60 %)" in year
+    opened_elsewhere(tab, browser, year)
+
+
+def test_the_draws_of_a_chapter_travel(tab: Page, warm: Dashboard, browser: Browser) -> None:
+    tab.goto(f"{warm.url}/learn?chapter=one_fold")
+    there(tab.get_by_role("button", name="Draw again")).click()
+    lesson = said(tab, "^This time the first fold says")
+    assert "Over 2 draws" in lesson
+    opened_elsewhere(tab, browser, lesson)
+
+
+def test_the_filter_of_history_travels(
+    tab: Page, warm: Dashboard, run_id: str, browser: Browser
+) -> None:
+    tab.goto(f"{warm.url}/history")
+    find = there(tab.get_by_role("textbox", name="Find"))
+    find.fill("nothing like it")
+    find.press("Enter")
+    expect(tab.get_by_text("No run matches")).to_be_visible()
+    opened_elsewhere(tab, browser, "No run matches")
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "written"),
+    [
+        ("/?alpha=0.001", "alpha", "1e-3"),
+        ("/?rule=precision&tolerance=0.05", "Tolerance", "5%"),
+        ("/study?explore_alpha=0.001", "alpha: left", "1e-3"),
+        ("/explore?explore_alpha=0.001", "alpha: left", "1e-3"),
+        ("/replay?replay_alpha=0.001", "alpha", "1e-3"),
+        ("/replay?replay_alpha=1e-7", "alpha", "1e-7"),
+        ("/learn?chapter=rule&lesson_alpha=0.001", "alpha: left", "1e-3"),
+    ],
+)
+def test_a_number_written_by_hand_is_the_sliders_step(
+    address: str, name: str, written: str, tab: Page, warm: Dashboard
+) -> None:
+    tab.goto(warm.url + address)
+    slider = tab.get_by_role("slider", name=re.compile(f"^{name}"))
+    expect(slider).to_have_attribute("aria-valuetext", written, timeout=PATIENT)
+    tab.wait_for_url(re.compile(re.escape(written.replace("%", "%25"))))
+
+
+def test_a_words_link_leads_to_its_entry(tab: Page, warm: Dashboard) -> None:
+    tab.goto(f"{warm.url}/explore")
+    link = there(tab.get_by_role("link", name="order", exact=True))
+    with tab.context.expect_page() as opened:
+        link.click()
+    there(opened.value.locator("#order.ecv-here"))
+    expect(opened.value.locator("#order")).to_be_in_viewport()

@@ -1,0 +1,66 @@
+"""Every page links its words to the glossary, and every link leads to an entry."""
+
+import re
+
+import pytest
+
+from ecv_core.records import RunState
+from pages.components.glossary import explained, terms
+
+LINK = re.compile(r"\]\(learn\?chapter=glossary&term=([^)]*)\)")
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
+PAGES = {
+    "run": {"e-fold", "fold", "k-fold", "energy-saved", "alpha", "stopping-rule", "k-core"},
+    "a run": {"ndcg", "confidence-interval", "e", "energy", "emissions", "energy-saved", "stop"},
+    "study": {"alpha", "difference", "k-fold-mean", "stop", "energy"},
+    "explore": {"alpha", "order", "fold"},
+    "compare": {"paired-test", "confidence-interval", "fold"},
+    "runs compared": {"paired-test", "multiple-comparisons", "stop", "energy", "e"},
+    "replay": {"alpha", "order", "seed", "energy"},
+    "race": {"fold", "carbon-intensity", "energy"},
+    "history": {"run"},
+    "empty history": {"run"},
+}
+"""What each page must link to, at the least."""
+
+
+def texts(app):
+    """What is shown, and the tooltips."""
+    for element in app:
+        if not element.__class__.__name__.startswith("Block"):
+            yield str(getattr(element, "value", ""))
+            yield str(getattr(element, "help", ""))
+            yield str(getattr(element, "proto", ""))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
+    if page not in ("run", "compare", "empty history"):
+        first = a_run(SCORES, stopped_at=4, k=5)
+        second = a_run(SCORES, stopped_at=4, k=5, algorithm="popular", state=RunState.FINISHED)
+    app.run()
+    match page:
+        case "a run":
+            app.query_params["run"] = first.run_id
+            app.run()
+        case "runs compared":
+            app.switch_page("pages/compare.py")
+            app.query_params["runs"] = f"{first.run_id},{second.run_id}"
+            app.run()
+        case "replay" | "race":
+            app.switch_page(f"pages/{page}.py")
+            app.query_params["run"] = first.run_id
+            app.run()
+        case _:
+            app.switch_page(f"pages/{page.split()[-1]}.py").run()
+    assert not app.exception
+    linked = {term for text in texts(app) for term in LINK.findall(text)}
+    assert linked - set(terms()) == set()
+    assert PAGES[page] - linked == set()
+
+
+def test_a_tooltip_ends_with_its_terms():
+    assert explained("Small.", "alpha", "stop") == (
+        "Small.\n\nGlossary: [alpha](learn?chapter=glossary&term=alpha), "
+        "[stop](learn?chapter=glossary&term=stop)."
+    )

@@ -1,0 +1,215 @@
+"""The section on rank swaps: recorded runs, own studies, what cannot be, and a start."""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ecv_core.document import run_document
+from ecv_core.grid import begin
+from ecv_core.per_user import write_user_scores
+from ecv_core.recorded import recorded_path, user_scores_path
+from ecv_core.records import UserScores
+from ecv_core.store import stored_studies
+from pages.components.state import manager
+
+SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
+
+
+def section():
+    from pages.components.rank_swaps import rank_swaps_section
+    from pages.components.state import sentences
+
+    with sentences():
+        rank_swaps_section()
+
+
+@pytest.fixture
+def page():
+    return AppTest.from_function(section, default_timeout=30)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path, monkeypatch):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    return folder
+
+
+@pytest.fixture
+def record(recorded, a_run, store):
+    """A recorded run with its users' scores, that no database knows."""
+
+    def put(split, algorithm, mean, dataset="ml-100k", users=True):
+        k = {"random-holdout": 10}.get(split, 1)
+        run = a_run([mean] * k, dataset=dataset, algorithm=algorithm, split=split, full=True)
+        path = recorded_path(recorded, dataset, algorithm, split)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(run_document(run)))
+        if users:
+            values = np.linspace(mean - 0.05, mean + 0.05, 40, dtype=np.float32)[:, None]
+            scores = UserScores(
+                users=np.arange(40, dtype=np.int32), metrics=("ndcg@10",), values=values
+            )
+            every = {fold.fold: scores for fold in run.folds}
+            write_user_scores(every, ["ndcg@10"], user_scores_path(path))
+        store.delete(run.run_id)
+
+    return put
+
+
+@pytest.fixture
+def three_by_three(record):
+    scores = {"popular": (0.1, 0.1, 0.4), "ease": (0.3, 0.2, 0.3), "item-knn": (0.2, 0.3, 0.2)}
+    for algorithm, means in scores.items():
+        for split, mean in zip(SPLITS, means, strict=True):
+            record(split, algorithm, mean)
+
+
+def texts(page):
+    found = [*page.markdown, *page.info, *page.caption, *page.get("html"), *page.code]
+    return " ".join(getattr(one, "value", None) or one.proto.body for one in found)
+
+
+def open_page(page, **query):
+    for name, value in query.items():
+        page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    assert not page.error
+    return page
+
+
+def pills(page):
+    return {one.key: one for one in page.get("button_group")}
+
+
+def test_it_opens_on_recorded_runs_with_the_surest_swap_in_a_sentence(page, three_by_three):
+    shown = texts(open_page(page))
+    assert (
+        "Under leave-last-item, item-knn beats ease; under random-holdout it is the other way "
+        "round. 3 of 3 pairs of algorithms swap between random-holdout and any of the 2 other "
+        "splits, all of them in at least 95 % of the bootstrap samples."
+    ) in shown
+    assert "No intervals" not in shown
+    assert page.selectbox(key="swaps_reference").options == list(SPLITS)
+    table = page.dataframe[0].value
+    assert set(table["split"]) == {"leave-last-item", "temporal-global"}
+
+
+def test_the_address_picks_reference_and_metric(page, three_by_three):
+    open_page(page, swaps_reference="temporal-global", swaps_metric="Recall@10")
+    shown = texts(page)
+    assert "under temporal-global it is the other way round" in shown
+    assert "Recall@10 of every user is not kept there" in shown
+    assert "scores nobody knows which of them are chance" in shown
+
+
+def test_an_odd_address_is_ignored(page, three_by_three):
+    open_page(
+        page,
+        swaps_reference="nope",
+        swaps_metric="nope",
+        swaps_dataset="nope",
+        swaps_splits="nope",
+        swaps_across="nope",
+    )
+    assert page.selectbox(key="swaps_reference").value == "random-holdout"
+
+
+def test_fewer_splits_can_be_picked_but_not_only_the_reference(page, three_by_three):
+    open_page(page)
+    pills(page)["swaps_splits"].set_value(["temporal-global"]).run()
+    assert not page.exception
+    assert "between random-holdout and the other split" in texts(page)
+    pills(page)["swaps_splits"].set_value([]).run()
+    assert not page.exception
+    assert "Pick at least one split besides the reference." in texts(page)
+
+
+def test_without_runs_it_says_so_and_offers_to_start(page):
+    shown = texts(open_page(page))
+    assert "There are no complete runs of two algorithms under two splits yet" in shown
+    assert not page.button(key="start-swaps").disabled
+    assert (
+        "python -m ecv_core study --datasets synthetic --algorithms popular,item-knn,ease,"
+        "user-knn --splits user-k-fold,random-holdout,leave-last-item,temporal-global"
+    ) in shown
+
+
+def test_a_start_queues_every_algorithm_under_every_split(page, store):
+    open_page(page)
+    pills(page)["swaps_new_splits"].set_value(["leave-last-item", "temporal-windows"]).run()
+    pills(page)["swaps_new_algorithms"].set_value(["popular", "ease"]).run()
+    assert "**4 runs**, 12 folds to compute" in texts(page)
+    page.button(key="start-swaps").click().run()
+    assert not page.exception
+    (study,) = stored_studies(store)
+    assert study.n_splits == 2
+    assert study.study_id in page.query_params["swaps_study"]
+    runs = store.runs()
+    assert {(r.spec.split, r.spec.k, r.spec.algorithm, r.spec.rule) for r in runs} == {
+        ("leave-last-item", 1, "popular", "never"),
+        ("leave-last-item", 1, "ease", "never"),
+        ("temporal-windows", 5, "popular", "e-fold"),
+        ("temporal-windows", 5, "ease", "e-fold"),
+    }
+    assert "synthetic · temporal-windows" in texts(page)  # the live grid, a row per split
+
+
+def test_a_split_that_the_data_cannot_serve_is_a_sentence_and_nothing_starts(page, store):
+    open_page(page)
+    pills(page)["swaps_new_splits"].set_value(["leave-last-item", "leave-last-basket"]).run()
+    page.button(key="start-swaps").click().run()
+    assert not page.exception
+    assert "Synthetic has no baskets" in page.error[0].value
+    assert store.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("swaps_new_splits", ["leave-last-item"]), ("swaps_new_algorithms", [])]
+)
+def test_too_few_to_compare_cannot_be_started(page, key, value):
+    open_page(page)
+    pills(page)[key].set_value(value).run()
+    assert page.button(key="start-swaps").disabled
+    assert "Pick at least two algorithms and two splits." in texts(page)
+
+
+def test_an_own_study_is_shown_once_its_runs_are_complete(page, store, a_run):
+    specs = []
+    for split in SPLITS[1:]:
+        for mean, algorithm in ((0.2, "ease"), (0.1, "popular")):
+            run = a_run([mean], algorithm=algorithm, split=split, full=True)
+            specs.append(run.spec)
+    study = begin(store, manager(), specs)
+    open_page(page, swaps_study=study)
+    assert "No pair of algorithms swaps: the other split has the one pair in the order" in texts(
+        page
+    )
+    assert "No intervals for leave-last-item, temporal-global" in texts(page)
+
+
+def test_an_unknown_study_in_the_address_is_a_sentence(page, three_by_three):
+    open_page(page, swaps_study="nope")
+    assert "There is no study 'nope' here" in page.warning[0].value
+    assert "Under leave-last-item" in texts(page)
+
+
+def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):
+    specs = [a_run([0.2], algorithm="ease", split=split, full=True).spec for split in SPLITS[1:]]
+    app.query_params["study"] = begin(store, manager(), specs)
+    app.run()
+    app.switch_page("pages/study.py").run()
+    assert not app.exception
+    assert "it is shown on the Splits page" in app.warning[0].value
+
+
+def test_a_damaged_file_is_a_sentence(page, recorded):
+    (recorded / "splits").mkdir()
+    (recorded / "splits" / "a--b--c.json").write_text("{")
+    page.run()
+    assert not page.exception
+    assert "The recorded run a--b--c.json cannot be read" in page.error[0].value
