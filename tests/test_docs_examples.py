@@ -1,0 +1,272 @@
+"""What the documents say can be done, done: examples, commands, links."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from ecv_core import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
+EXTENDING = ROOT / "docs" / "extending.md"
+NEEDED = ("ecv_core", "data/catalogue.toml", "data/energy", "pyproject.toml", "tests/conftest.py")
+TRIED_WITH = ("tests/models", "tests/stopping")
+
+_BLOCK = re.compile(
+    r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document; `path` is the file that it is said to be."""
+
+    path: str | None
+    kind: str
+    text: str
+
+
+def blocks(document: Path) -> list[Block]:
+    return [Block(**found.groupdict()) for found in _BLOCK.finditer(document.read_text("utf-8"))]
+
+
+def shell_lines(document: Path) -> list[str]:
+    return [line for b in blocks(document) if b.kind == "sh" for line in b.text.splitlines()]
+
+
+def insert(file: Path, diff: str) -> None:
+    """Apply a diff: its context must be there, word for word and once."""
+    text = file.read_text("utf-8")
+    for hunk in diff.split("@@\n"):
+        lines = hunk.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] == " ")
+        assert text.count(before) == 1, f"{file} has no such place:\n{before}"
+        text = text.replace(before, "".join(line[1:] for line in lines))
+    file.write_text(text, "utf-8")
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which somebody did what docs/extending.md says."""
+    copy = tmp_path_factory.mktemp("clone") / "e-fold"
+    for name in (*NEEDED, *TRIED_WITH):
+        source, target = ROOT / name, copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    for block in blocks(EXTENDING):
+        if block.path is None:
+            continue
+        file = copy / block.path
+        if block.kind == "diff":
+            insert(file, block.text)
+        elif block.kind == "toml":
+            file.write_text(f"{file.read_text('utf-8')}\n{block.text}", "utf-8")
+        else:
+            assert not file.exists(), f"{file} exists already"
+            file.write_text(block.text, "utf-8")
+    for line in shell_lines(EXTENDING):
+        if re.fullmatch(r"python \w+\.py", line):
+            done = perform(line, copy)
+            assert done.returncode == 0, done.stderr
+    return copy
+
+
+def perform(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a documented command in a folder, with nothing set in the environment."""
+    environment = {name: value for name, value in os.environ.items() if name[:4] != "ECV_"}
+    words = shlex.split(line, comments=True)
+    assert words[0] == "python"
+    return subprocess.run(
+        [sys.executable, *words[1:]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+
+
+def test_every_example_is_shown_whole_and_in_under_forty_lines() -> None:
+    shown = [block for block in blocks(EXTENDING) if block.path]
+    assert {block.kind for block in shown} == {"python", "toml", "diff"}
+    lengths = {block.path: len(block.text.splitlines()) for block in shown}
+    assert {path: lines for path, lines in lengths.items() if lines >= 40} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "line", [line for line in shell_lines(EXTENDING) if line.startswith("python -m")]
+)
+def test_the_commands_of_the_examples_work(followed: Path, line: str) -> None:
+    done = perform(line, followed)
+    assert done.returncode == 0, done.stdout + done.stderr
+    if line.startswith("python -m ecv_core run"):
+        dataset, algorithm = shlex.split(line)[4:6]
+        assert f"{algorithm} on {dataset}: ndcg@10" in done.stdout
+    elif line.startswith("python -m pytest"):
+        assert re.search(r"\d+ passed", done.stdout)
+    else:
+        assert "book-club" in done.stdout
+        assert "my-shop" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_dashboards_worker_knows_the_new_model_and_rule(followed: Path) -> None:
+    (followed / "in_the_background.py").write_text(
+        """
+import sys
+import tomllib
+import time
+
+from ecv_core.runner import RunManager
+from ecv_core.spec import make_spec
+from ecv_core.store import open_store
+
+if __name__ == "__main__":
+    store = open_store("sqlite:///background.sqlite")
+    manager = RunManager(store)
+    spec = make_spec(
+        dataset="book-club", algorithm="rp3beta", rule="relative-width", tolerance=0.5, k=5
+    )
+    run_id = manager.start([spec])
+    end = time.monotonic() + 200
+    while (run := store.run(run_id)).state.active and time.monotonic() < end:
+        time.sleep(0.1)
+    manager.close()
+    print(run.state.value, run.stopped_at, run.moments[-1].decision.reason, run.error)
+""",
+        "utf-8",
+    )
+    done = perform("python in_the_background.py", followed)
+    # Even data: half the interval is far below half the mean, so the minimum, 3, decides.
+    assert re.search(
+        r"^finished 3 After 3 folds: the mean is .*: stop\. None$", done.stdout, re.M
+    ), done.stdout + done.stderr
+
+
+def test_the_example_model_is_the_walk_it_says_it_is() -> None:
+    code = next(b.text for b in blocks(EXTENDING) if b.path == "ecv_core/models/rp3beta.py")
+    names: dict[str, object] = {"__name__": "example"}
+    exec(compile(code, "rp3beta.py", "exec"), names)
+    rng = np.random.default_rng(3)
+    has = (rng.random((6, 9)) < 0.4).astype(np.float32)
+    model = names["RP3BETA"].build({"beta": 0.5})  # type: ignore[attr-defined]
+    model.fit(csr_array(has), seed=1)
+    scores = model.score(np.arange(6)).numpy()
+    popularity, activity = has.sum(axis=0), has.sum(axis=1)
+    for user in range(6):
+        for item in range(9):
+            paths = [
+                1 / popularity[first] / activity[other]
+                for first in np.flatnonzero(has[user])
+                for other in np.flatnonzero(has[:, first])
+                if has[other, item]
+            ]
+            expected = sum(paths) / popularity[item] ** 0.5 if paths else 0
+            assert scores[user, item] == pytest.approx(expected, rel=1e-5)
+
+
+def relative_links(document: Path) -> list[str]:
+    text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
+    links = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(
+        r'(?:src|href)="([^"]+)"', text
+    )
+    return [link for link in links if not re.match(r"\w+:", link)]
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives the headings."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_relative_link_and_image_is_there(document: Path) -> None:
+    broken = []
+    for link in relative_links(document):
+        name, _, anchor = link.partition("#")
+        target = document.parent / name if name else document
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_file_and_folder_that_is_named_is_there(document: Path) -> None:
+    added = {block.path for block in blocks(EXTENDING)}
+    named = re.findall(
+        r"`((?:ecv_core|pages|data|docs|tests|scripts|benchmarks)/[\w./-]*)`",
+        document.read_text("utf-8"),
+    )
+    made = ("data/downloads", "data/runs.sqlite")
+    missing = [
+        name
+        for name in named
+        if name not in added and not name.startswith(made) and not (ROOT / name).exists()
+    ]
+    assert missing == []
+
+
+def commands(document: Path) -> list[str]:
+    """Every command that a document quotes: in blocks, indented, or in a sentence."""
+    text = document.read_text("utf-8")
+    lines = [line.strip() for line in text.splitlines()]
+    quoted = re.findall(r"`([^`\n]+)`", text)
+    return [
+        line
+        for line in (*lines, *quoted)
+        if re.match(r"(python -m (ecv_core|benchmarks)|make )", line)
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_is_quoted_can_be_given(document: Path) -> None:
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    for command in commands(document):
+        words = shlex.split(command, comments=True)
+        if words[0] == "make":
+            assert next(word for word in words[1:] if "=" not in word) in targets, command
+        elif words[2] == "ecv_core" and words[3:]:
+            cli._parser().parse_args(words[3:])
+        elif words[2].startswith("benchmarks."):
+            assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").exists(), command
+
+
+def test_the_readme_is_short_and_names_every_command_of_make() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) < 120
+    for target in ("run", "test", "check", "bench"):
+        assert f"make {target}" in text
+
+
+def test_the_architecture_has_every_module_and_the_layers_that_are_enforced() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    where, layers = text.split("## Who may import whom")
+    modules = {
+        path.stem
+        for path in (ROOT / "ecv_core").iterdir()
+        if (path.suffix == ".py" or (path / "__init__.py").exists()) and path.stem[0] != "_"
+    }
+    assert {
+        name for name in modules if not re.search(rf"`ecv_core/{name}(\.py|/)`", where)
+    } == set()
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    enforced = next(c["layers"] for c in contracts["contracts"] if c.get("containers"))
+    shown = [re.findall(r"`(\w+)`", row) for row in re.findall(r"^\| \d.*$", layers, re.M)]
+    assert shown == [layer.split(" | ") for layer in enforced]
