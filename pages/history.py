@@ -5,6 +5,7 @@ import streamlit as st
 from pages.components.glossary import glossary_link
 from pages.components.history_list import filtered, follow, history_list
 from pages.components.navigation import through_app
+from pages.components.plot import preload_plots
 from pages.components.share.import_run import import_run
 from pages.components.share.link import copy_link
 from pages.components.state import manager, sentences, store
@@ -25,3 +26,4 @@ with sentences():
     else:
         history_list(filtered(runs))
         follow(store().runs)
+    preload_plots()  # for the page that is opened next

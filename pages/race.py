@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.components.navigation import through_app
+from pages.components.plot import preload_plots
 from pages.components.race.at_scale import at_scale_panel
 from pages.components.race.view import race
 from pages.components.state import manager, sentences
@@ -14,3 +15,4 @@ with sentences():
     run = race()
     if run is not None:
         at_scale_panel(run)
+    preload_plots()  # for the page that is opened next
