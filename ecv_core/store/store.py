@@ -7,7 +7,6 @@ in WAL mode with full synchronisation, so what a method has returned from is on 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from uuid import uuid4
@@ -16,15 +15,11 @@ import sqlalchemy as sa
 
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
+from ecv_core.store.loading import run_rows
 from ecv_core.store.rows import (
     fold_json,
-    fold_record,
     moment_json,
-    moment_record,
     now,
-    progress_record,
-    queue_places,
-    run_record,
     user_scores_record,
     user_scores_row,
 )
@@ -278,37 +273,9 @@ class Store:
             connection.execute(runs.update().where(runs.c.run_id == run_id).values(**values))
 
     def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
-        """Runs in the order of their start, each query once however many runs."""
-        chosen = sa.select(runs.c.run_id).where(*where)
         with self.transaction("read") as connection:
-            rows = connection.execute(runs.select().where(*where).order_by(runs.c.sequence)).all()
-            done = connection.execute(
-                folds.select().where(folds.c.run_id.in_(chosen)).order_by(folds.c.sequence)
-            ).all()
-            doing = connection.execute(progress.select().where(progress.c.run_id.in_(chosen))).all()
-            waiting = connection.execute(
-                sa.select(runs.c.run_id, runs.c.owner, runs.c.state)
-                .where(runs.c.state.in_([RunState.QUEUED, RunState.RUNNING]))
-                .order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
-            ).all()
-        results: defaultdict[str, list[FoldResult]] = defaultdict(list)
-        moments: defaultdict[str, list[Moment]] = defaultdict(list)
-        for row in done:
-            results[row.run_id].append(fold_record(row.result))
-            if row.moment:
-                moments[row.run_id].append(moment_record(row.moment))
-        now_at = {row.run_id: progress_record(row) for row in doing}
-        places = queue_places([(row.run_id, row.owner, row.state) for row in waiting])
-        return [
-            run_record(
-                row,
-                results[row.run_id],
-                moments[row.run_id],
-                now_at.get(row.run_id),
-                places.get(row.run_id),
-            )
-            for row in rows
-        ]
+            rows = run_rows(connection, *where)
+        return rows.runs()
 
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
         """One transaction, for this package; see `schema.transaction`."""

@@ -1,0 +1,83 @@
+"""What one fold gave: scores and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy:
+    """What one fold cost the machine, in joules and grams CO2e."""
+
+    joules: float
+    cpu_joules: float
+    gpu_joules: float
+    ram_joules: float
+    grams_co2e: float
+    source: str
+    """How it is known: 'rapl' is measured, 'cpu-load' and 'constant' are estimates, 'none' is
+    no meter."""
+
+    @property
+    def measured(self) -> bool:
+        """True when a power counter was read, False for an estimate."""
+        return self.source == "rapl"
+
+    @property
+    def watt_hours(self) -> float:
+        """The energy in Wh, as pages show it."""
+        return self.joules / 3600
+
+    @classmethod
+    def none(cls) -> Self:
+        """No meter, or one that failed."""
+        return cls(
+            joules=0.0,
+            cpu_joules=0.0,
+            gpu_joules=0.0,
+            ram_joules=0.0,
+            grams_co2e=0.0,
+            source="none",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UserScores:
+    """Per-user scores of one fold, at the run's n: the raw material of later analyses.
+
+    `users` has shape (evaluated users,), codes into the prepared Interactions; `values` has shape
+    (evaluated users, len(metrics)).
+    """
+
+    users: NDArray[np.int32]
+    metrics: tuple[str, ...]
+    values: NDArray[np.float32]
+
+    def of(self, metric: str) -> NDArray[np.float32]:
+        """One metric's scores; shape (evaluated users,)."""
+        return self.values[:, self.metrics.index(metric)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldResult:
+    """What one fold gave: its score, all metrics, what it cost."""
+
+    fold: int
+    score: float
+    """Mean over the evaluated users of the run's metric at its n."""
+    metrics: Mapping[str, float]
+    """Every metric at every cut-off, 'ndcg@10' -> mean over users."""
+    users: int
+    """How many users had something held out, and so count."""
+    inner_curve: tuple[float, ...] = ()
+    """nDCG@100 on the inner validation part after each epoch, where a model stops early by it."""
+    fit_seconds: float
+    evaluate_seconds: float
+    total_seconds: float
+    energy: Energy
+    user_scores: UserScores | None = field(default=None, compare=False, repr=False)
