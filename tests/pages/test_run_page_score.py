@@ -88,3 +88,11 @@ def test_new_run_fills_the_protocol_of_the_run_in(app, a_run, store):
     button(app, "Start").click().run()
     assert store.runs()[0].run_id != run.run_id
     assert store.runs()[0].spec == run.spec
+
+
+def test_a_link_may_name_a_metric_by_its_id(app):
+    app.query_params["metric"] = "recall"
+    app.run()
+    assert app.selectbox(key="metric").value == "recall"
+    assert not app.warning
+    assert app.query_params["metric"] == "Recall"

@@ -77,7 +77,7 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
-        expanded=st.session_state.get("split") == IMPORTED,
+        expanded=_asked_split() != next(iter(SPLITS)),  # so that a link's split is seen
     ):
         split = strategy_select([*SPLITS, IMPORTED])
         params: dict[str, ParamValue] = {}
@@ -102,6 +102,12 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
         score=score,
         ready=ready,
     )
+
+
+def _asked_split() -> str:
+    """As picked, or as the address has it; the first one where neither says."""
+    asked = st.session_state.get("split") or st.query_params.get("split")
+    return asked if asked in (*SPLITS, IMPORTED) else next(iter(SPLITS))
 
 
 def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bool]:

@@ -13,7 +13,7 @@ from ecv_core.evaluation import METRICS, check_metric
 from ecv_core.splits import IMPORTED
 from pages.components.run.score_settings import CHOICES
 from pages.components.run.stop_settings import ALPHAS, TOLERANCES, tolerance_text
-from pages.components.share.step_link import step_from_link
+from pages.components.share.step_link import label_from_link, step_from_link
 from pages.components.state import sentence
 from pages.components.words import alpha_text
 
@@ -59,6 +59,7 @@ def link_check() -> None:
     """Say what the address asks for that cannot be; call before the widgets read it."""
     step_from_link("alpha", ALPHAS, alpha_text)
     step_from_link("tolerance", TOLERANCES, tolerance_text, name="tolerance")
+    label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
     for key, check in CHECKS.items():
         for value in st.query_params.get_all(key):
             try:

@@ -11,6 +11,7 @@ from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
 from pages.components.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.dataset_picker import dataset_picker
+from pages.components.given import keep_given
 from pages.components.parameter_widgets import parameter_key
 from pages.components.plot import preload_plots
 from pages.components.run.fold_settings import STORED, fold_settings
@@ -29,6 +30,7 @@ from pages.components.words import metric_label, rule_words
 
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
+    keep_given()
     link_check()
     top = st.container(horizontal=True, vertical_alignment="center")
     specs: list[RunSpec] = []

@@ -9,6 +9,7 @@ import streamlit as st
 
 from ecv_core.energy import countries
 from ecv_core.stopping import RULES
+from pages.components.given import give, keep_given
 from pages.components.glossary import explained
 from pages.components.words import alpha_text
 
@@ -159,13 +160,14 @@ def _country() -> str:
 
 def _alpha() -> float:
     def use_preset() -> None:
+        keep_given()  # or a preset that the slider has just left would take it back
         if preset := st.session_state.get("preset"):
-            st.session_state["alpha"] = PRESETS[preset]
+            give({"alpha": PRESETS[preset]})
 
     alpha = float(st.session_state.get("alpha", PRESETS["Balanced"]))
     named = next((name for name, value in PRESETS.items() if value == alpha), None)
     if st.session_state.get("preset") != named:
-        st.session_state["preset"] = named
+        give({"preset": named}, drawn=True)
     st.segmented_control(
         "How careful",
         list(PRESETS),

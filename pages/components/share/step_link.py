@@ -1,8 +1,8 @@
-"""A slider's step in a link: any way to write its number is that step."""
+"""Choices in a link: any way to write a slider's number is that step, an id is its choice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isclose
 
 import streamlit as st
@@ -42,6 +42,24 @@ def step_from_link(
         st.session_state[key] = step
         return
     st.rerun()  # a slider reads the address as it was when the run of the page began
+
+
+def label_from_link(key: str, labels: Mapping[str, str]) -> None:
+    """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
+
+    Args:
+        key: of the widget, and in the address.
+        labels: id -> how the widget writes it, which is how Streamlit knows it in the address.
+    """
+    asked = st.query_params.get(key, "")
+    if asked not in labels or labels[asked] == asked:
+        return
+    try:
+        st.query_params[key] = labels[asked]
+    except StreamlitAPIException:  # the way back in the browser: the widget is there already
+        st.session_state[key] = asked
+        return
+    st.rerun()
 
 
 def _step(asked: str, steps: Sequence[float]) -> float | None:
