@@ -29,7 +29,7 @@ class Field:
     @property
     def partial(self) -> bool:
         """Whether only some runs have it, such as a parameter of another algorithm."""
-        return ABSENT in self.values
+        return ABSENT in self.values and len(set(self.values)) > 1
 
 
 def spec_fields(spec: RunSpec) -> dict[str, str]:

@@ -6,6 +6,7 @@ from math import floor, log10
 
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.records import Run, RunSpec
+from ecv_core.stopping.efold import alpha_text as alpha_text  # also for those who take it from here
 
 
 def metric_label(spec: RunSpec) -> str:
@@ -35,14 +36,6 @@ def rule_words(spec: RunSpec) -> str:
         case "fixed":
             return f"fixed {spec.min_folds}"
     return spec.rule
-
-
-def alpha_text(alpha: float) -> str:
-    """'1e-4', '5e-3', '0.01'."""
-    if alpha >= 0.01:
-        return f"{alpha:g}"
-    mantissa, exponent = f"{alpha:e}".split("e")
-    return f"{float(mantissa):g}e{int(exponent)}"
 
 
 def small_number(value: float) -> str:

@@ -26,9 +26,10 @@ with sentences():
 
         entries = entries_of(runs)
         picture(entries)
+        if len(entries) > 1:
+            paired_tests(entries)  # what a comparison is for, so before the numbers
         table(entries)
         if len(entries) > 1:
-            paired_tests(entries)
             settings(entries)
         else:
             st.info("Add a second run above to compare it with.", icon=":material/add:")

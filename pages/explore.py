@@ -11,6 +11,7 @@ from pages.components.explore.view import charts, numbers_row, view_link
 from pages.components.glossary import glossary_link
 from pages.components.navigation import through_app
 from pages.components.plot import preload_plots
+from pages.components.share.link_warning import link_warnings_again
 from pages.components.state import sentences
 
 through_app()
@@ -21,6 +22,7 @@ with sentences():
         f"**{glossary_link('alpha')}** and see what stopping early would have cost and given, over "
         f"**every {glossary_link('order', 'order')}** in which the folds could have come."
     )
+    link_warnings_again()
     preload_plots()
     left, right = st.columns([3, 1], gap="medium")
     with left:

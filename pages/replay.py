@@ -16,8 +16,12 @@ with sentences():
         if chosen is not None:
             presentation(chosen)
     else:
-        st.title("Replay: see why it stopped", anchor=False)
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+        ):
+            st.title("Replay: see why it stopped", anchor=False, width="content")
+            beside_title = st.container(width="content")
         preload_plots()
         chosen = settings()
         if chosen is not None:
-            replay_view(chosen)
+            replay_view(chosen, beside_title)

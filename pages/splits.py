@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.components.glossary import glossary_link
 from pages.components.navigation import through_app
 from pages.components.plot import preload_plots
 from pages.components.splits.views import SPLITTING, chosen_view
@@ -11,8 +12,8 @@ through_app()
 with sentences():
     st.title("Who trains on what, and from when?", anchor=False)
     st.markdown(
-        "A **split** decides what a recommender learns from and what it is tested on, and so how "
-        "good it looks, and which one looks best."
+        f"A **{glossary_link('split')}** decides what a recommender learns from and what it is "
+        "tested on, and so how good it looks, and which one looks best."
     )
     preload_plots()
     if chosen_view() == SPLITTING:

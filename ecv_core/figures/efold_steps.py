@@ -51,7 +51,7 @@ def efold_figures(
         )
         if n == 0:
             figure.layout.annotations[0].text = "press play"
-        figures.append(_larger(figure, type_scale) if type_scale != 1.0 else figure)
+        figures.append(larger(figure, type_scale) if type_scale != 1.0 else figure)
     return figures
 
 
@@ -71,8 +71,8 @@ def _known(stopped_at: int | None, n: int) -> int | None:
     return stopped_at if stopped_at is not None and n >= stopped_at else None
 
 
-def _larger(figure: go.Figure, scale: float) -> go.Figure:
-    """All type larger by this factor; the axes' titles follow their font."""
+def larger(figure: go.Figure, scale: float) -> go.Figure:
+    """Figure 1 with all its type larger by this factor, in place."""
     layout = figure.layout
     layout.font.size *= scale
     layout.legend.font.size *= scale

@@ -8,6 +8,8 @@ from ecv_core.figures.palette import Palette, base_layout
 
 TEXT, LABEL, BIG = 19, 21, 26
 """Type sizes in pixels: axes and legends, words beside marks, the one number to remember."""
+FIGURE_1_SCALE = 1.2
+"""What makes figure 1, which the working pages show too, as legible as the rest of a lecture."""
 
 
 def lecture_layout(colours: Palette, height: int) -> dict[str, Any]:

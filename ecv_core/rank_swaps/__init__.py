@@ -14,7 +14,7 @@ from ecv_core.rank_swaps.frames import (
 )
 from ecv_core.rank_swaps.swaps import Swaps, common_metrics, swaps
 from ecv_core.rank_swaps.tau import mean_ranks, pair_numbers, pair_signs, tau_b
-from ecv_core.rank_swaps.words import headline
+from ecv_core.rank_swaps.words import headline, winners
 
 __all__ = [
     "PAIRS_COLUMNS",
@@ -38,4 +38,5 @@ __all__ = [
     "swaps",
     "tau_b",
     "taus_frame",
+    "winners",
 ]

@@ -11,6 +11,28 @@ SURE_PERCENT = 95.0
 """Share of bootstrap samples from which on a swap is called no accident of the users."""
 
 
+def winners(swaps: Swaps) -> str:
+    """Who is first where: 'ease wins under 8 of 10 splits, neu-mf under temporal-global and ...'.
+
+    The algorithm that wins most often comes first, with a count; the others with their splits.
+    """
+    first = swaps.ranks == swaps.ranks.min(axis=1, keepdims=True)
+    where: dict[str, list[str]] = {}
+    for split, row in zip(swaps.splits, first, strict=True):
+        best = [name for name, wins in zip(swaps.algorithms, row, strict=True) if wins]
+        where.setdefault(_listed(best), []).append(split)
+    often = sorted(where, key=lambda names: len(where[names]), reverse=True)
+    count = len(swaps.splits)
+    if len(often) == 1:
+        return (
+            f"{often[0]} {_win(often[0])} under {'both' if count == 2 else f'all {count}'} splits."
+        )
+    most = len(where[often[0]])
+    usual = where[often[0]][0] if most == 1 else f"{most} of {count} splits"
+    rest = "; ".join(f"{names} under {_listed(where[names])}" for names in often[1:])
+    return f"{often[0]} {_win(often[0])} under {usual}; {rest}."
+
+
 def headline(swaps: Swaps, reference: str) -> str:
     """The surest swap by name, and how many pairs swap.
 
@@ -52,3 +74,12 @@ def _sure(shares: pd.Series[float]) -> str:
     if not sure:
         return f", none of them {samples}, so each may be chance."
     return f", {sure} of them {samples}."
+
+
+def _listed(names: list[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _win(names: str) -> str:
+    return "share the first rank" if " and " in names else "wins"

@@ -9,7 +9,7 @@ STYLE = """
 :root { --ink: #1d2730; --muted: #4e5a64; --line: #d9dcd5; --tint: #f0f1ec; --blue: #0b6a9e; }
 * { box-sizing: border-box; }
 html { font-size: 15px; }
-body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 54rem; background: #fff;
+body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 64rem; background: #fff;
   color: var(--ink); font: 1rem/1.45 "Source Sans 3", "Segoe UI", system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.7rem; line-height: 1.2; overflow-wrap: anywhere; }
 h2 { margin: 1.3rem 0 0.4rem; font-size: 1.05rem; }
@@ -24,7 +24,7 @@ p { margin: 0.4rem 0; }
 .numbers dd { margin: 0; font-size: 1.2rem; font-weight: 650; }
 .numbers small { display: block; color: var(--muted); font-size: 0.8rem; font-weight: 400; }
 dl.numbers { margin: 0.9rem 0; }
-.two { display: grid; grid-template-columns: 1.9fr 1fr; gap: 0 1.2rem; align-items: start; }
+.two { display: grid; grid-template-columns: 1.6fr 1fr; gap: 0 1.2rem; align-items: start; }
 .two.even { grid-template-columns: 1fr 1fr; }
 svg { display: block; width: 100%; height: auto; }
 figure { margin: 0.6rem 0; }

@@ -16,6 +16,14 @@ from ecv_core.stopping.interval import mean_interval
 Widths = TypeVar("Widths", float, NDArray[np.float64])
 
 
+def alpha_text(alpha: float) -> str:
+    """'1e-4', '5e-3', '0.01', '0'."""
+    if alpha >= 0.01 or alpha == 0:
+        return f"{alpha:g}"
+    mantissa, exponent = f"{alpha:e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
 def least_alpha(before: Widths, now: Widths) -> Widths:
     """The least alpha that stops when the interval's width goes from `before` to `now`."""
     return now * abs(before - now)
@@ -61,15 +69,16 @@ class EFold:
         assert before is not None  # n >= 3
         product = least_alpha(before.width, now.width)
         stop = product <= self.alpha
+        said = alpha_text(float(f"{product:.2e}"))  # written like alpha, to be compared with it
         verdict = (
-            f"is at most alpha = {self.alpha:.3g}, so it has settled: stop."
+            f"is at most alpha = {alpha_text(self.alpha)}, so it has settled: stop."
             if stop
-            else f"is above alpha = {self.alpha:.3g}, so it is still moving: go on."
+            else f"is above alpha = {alpha_text(self.alpha)}, so it is still moving: go on."
         )
         return Decision(
             stop=stop,
             reason=f"{after(n)}: the interval is {now.width:.3g} wide, {before.width:.3g} before; "
-            f"width x change = {product:.3g} {verdict}",
+            f"width x change = {said} {verdict}",
         )
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.parameters import Algorithm
 from ecv_core.records import ParamValue
+from pages.components.given import give
 from pages.components.parameter_widgets import parameter_key, parameter_widgets
 
 DEFAULT = "item-knn"
@@ -54,17 +55,24 @@ def _presets(algorithm: Algorithm) -> None:
     if not algorithm.paper_default:
         return
 
-    def fill(values: dict[str, ParamValue]) -> None:
-        for name, value in values.items():
-            st.session_state[parameter_key(algorithm.id, name)] = value
+    def fill(name: str) -> None:
+        values = algorithm.presets[name]
+        give(
+            {parameter_key(algorithm.id, one): value for one, value in values.items()},
+            by=_preset_key(algorithm, name),
+        )
 
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("Fill in:", width="content")
-        for name, values in algorithm.presets.items():
+        for name in algorithm.presets:
             st.button(
                 name,
-                key=f"preset-{algorithm.id}-{name}",
+                key=_preset_key(algorithm, name),
                 type="tertiary",
                 on_click=fill,
-                args=(values,),
+                args=(name,),
             )
+
+
+def _preset_key(algorithm: Algorithm, name: str) -> str:
+    return f"preset-{algorithm.id}-{name}"

@@ -119,7 +119,13 @@ export default function ({ data, parentElement }) {
   });
   const watcher = new MutationObserver(() => draw().catch(() => {}));
   watcher.observe(document.head, { childList: true, subtree: true });
-  const resized = new ResizeObserver(() => draw().catch(() => {}));
+  // Plotly follows the window alone; a presentation changes the room without it.
+  const fit = () => {
+    const width = node._fullLayout?.width;
+    if (!node.dataset.drawn || !node.clientWidth || !width) return undefined;
+    return Math.abs(width - node.clientWidth) > 1 ? window.Plotly.Plots.resize(node) : undefined;
+  };
+  const resized = new ResizeObserver(() => draw().then(fit).catch(() => {}));
   resized.observe(node);
   return () => {
     forgetMenu();

@@ -107,6 +107,25 @@ def test_the_presentation_shows_the_figure_and_the_sentence_and_escape_leaves_it
     assert "present" not in page.url
 
 
+def test_the_presentation_says_what_is_shown_and_its_figure_takes_the_room(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.set_viewport_size({"width": 1024, "height": 768})
+    open_page(page, f"{dashboard.url}/replay")
+    narrow = drawn(page).evaluate("node => node.clientWidth")
+    page.get_by_role("button", name="Present").click()
+    expect(page.get_by_test_id("stHeader")).to_be_hidden(timeout=PATIENT)
+    expect(page.get_by_text("item-knn on ml-100k, nDCG@10, alpha 1e-4")).to_be_visible()
+    page.wait_for_function(
+        """narrow => {
+          const node = document.querySelector(".ecv-figure");
+          return node.clientWidth > narrow && node._fullLayout.width === node.clientWidth;
+        }""",
+        arg=narrow,
+        timeout=PATIENT,
+    )
+
+
 def test_the_race_ends_with_the_difference_and_what_was_saved(
     page: Page, dashboard: Dashboard
 ) -> None:

@@ -82,3 +82,27 @@ def test_the_run_page_opens_with_the_split_and_the_zip_holds_it(
         names = archive.namelist()
         assert {"README.md", "fold-0.csv", "fold-2.csv"} <= set(names)
         assert "fold-3.csv" not in names
+
+
+def test_another_reference_is_told_in_another_sentence_and_the_csv_holds_the_ranks(
+    tab: Page, warm: Dashboard
+) -> None:
+    tab.goto(f"{warm.url}/splits")
+    tab.get_by_text("What it does to the ranking", exact=True).click(timeout=60_000)
+    expect(tab.get_by_role("heading", name="Ranks under each split")).to_be_visible(timeout=60_000)
+    said = tab.get_by_text(re.compile(r"of algorithms swap")).first
+    expect(said).to_contain_text(re.compile(r"\w+ wins? under"))
+    before = said.inner_text()
+    box = tab.get_by_role("combobox", name="Reference split")
+    usual = box.input_value()
+    box.click()
+    options = tab.get_by_role("option")
+    other = next(text for text in options.all_inner_texts() if text.strip() != usual)
+    options.filter(has_text=other).first.click()
+    tab.wait_for_url(re.compile("swaps_reference="))
+    expect(tab.get_by_text(before, exact=True)).to_have_count(0)
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="CSV").first.click()
+    rows = download.value.path().read_text().splitlines()
+    assert rows[0].startswith("dataset,metric,split,algorithm,")
+    assert rows[1].split(",")[2] == other.strip()  # the reference's come first

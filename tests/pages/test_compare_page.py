@@ -114,6 +114,9 @@ def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, stor
     open_compare(app, *runs)
     assert "**item-knn** is better than **popular** by" in texts(app)
     assert "Over 60 users, their means over the 2 folds that both have" in texts(app)
+    assert "after Holm" not in texts(app)  # one test alone is not corrected
+    headers = [one.value for one in app.header]
+    assert headers.index("Is one really better?") < headers.index("Score, folds, energy")
 
 
 def test_runs_without_users_scores_are_tested_fold_by_fold_and_the_page_says_so(app, record):
@@ -155,6 +158,12 @@ def test_settings_that_differ_are_on_top_with_a_sign(app, a_run):
     differing = set(frame.loc[frame[""] == DIFFERS, "setting"])
     assert differing == {"algorithm", "item-knn: neighbours"}
     assert "item-knn, neighbours 50" in frame.columns
+
+
+def test_runs_with_the_same_settings_are_said_to_have_them(app, a_run):
+    runs = [a_run(SCORES), a_run(SCORES)]
+    open_compare(app, *(run.run_id for run in runs))
+    assert "**All settings are the same**" in texts(app)
 
 
 def test_unknown_ids_in_the_address_are_a_sentence_and_the_others_are_shown(app, a_run):
@@ -250,6 +259,7 @@ def test_the_verdict_is_a_sentence_with_the_corrected_p():
     assert "No difference shown between **item-knn** and **popular** on ml-100k" in verdict(
         comparison(0.06), on_dataset=True
     )
+    assert verdict(comparison(0.002), of_several=False).endswith("0.0140, p = 0.002.")
     assert details(comparison(0.002)) == (
         "Over 943 users, their means over the 2 folds that both have: better for 500, worse for "
         "400, the same for 43; effect d = 0.30 (small)."

@@ -149,6 +149,64 @@ def test_orders_are_shuffled_stepped_and_played(app, a_run):
     assert not app.exception
 
 
+def test_an_address_opens_the_system_the_order_and_the_folds_shown(app, record):
+    record("synthetic", "item-knn")
+    record("synthetic", "popular", 0.1)
+    app.run()
+    app.switch_page("pages/explore.py")
+    app.query_params["order-system"] = "popular on synthetic"
+    app.query_params["order-seed"] = "7"
+    app.query_params["order-shown"] = "6"
+    app.run()
+    assert not app.exception
+    assert not app.warning
+    assert app.selectbox(key="order-system").value == "popular on synthetic"
+    order = " ".join(map(str, order_of(10, 7)))
+    assert f"Order of the folds: {order}." in texts(app)
+    assert app.slider(key="order-shown").value == 6
+
+
+def test_what_is_played_is_in_the_address(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    app.button(key="shuffle").click().run()
+    app.button(key="next").click().run()
+    assert list(app.query_params["order-seed"]) == ["1"]
+    assert list(app.query_params["order-shown"]) == ["1"]
+
+
+def test_two_steps_at_once_are_two_although_the_browser_knew_of_none(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    for _ in range(3):
+        app.slider(key="order-shown").set_value(10)  # what it showed at the press
+        app.button(key="next").click().run()
+    assert app.session_state["order-shown"] == 3
+
+
+def test_a_link_to_a_system_that_is_not_here_says_so(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    app.run()
+    app.switch_page("pages/explore.py")
+    app.query_params["order-system"] = "*nobody*"
+    app.run()
+    assert not app.exception
+    assert any("no system \\*nobody\\*" in one.value for one in app.warning)
+
+
+def test_a_warning_about_the_link_outlives_the_second_look_at_many_systems(app, record):
+    for algorithm in ("item-knn", "popular", "ease", "user-knn", "implicit-mf"):
+        record("synthetic", algorithm)
+    app.run()
+    app.switch_page("pages/explore.py")
+    app.query_params["explore_alpha"] = "5"
+    app.run()
+    assert not app.exception
+    assert [one.value for one in app.warning if "no alpha 5" in one.value]
+    app.run()
+    assert not app.warning
+
+
 def test_random_orders_hold_every_fold_once_and_come_again_with_their_seed():
     assert sorted(order_of(10, 3)) == list(range(10))
     assert order_of(10, 3) == order_of(10, 3)

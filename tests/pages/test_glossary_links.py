@@ -6,6 +6,7 @@ import pytest
 
 from ecv_core.records import RunState
 from pages.components.glossary import explained, terms
+from pages.components.splits.views import RANKING
 
 LINK = re.compile(r"\]\(learn\?chapter=glossary&term=([^)]*)\)")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
@@ -20,6 +21,8 @@ PAGES = {
     "race": {"fold", "carbon-intensity", "energy"},
     "history": {"run"},
     "empty history": {"run"},
+    "splits": {"split", "leakage", "validation-part", "fold-in", "k", "seed"},
+    "ranks under splits": {"kendalls-tau", "bootstrap", "rank", "user", "split"},
 }
 """What each page must link to, at the least."""
 
@@ -45,7 +48,12 @@ def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
             app.run()
         case "runs compared":
             app.switch_page("pages/compare.py")
-            app.query_params["runs"] = f"{first.run_id},{second.run_id}"
+            third = a_run(SCORES, stopped_at=4, k=5, algorithm="ease")  # several comparisons
+            app.query_params["runs"] = f"{first.run_id},{second.run_id},{third.run_id}"
+            app.run()
+        case "ranks under splits":
+            app.switch_page("pages/splits.py")
+            app.query_params["view"] = RANKING
             app.run()
         case "replay" | "race":
             app.switch_page(f"pages/{page}.py")

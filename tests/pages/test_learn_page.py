@@ -1,11 +1,14 @@
 """The Learn page: every chapter opens, the way through them, the game, odd addresses."""
 
 import re
+import time
+from unittest.mock import Mock
 
 import pytest
 
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.rounds import round_of
+from pages.components.learn import course
 from pages.components.learn.chapters import CHAPTERS
 from pages.components.learn.rule import ALPHAS
 
@@ -56,6 +59,46 @@ def test_every_chapter_opens_without_an_error(learn, chapter):
     assert [one.label for one in app.get("download_button")] == ["CSV"] or (
         chapter == "predict"  # the numbers would give the round away
     )
+
+
+def test_what_is_sent_while_a_chapter_is_drawn_does_not_bring_the_one_before_back(learn):
+    app = learn(chapter="interval")
+    app.button(key="learn-next").click().run()
+    assert chapter_of(app) == "rule"
+    app.query_params["chapter"] = "interval"  # the browser has not changed its address yet
+    app.run()
+    assert chapter_of(app) == "rule"
+    app.button(key="learn-next").click().run()
+    app.query_params["chapter"] = "interval"
+    app.run()
+    assert chapter_of(app) == "misleading"
+
+
+def test_the_way_back_in_the_browser_opens_the_chapter_before(learn, monkeypatch):
+    app = learn(chapter="interval")
+    app.button(key="learn-next").click().run()
+    monkeypatch.setattr(course, "get_script_run_ctx", lambda: Mock(is_history_navigation=True))
+    app.query_params["chapter"] = "interval"
+    app.run()
+    assert chapter_of(app) == "interval"
+
+
+def test_a_browser_that_had_time_to_change_its_address_means_what_it_says(learn, monkeypatch):
+    app = learn(chapter="interval")
+    app.button(key="learn-next").click().run()
+    monkeypatch.setattr(course, "monotonic", lambda: time.monotonic() + 60)
+    app.query_params["chapter"] = "interval"
+    app.run()
+    assert chapter_of(app) == "interval"
+
+
+def test_every_chapter_has_one_button_whichever_is_open(learn):
+    app = learn(chapter="interval")
+    before = [one.key for one in app.button]
+    app.button(key="learn-to-rule").click().run()
+    assert [one.key for one in app.button if one.key.startswith("learn-to-")] == [
+        key for key in before if key.startswith("learn-to-")
+    ]
 
 
 def test_without_a_chapter_the_story_begins(learn):

@@ -255,3 +255,19 @@ def test_the_year_says_how_much_one_fold_more_or_less_would_change():
     assert "86.7 to 121 kWh" in said
     none = replace(work, runs_per_week=0)
     assert "0 of 0 folds" in at_scale_sentence(none, at_scale(none, 6), at_scale(none, 10))
+
+
+def pictures(app):
+    found = [one.proto.json for one in app.get("bidi_component")]
+    return [text for text in found if "seconds of computing" in text]
+
+
+def test_the_race_is_a_picture_to_save_once_it_is_asked_for(app, a_run):
+    run = a_run(SCORES, stopped_at=4, k=5)
+    open_race(app, run=run.run_id)
+    assert pictures(app) == []
+    app.session_state["race-still"] = True
+    app.run()
+    assert not app.exception
+    (picture,) = pictures(app)
+    assert "race of item-knn on synthetic" in picture

@@ -14,6 +14,7 @@ from ecv_core.rank_swaps import (
     ranks_frame,
     swaps,
     taus_frame,
+    winners,
 )
 
 # Table 3 of Meng et al. (2020), Ta-Feng, nDCG@10; our algorithms stand in for theirs.
@@ -115,6 +116,20 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
         "swaps between random-holdout and the other split, but not in at least 95 % of the "
         "bootstrap samples, so it may be chance."
     )
+
+
+def test_the_winners_are_named_with_their_splits(a_run, table_3):
+    found = swaps(block_of(table_3), "ndcg@10", nobody)
+    # Table 3: Triple2Vec, then NGCF twice.
+    assert winners(found) == "user-knn wins under 2 of 3 splits; implicit-mf under leave-last-item."
+    low, high = {"popular": 0.1, "ease": 0.2}, {"popular": 0.1, "ease": 0.3}
+    same = swaps(block_of(two_splits(a_run, low, high)), "ndcg@10", nobody)
+    assert winners(same) == "ease wins under both splits."
+    fewer = swaps(block_of(two_splits(a_run, low, high, "rmse")), "rmse", nobody)
+    assert winners(fewer) == "popular wins under both splits."  # an error: the least is the best
+    level = {"popular": 0.2, "ease": 0.2, "item-knn": 0.1}
+    level_twice = swaps(block_of(two_splits(a_run, level, level)), "ndcg@10", nobody)
+    assert winners(level_twice) == "ease and popular share the first rank under both splits."
 
 
 def test_intervals_hold_the_scores(a_run, users_like):

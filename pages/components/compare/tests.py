@@ -29,11 +29,12 @@ Found = tuple[list[Comparison], list[Untested]]
 def paired_tests(entries: Sequence[Entry]) -> None:
     """The best of each dataset against every other run, then all pairs in a table."""
     st.header("Is one really better?", anchor=False)
-    st.caption(
-        f"A {glossary_link('paired-test', 'paired test')} of the folds that two runs share, with a "
-        f"{glossary_link('multiple-comparisons', 'correction for several comparisons')}."
-    )
     tested, untested = _found(entries)
+    corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
+    st.caption(
+        f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
+        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}."
+    )
     several = len({entry.run.spec.dataset for entry in entries}) > 1
     if tested:
         _say(tested, several=several)
@@ -43,12 +44,16 @@ def paired_tests(entries: Sequence[Entry]) -> None:
         _how_to_read(tested)
 
 
-def verdict(one: Comparison, *, on_dataset: bool = False) -> str:
-    """'item-knn is better than popular by 0.0120 nDCG@10: ...', as Markdown."""
+def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:
+    """'item-knn is better than popular by 0.0120 nDCG@10: ...', as Markdown.
+
+    Only of several comparisons is p corrected, and is Holm named.
+    """
     where = f" on {escaped(one.dataset)}" if on_dataset else ""
     test = one.test
     first, second = f"**{escaped(one.first)}**", f"**{escaped(one.second)}**"
-    numbers = f"95 % interval {test.low:.4f} to {test.high:.4f}, {p_words(one.p_holm)} after Holm"
+    p = f"{p_words(one.p_holm)}{' after Holm' if of_several else ''}"
+    numbers = f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
     if one.p_holm <= SIGNIFICANCE:
         by = f"by {test.difference:.4f} {escaped(one.metric)}"
         return f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}."
@@ -128,7 +133,7 @@ def _compared(url: str, version: object, _entries: Sequence[Entry]) -> Found:
 def _say(tested: Sequence[Comparison], *, several: bool) -> None:
     said = against_the_best(tested)
     for one in said[:MOST_SENTENCES]:
-        text = verdict(one, on_dataset=several)
+        text = verdict(one, on_dataset=several, of_several=len(tested) > 1)
         st.markdown(f"{text}  \n:small[{details(one)}]")
     if len(said) > MOST_SENTENCES:
         st.caption(f"{len(said) - MOST_SENTENCES} more are in the table below.")

@@ -74,6 +74,7 @@ def _pills(label: str, key: str, options: list[str]) -> list[str]:
         key=key,
         bind="query-params",
         persist_state="session",
+        wrap=True,
     )
 
 

@@ -21,6 +21,7 @@ from ecv_core.tradeoff import (
 )
 from pages.components.alpha_slider import usual_alpha
 from pages.components.precision_curves import is_worked_out, precision_of
+from pages.components.share.link_warning import keep_link_warnings
 from pages.components.words import alpha_text
 
 _AT_ONCE = 4
@@ -81,6 +82,7 @@ def add_precision(explored: Explored) -> None:
     with st.spinner("Adding the precision rule to the chart ..."):
         for system in explored.tradeoff.systems:
             precision_of(system, explored.within_percent)
+    keep_link_warnings()
     st.rerun()
 
 

@@ -17,23 +17,42 @@ from ecv_core.stopping import difference_percent
 from ecv_core.tradeoff import System
 from pages.components.alpha_slider import SLIDER
 from pages.components.explore.curves import Explored
+from pages.components.given import give, keep_given
+from pages.components.glossary import explained
 from pages.components.plot import plot
+from pages.components.share.link_warning import link_warning
 from pages.components.slider_watch import numbers
+from pages.components.state import escaped
 
 CONFIDENCE = 0.95
 _HEIGHT = 440
 _SECONDS_PER_FOLD = 0.9
-_SEED, _SHOWN, _PLAYING = "order-seed", "order-shown", "order-playing"
+_SYSTEM, _SEED, _SHOWN, _PLAYING = "order-system", "order-seed", "order-shown", "order-playing"
+_MOST_ORDERS = 999_999
 
 
 def one_order(explored: Explored) -> None:
     """Pick a system, then play with the order of its folds."""
     st.header("One order, fold by fold", anchor=False)
     systems = {system.name: system for system in explored.tradeoff.systems}
-    name = st.selectbox("System", list(systems), key="order-system")
+    name = _system(list(systems))
     playing = bool(st.session_state.get(_PLAYING))
     tick = _SECONDS_PER_FOLD if playing else None
-    st.fragment(_order, run_every=tick)(systems[name or next(iter(systems))], explored)
+    st.fragment(_order, run_every=tick)(systems[name], explored)
+
+
+def _system(names: list[str]) -> str:
+    asked = st.query_params.get(_SYSTEM)
+    if st.session_state.get(_SYSTEM, names[0]) not in names:
+        del st.session_state[_SYSTEM]  # another choice's system
+    elif asked is not None and asked not in names:
+        link_warning(f"no system {escaped(asked)} is among those chosen; this is the first.")
+    return (
+        st.selectbox(
+            "System", names, key=_SYSTEM, bind="query-params", persist_state="session", width=420
+        )
+        or names[0]
+    )
 
 
 def order_steps(
@@ -72,9 +91,9 @@ def order_steps(
 
 def _order(system: System, explored: Explored) -> None:
     k = system.k
+    keep_given()
     _controls(k)
-    seed = int(st.session_state.get(_SEED, 0))
-    shown = min(int(st.session_state.get(_SHOWN, k)), k)
+    seed, shown = _where(k)
     order = order_of(k, seed)
     played = replayed(system.scores.folds, order, CONFIDENCE)
     stops, steps, sentences = order_steps(played, shown, explored.alphas, system)
@@ -126,9 +145,32 @@ def _controls(k: int) -> None:
         ):
             st.rerun()  # the whole page, which sets the clock
         st.button("Next fold", icon=":material/skip_next:", key="next", on_click=_next, args=(k,))
-        st.button("All folds", icon=":material/last_page:", key="all", on_click=_show, args=(k,))
+        st.button("All folds", icon=":material/last_page:", key="all", on_click=_all, args=(k,))
         if state.get(_SEED, 0):
             st.button("As recorded", icon=":material/undo:", key="unshuffle", on_click=_unshuffle)
+
+
+def _where(k: int) -> tuple[int, int]:
+    """Seed of the order and how many folds are shown; both in the address, except in passing."""
+    if not 0 <= int(st.session_state.get(_SHOWN, k)) <= k:
+        st.session_state[_SHOWN] = k  # another system's
+    if st.session_state.get(_PLAYING):
+        return int(st.session_state.get(_SEED, 0)), int(st.session_state.get(_SHOWN, k))
+    left, right = st.columns([1, 3], vertical_alignment="bottom")
+    seed = left.number_input(
+        "Order (seed)",
+        min_value=0,
+        max_value=_MOST_ORDERS,
+        value=0,
+        key=_SEED,
+        bind="query-params",
+        persist_state="session",
+        help=explained("0 is the order as recorded; every other number is another one.", "order"),
+    )
+    shown = right.slider(
+        "Folds shown", 0, k, value=k, key=_SHOWN, bind="query-params", persist_state="session"
+    )
+    return int(seed), int(shown)
 
 
 def _advance(k: int) -> int:
@@ -138,21 +180,25 @@ def _advance(k: int) -> int:
 
 
 def _shuffle() -> None:
-    st.session_state[_SEED] = int(st.session_state.get(_SEED, 0)) + 1
+    keep_given()
+    seed = int(st.session_state.get(_SEED, 0)) + 1
+    give({_SEED: seed % (_MOST_ORDERS + 1)}, by="shuffle")
 
 
 def _unshuffle() -> None:
-    st.session_state[_SEED] = 0
+    give({_SEED: 0}, by="unshuffle")
 
 
-def _show(shown: int) -> None:
-    st.session_state[_SHOWN] = shown
+def _all(k: int) -> None:
+    give({_SHOWN: k}, by="all")
     st.session_state[_PLAYING] = False
 
 
 def _next(k: int) -> None:
+    keep_given()
     shown = int(st.session_state.get(_SHOWN, k))
-    _show(1 if shown >= k else shown + 1)
+    give({_SHOWN: 1 if shown >= k else shown + 1}, by="next")
+    st.session_state[_PLAYING] = False
 
 
 def _play(k: int) -> None:

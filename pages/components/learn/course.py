@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.components.learn.chapters import CHAPTERS, FIRST, Chapter
 from pages.components.share.link import copy_link
 from pages.components.state import escaped, sentences
 
 PARAMETER = "chapter"
+_LEFT = "learn-left"
+"""In the session: the chapter that is open, those just left for it, and when."""
+_SECONDS_BEHIND = 10.0
+"""How long a browser may take to change its address."""
 _STYLE = (Path(__file__).parent / "learn.css").read_text(encoding="utf-8")
+_STYLE_HERE = """
+.st-key-learn-to-CHAPTER button { border-bottom: 3px solid currentColor; border-radius: 0; }
+.st-key-learn-to-CHAPTER button p { font-weight: 700; }
+"""
+"""A button that is marked by its style keeps its key, and a press on it while the page is drawn."""
 
 
 def course() -> None:
     """The chapter that the address names, with the way to its neighbours."""
-    st.html(f"<style>{_STYLE}</style>")
-    asked = st.query_params.get(PARAMETER, FIRST)
+    asked = _asked()
     chapter = CHAPTERS.get(asked, CHAPTERS[FIRST])
+    here = _STYLE_HERE.replace("CHAPTER", chapter.id)
+    st.html(f"<style>{_STYLE}{here}</style>")
     _way(chapter)
     if asked not in CHAPTERS:
         st.warning(
@@ -62,7 +74,7 @@ def _way(chapter: Chapter) -> None:
         for number, one in enumerate(CHAPTERS.values(), start=1):
             st.button(
                 f"{number} {one.short}",
-                key=f"learn-to-{one.id}" + ("-here" if one is chapter else ""),
+                key=f"learn-to-{one.id}",
                 type="tertiary",
                 on_click=_open,
                 args=(one.id,),
@@ -70,5 +82,27 @@ def _way(chapter: Chapter) -> None:
     st.progress((at + 1) / len(order))
 
 
+def _asked() -> str:
+    """The chapter in the address, unless the browser has not yet put the one opened last there.
+
+    What is pressed or moved while a chapter is drawn comes with the address of the one before.
+    """
+    asked = st.query_params.get(PARAMETER, FIRST)
+    opened, left, at = st.session_state.get(_LEFT, ("", (), 0.0))
+    context = get_script_run_ctx()
+    went_back = context is not None and context.is_history_navigation
+    if not went_back and asked in left and monotonic() - at < _SECONDS_BEHIND:
+        return str(opened)
+    if went_back:
+        st.session_state.pop(_LEFT, None)
+    return asked
+
+
 def _open(chapter_id: str) -> None:
+    asked = st.query_params.get(PARAMETER, FIRST)
+    _, left, at = st.session_state.get(_LEFT, ("", (), 0.0))
+    if monotonic() - at >= _SECONDS_BEHIND:
+        left = ()
+    left = tuple(one for one in (*left, asked) if one != chapter_id)
+    st.session_state[_LEFT] = (chapter_id, left, monotonic())
     st.query_params.from_dict({PARAMETER: chapter_id})

@@ -9,6 +9,8 @@ import streamlit as st
 
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.efold_steps import larger
+from ecv_core.figures.lecture import FIGURE_1_SCALE
 from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
 from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
@@ -53,14 +55,17 @@ def _chance() -> None:
         f"**{found.times_too_narrow:.0f} times further away** than that."
     )
     plot(
-        lambda dark: efold_figure(
-            frame,
-            k=k,
-            metric=metric,
-            stopped_at=3,
-            confidence=CONFIDENCE,
-            dark=dark,
-            height=_HEIGHT,
+        lambda dark: larger(
+            efold_figure(
+                frame,
+                k=k,
+                metric=metric,
+                stopped_at=3,
+                confidence=CONFIDENCE,
+                dark=dark,
+                height=_HEIGHT,
+            ),
+            FIGURE_1_SCALE,
         ),
         version=(run.run_id, found.order, *scores.tolist()),
         key="learn-chance",

@@ -9,6 +9,8 @@ import streamlit as st
 
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.efold_steps import larger
+from ecv_core.figures.lecture import FIGURE_1_SCALE
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, Round, round_of
 from ecv_core.statistics import difference_percent
@@ -100,14 +102,17 @@ def _picture(now: Round, shown: int, over: bool) -> None:
     stopped_at = now.stop if over else None
     frame = efold_frame(now.moments[: k if over else shown], stopped_at)
     plot(
-        lambda dark: efold_figure(
-            frame,
-            k=k,
-            metric=metric,
-            stopped_at=stopped_at,
-            confidence=CONFIDENCE,
-            dark=dark,
-            height=_HEIGHT,
+        lambda dark: larger(
+            efold_figure(
+                frame,
+                k=k,
+                metric=metric,
+                stopped_at=stopped_at,
+                confidence=CONFIDENCE,
+                dark=dark,
+                height=_HEIGHT,
+            ),
+            FIGURE_1_SCALE,
         ),
         version=(now.number, now.run.run_id, len(frame), stopped_at),
         key="learn-predict",

@@ -12,8 +12,9 @@ from ecv_core.document import moments_of
 from ecv_core.records import Run
 from pages.components.glossary import glossary_link
 from pages.components.player import asked_step, player
+from pages.components.plot import plot
 from pages.components.race.equivalents import equivalents_panel
-from pages.components.race.story import Story, race_data, story_of
+from pages.components.race.story import Story, race_data, story_of, verdict
 from pages.components.run.facts import source_sentence
 from pages.components.run_choice import choose_run
 from pages.components.share.chart_table import chart_table
@@ -131,6 +132,31 @@ def _data(story: Story) -> None:
         name=f"race of {run_title(story.run)}",
         alt=f"The race of {run_title(story.run)}.",
     )
+    _still(story)
+
+
+def _still(story: Story) -> None:
+    """The lanes at the end of the race as a figure, which can be saved; made only when opened."""
+    box = st.expander(
+        "The race as a picture, to save",
+        icon=":material/image:",
+        key="race-still",
+        on_change="rerun",
+    )
+    if not box.open:
+        return
+    from ecv_core.figures.race import HEIGHT, race_figure, race_lanes
+
+    with box:
+        frame = race_frame(story)
+        plot(
+            lambda dark: race_figure(race_lanes(frame), dark=dark),
+            version=(story.run.run_id, len(story.run.folds)),
+            key="race-picture",
+            alt=f"The race of {run_title(story.run)}. {verdict(story, story.k)}",
+            height=HEIGHT,
+            name=f"race of {run_title(story.run)}",
+        )
 
 
 def _live(run_id: str) -> None:

@@ -51,7 +51,8 @@ def rank_swaps_section() -> None:
 
 def _show(compared: Compared) -> None:
     found, reference = compared.swaps, compared.reference
-    st.html(f"<p style='{_LARGE}'>{escape(rank_swaps.headline(found, reference))}</p>")
+    said = f"{rank_swaps.winners(found)} {rank_swaps.headline(found, reference)}"
+    st.html(f"<p style='{_LARGE}'>{escape(said)}</p>")
     if compared.left_out:
         st.caption(
             f"Left out, because not every run is there: {escaped(', '.join(compared.left_out))}."

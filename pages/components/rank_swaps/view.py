@@ -22,6 +22,7 @@ from ecv_core.figures.rank_swaps import (
     tau_text,
     tau_words,
 )
+from pages.components.glossary import glossary_link
 from pages.components.plot import plot
 from pages.components.rank_swaps.choice import Compared
 from pages.components.share.chart_table import chart_table
@@ -37,8 +38,9 @@ def rank_table(compared: Compared) -> None:
     """Table 3 of the paper: ranks, arrows against the reference, scores."""
     st.header("Ranks under each split", anchor=False)
     st.caption(
-        f"{escaped(compared.metric)}. Large: the rank, 1 is best. ↑ and ↓: ranks gained and lost "
-        f"against **{escaped(compared.reference)}**, = where it keeps its rank. Small: the score."
+        f"{escaped(compared.metric)}. Large: the {glossary_link('rank')}, 1 is best. "
+        f"↑ and ↓: ranks gained and lost against **{escaped(compared.reference)}**, = where it "
+        "keeps its rank. Small: the score."
     )
     _scrolling(_TABLE, _NAMES + _COLUMN * len(compared.swaps.splits))
     with st.container(key=_TABLE):
@@ -57,8 +59,9 @@ def tau_triangle(compared: Compared) -> None:
     """Kendall's tau between every two splits, with intervals."""
     st.header("How alike do two splits rank? Kendall's tau", anchor=False)
     st.caption(
-        "1: the same ranking. 0: pairs agree as often as not. -1: the reverse. Below it the 95 % "
-        "bootstrap interval over users."
+        f"{glossary_link('kendalls-tau')} is 1 for the same ranking, 0 where pairs agree as often "
+        f"as not, -1 for the reverse. Below it the 95 % {glossary_link('bootstrap')} interval over "
+        f"{glossary_link('user', 'users')}."
     )
     _scrolling(_TAU, _NAMES + _COLUMN * (len(compared.swaps.splits) - 1))
     with st.container(key=_TAU):

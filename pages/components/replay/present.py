@@ -6,8 +6,10 @@ import streamlit as st
 
 from pages.components.replay.settings import Chosen
 from pages.components.replay.view import controls, figure, moment_sentence
+from pages.components.state import escaped
+from pages.components.words import metric_label, rule_words, run_title
 
-_HEIGHT = 520
+_HEIGHT = 488
 _TYPE_SCALE = 1.35
 _STYLE = """
 <style>
@@ -17,6 +19,7 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] .ecv-sentence {
   font-size: 1.9rem; line-height: 1.3; min-height: 3.9em; margin: 0; font-weight: 500;
 }
+.st-key-replay-told p { font-size: 1.35rem; line-height: 1.3; margin: 0 0 0.5rem; }
 </style>
 """
 
@@ -29,6 +32,12 @@ def presenting() -> bool:
 def presentation(chosen: Chosen) -> None:
     """Draw it; goes back to the page when someone leaves it."""
     st.html(_STYLE)
+    spec = chosen.spec
+    with st.container(key="replay-told"):  # whoever comes late sees what is shown
+        st.markdown(
+            f"**{escaped(run_title(chosen.run))}**, {escaped(metric_label(spec))}, "
+            f"{rule_words(spec)}"
+        )
     moment_sentence(chosen)
     figure(chosen, height=_HEIGHT, type_scale=_TYPE_SCALE)
     if controls(chosen, present=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
@@ -35,9 +36,11 @@ _STYLE = """
 """
 
 
-def replay_view(chosen: Chosen) -> None:
-    """Everything below the settings."""
+def replay_view(chosen: Chosen, beside_title: DeltaGenerator) -> None:
+    """Everything below the settings, and beside the title the way to the presentation."""
     st.html(_STYLE)
+    with beside_title:
+        _present_button()
     controls(chosen)
     with st.container(key="replay-moment"):
         moment_sentence(chosen)
@@ -169,21 +172,24 @@ def _as_told(chosen: Chosen) -> dict[str, str]:
     return told | ({ALPHA: alpha_text(chosen.spec.alpha)} if chosen.spec.rule == "e-fold" else {})
 
 
+def _present_button() -> None:
+    def present() -> None:
+        st.query_params["present"] = "1"
+
+    st.button(
+        "Present",
+        icon=":material/present_to_all:",
+        key="present",
+        on_click=present,
+        help="Large type, only the figure and the sentence; Esc leaves it.",
+    )
+
+
 def _around(chosen: Chosen) -> None:
     """Where to go from here."""
     run, played = chosen.run, chosen.played
 
-    def present() -> None:
-        st.query_params["present"] = "1"
-
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Present",
-            icon=":material/present_to_all:",
-            key="present",
-            on_click=present,
-            help="Large type, only the figure and the sentence; Esc leaves it.",
-        )
         st.page_link(
             "pages/race.py",
             label="Race it against k-fold",

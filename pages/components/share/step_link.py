@@ -8,6 +8,7 @@ from math import isclose
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from pages.components.share.link_warning import link_warning
 from pages.components.state import escaped
 
 
@@ -30,10 +31,9 @@ def step_from_link(
         return
     step = _step(asked, steps)
     if step is None:
-        st.warning(
-            f"From the link: the slider has no {name} {escaped(asked)}; its steps go from "
-            f"{text_of(steps[0])} to {text_of(steps[-1])}.",
-            icon=":material/link_off:",
+        link_warning(
+            f"the slider has no {name} {escaped(asked)}; its steps go from "
+            f"{text_of(steps[0])} to {text_of(steps[-1])}."
         )
         return
     try:

@@ -10,6 +10,7 @@ from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS, Strategy, strategy
 from pages.components.dataset_picker import dataset_picker
+from pages.components.glossary import explained
 from pages.components.split_widgets import (
     SPLIT,
     k_input,
@@ -41,9 +42,9 @@ def choose_split() -> tuple[RunSpec, bool]:
         params = strategy_parameters(known)
         left, right = st.columns(2)
         with left:
-            seed = seed_input("Fixes every random choice of the split: same seed, same split.")
+            seed = seed_input(explained(_SEED_HELP, "seed"))
         with right:
-            k = 1 if known.single else k_input(_K_HELP)
+            k = 1 if known.single else k_input(explained(_K_HELP, "k", "fold"))
         _more(known)
     spec = make_spec(
         dataset=entry.id,
@@ -62,6 +63,7 @@ def _more(known: Strategy) -> None:
     st.caption(f"*Source.* {escaped(known.source)}.")
 
 
+_SEED_HELP = "Fixes every random choice of the split: same seed, same split."
 _K_HELP = (
     "How many folds, repetitions, windows or steps back the strategy makes; of repetitions and "
     "steps back, fold 0 is the single split that papers report."

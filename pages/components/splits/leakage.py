@@ -8,6 +8,7 @@ from ecv_core.figures.split_leakage import leakage_figure, leakage_height
 from ecv_core.fold import prepared
 from ecv_core.records import RunSpec
 from ecv_core.splits import Leakage
+from pages.components.glossary import explained
 from pages.components.plot import plot
 from pages.components.splits.computed import all_leakages, leakage_of
 from pages.components.state import escaped
@@ -45,8 +46,12 @@ def _numbers(found: Leakage) -> None:
     st.metric(
         f"Training that lies later ({whose})",
         _percent(share),
-        help="A pair is a training interaction and a test interaction that it helps to predict; "
-        "it leaks where the training interaction is strictly later.",
+        help=explained(
+            "A pair is a training interaction and a test interaction that it helps to predict; "
+            "it leaks where the training interaction is strictly later.",
+            "leakage",
+            "interaction",
+        ),
     )
     if not share:
         st.markdown(

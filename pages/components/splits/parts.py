@@ -10,6 +10,7 @@ from ecv_core.records import RunSpec
 from ecv_core.split_anatomy.paper_table import SOURCE, TA_FENG, beside_paper
 from ecv_core.split_anatomy.parts import parts_frame
 from ecv_core.splits import FoldParts
+from pages.components.glossary import glossary_link
 from pages.components.share.names import file_name
 from pages.components.splits.computed import parts_of
 
@@ -41,6 +42,11 @@ def parts_section(content: str, spec: RunSpec, fold: int) -> None:
     )
     found = parts_of(content, spec, fold)
     st.markdown(_unknown_words(found, fold))
+    st.caption(
+        f"A {glossary_link('validation-part')} is for choosing settings. Training holds the "
+        f"{glossary_link('fold-in')} of tested users, where the strategy has one; a user without "
+        f"any training is a {glossary_link('cold-user')}."
+    )
     st.download_button(
         "CSV" if every else f"CSV of all {min(spec.k, _MOST_FOLDS)} folds",
         lambda: _frame(content, spec, range(min(spec.k, _MOST_FOLDS))).to_csv(index=False),

@@ -1,0 +1,64 @@
+"""On a slow machine presses come before the page has followed the last one; none is lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ecv_core.store import open_store
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+expect.set_options(timeout=30_000)
+SLOWER = 6
+"""Times, of the browser's processor."""
+PRESS_BOTH = """
+([first, second, pause]) => {
+  const named = (name) =>
+    [...document.querySelectorAll("button")].find((one) => one.innerText.includes(name));
+  named(first).click();
+  setTimeout(() => named(second).click(), pause);
+}
+"""
+PAUSES = (0, 60, 200)
+"""Milliseconds between two presses: the first is still on its way, or not drawn yet."""
+
+
+def slow_down(page: Page) -> None:
+    page.wait_for_timeout(1500)  # what the page loads ahead is there
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+
+
+@pytest.mark.parametrize("pause", PAUSES)
+def test_start_right_after_a_preset_starts_with_its_alpha(
+    tab: Page, warm: Dashboard, pause: int
+) -> None:
+    tab.goto(f"{warm.url}/?algorithm=popular&k=3")
+    expect(tab.get_by_role("button", name="Start")).to_be_enabled(timeout=60_000)
+    slow_down(tab)
+    tab.evaluate(PRESS_BOTH, ["Thrifty", "Start", pause])
+    tab.wait_for_url(re.compile(r"run=[0-9a-f]+"), timeout=60_000)
+    found = re.search(r"run=([0-9a-f]+)", tab.url)
+    assert found is not None
+    (run,) = open_store(warm.database_url).group(found[1])
+    assert run.spec.alpha == 1e-3
+
+
+def test_a_chapter_picked_while_another_is_drawn_is_the_one_that_opens(
+    tab: Page, warm: Dashboard
+) -> None:
+    tab.goto(f"{warm.url}/learn?chapter=interval")
+    expect(tab.get_by_role("button", name="Next")).to_be_enabled(timeout=60_000)
+    slow_down(tab)
+    tab.evaluate(PRESS_BOTH, ["3 nDCG", "6 Rule", 60])
+    expect(tab).to_have_url(re.compile("chapter=rule"))
+    expect(tab.get_by_role("heading", name="When is it enough?")).to_be_visible()
+    tab.evaluate(PRESS_BOTH, ["3 nDCG", "6 Rule", 200])
+    tab.wait_for_timeout(3000)
+    expect(tab.get_by_role("heading", name="When is it enough?")).to_be_visible()
+    expect(tab).to_have_url(re.compile("chapter=rule"))
+    tab.go_back()
+    expect(tab.get_by_role("heading", name="What makes a ranked list good?")).to_be_visible()
