@@ -40,6 +40,7 @@ CUT_OFF = """() => {
       for (let box = one.parentElement; box; box = box.parentElement) {
         if (box.dataset.testid === 'stMain') return true;
         if (['auto', 'scroll'].includes(getComputedStyle(box).overflowX)) return false;
+        if (box.offsetWidth <= 1) return false;  // a slider's own input, for its keyboard alone
       }
       return true;
     })

@@ -59,6 +59,19 @@ def test_recorded_runs_are_preselected_so_that_the_page_is_never_blank(app, reco
     assert "Not recorded yet: item-knn on ml-100k, popular on synthetic." in texts(app)
 
 
+def test_one_press_unpicks_everything_and_another_picks_it_again(app, record):
+    record("synthetic", "item-knn")
+    record("ml-100k", "popular")
+    open_explore(app)
+    app.button(key="pick-all").click().run()
+    assert not app.exception
+    assert "Pick at least one dataset and one algorithm" in app.info[0].value
+    assert not app.select_slider
+    app.button(key="pick-all").click().run()
+    assert not app.exception
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+
+
 def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
     done = a_run(SCORES, stopped_at=4)
     a_run(SCORES[:4], stopped_at=4)

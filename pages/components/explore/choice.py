@@ -52,8 +52,22 @@ def _pick_recorded(runs: Sequence[Run]) -> list[System]:
     if not runs:
         st.info("No recorded runs came with this copy; explore your own runs or a file.")
         return []
-    datasets = _pills("Datasets", "datasets", sorted({run.spec.dataset for run in runs}))
-    algorithms = _pills("Algorithms", "algorithms", sorted({run.spec.algorithm for run in runs}))
+    offered = {
+        "datasets": sorted({run.spec.dataset for run in runs}),
+        "algorithms": sorted({run.spec.algorithm for run in runs}),
+    }
+    datasets, algorithms = (
+        _pills(key.capitalize(), key, options) for key, options in offered.items()
+    )
+    everything = len(datasets) + len(algorithms) == sum(map(len, offered.values()))
+    st.button(
+        "Unpick all" if everything else "Pick all",
+        type="tertiary",
+        icon=":material/deselect:" if everything else ":material/select_all:",
+        key="pick-all",
+        on_click=_pick,
+        args=({key: [] for key in offered} if everything else offered,),
+    )
     chosen = [r for r in runs if r.spec.dataset in datasets and r.spec.algorithm in algorithms]
     if not chosen:
         st.info("Pick at least one dataset and one algorithm that was recorded on it.")
@@ -63,6 +77,10 @@ def _pick_recorded(runs: Sequence[Run]) -> list[System]:
         names = [f"{a} on {d}" for d in datasets for a in algorithms if (d, a) not in pairs]
         st.caption(f"Not recorded yet: {escaped(', '.join(names))}.")
     return [system_of(run, metric_label(run.spec)) for run in chosen]
+
+
+def _pick(choice: dict[str, list[str]]) -> None:
+    st.session_state.update(choice)
 
 
 def _pills(label: str, key: str, options: list[str]) -> list[str]:
