@@ -72,7 +72,6 @@ def test_the_run_page_opens_with_the_split_and_the_zip_holds_it(
         page.get_by_role("link", name="Run with this split").click()
     run = popup.value
     expect(run.get_by_text("up to 3 folds")).to_be_visible(timeout=30_000)
-    run.get_by_text("Fold strategy and seed").click()
     expect(run.get_by_role("combobox", name="Fold strategy")).to_have_value("leave-one-out")
     expect(run.get_by_role("spinbutton", name="Seed")).to_have_value("5")
     with page.expect_download() as download:
