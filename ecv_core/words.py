@@ -21,6 +21,11 @@ def metric_label(spec: RunSpec) -> str:
     return f"{label} ({', '.join(notes)})" if notes else label
 
 
+def counted(count: int, noun: str) -> str:
+    """'1 fold', '2 folds', '1,349 items'."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def run_title(run: Run) -> str:
     """'item-knn on ml-100k'."""
     return f"{run.spec.algorithm} on {run.spec.dataset}"

@@ -15,7 +15,7 @@ from pages.components.study.datasets_table import datasets_table
 from pages.components.study.figures import figures, headline
 from pages.components.study.report import take_away
 from pages.components.study.rules_table import rules_table
-from pages.components.study.source import recorded_study, study_picker
+from pages.components.study.source import STUDIES, recorded_study
 from pages.components.study.start import start_form
 
 through_app()
@@ -27,7 +27,7 @@ with sentences():
     )
     preload_plots()
     recorded = recorded_study()
-    study_id = study_picker()
+    study_id = STUDIES.pick()
     with (
         st.container(key="new-study"),
         # Another study is another form, so that it closes when one has been started.

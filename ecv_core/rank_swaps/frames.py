@@ -175,7 +175,8 @@ def pairs_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
                     "both_percent": _percent(both, known[at] & known[split]),
                 }
             )
-    return pd.DataFrame(rows, columns=list(PAIRS_COLUMNS))
+    # Without a row, a column of nothing would not be taken for yes and no.
+    return pd.DataFrame(rows, columns=list(PAIRS_COLUMNS)).astype({"swaps": bool})
 
 
 def interval(

@@ -9,6 +9,7 @@ import streamlit as st
 from ecv_core.records import RunState
 from ecv_core.words import (
     alpha_text,
+    counted,
     duration,
     grams,
     metric_label,
@@ -22,6 +23,7 @@ __all__ = [
     "STATES",
     "ago",
     "alpha_text",
+    "counted",
     "duration",
     "grams",
     "metric_label",

@@ -215,3 +215,18 @@ def test_a_damaged_file_is_a_sentence(page, recorded):
     page.run()
     assert not page.exception
     assert "The recorded run a--b--c.json cannot be read" in page.error[0].value
+
+
+def test_a_removed_study_gives_way_to_the_recorded_runs_without_a_warning(page, store, a_run):
+    specs = [
+        a_run((0.3, 0.31), algorithm=algorithm, split=split, k=2, rule="never").spec
+        for algorithm in ("popular", "ease")
+        for split in ("random-holdout", "record-k-fold")
+    ]
+    study = begin(store, manager(), specs)
+    open_page(page, swaps_study=study)
+    page.button(key="forget-study").click().run()
+    assert not page.exception
+    assert stored_studies(store) == []
+    assert not page.warning
+    assert "swaps_study" not in page.query_params

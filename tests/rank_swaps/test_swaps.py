@@ -167,7 +167,9 @@ def test_where_lower_is_better_the_lowest_is_first(a_run, metric):
 def test_equal_scores_have_no_order_to_lose(a_run):
     runs = two_splits(a_run, {"popular": 0.1, "ease": 0.1}, {"popular": 0.1, "ease": 0.2})
     found = swaps(block_of(runs), "ndcg@10", nobody)
-    assert pairs_frame(found, "random-holdout").empty
+    pairs = pairs_frame(found, "random-holdout")
+    assert pairs.empty
+    assert pairs[pairs["swaps"]].columns.to_list() == pairs.columns.to_list()
     assert np.isnan(taus_frame(found)["tau"]).all()
     assert headline(found, "random-holdout").startswith("No pair of algorithms swaps")
 

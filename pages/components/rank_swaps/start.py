@@ -13,7 +13,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
-from pages.components.rank_swaps.source import recorded_split_runs, show_study
+from pages.components.rank_swaps.source import STUDIES, recorded_split_runs
 from pages.components.state import sentence, sentences
 from pages.components.study.begin import begin_study
 from pages.components.words import duration
@@ -72,7 +72,7 @@ def start_form(shown: Sequence[Run]) -> None:
             st.code(_command(str(dataset), specs), language="bash", wrap_lines=True)
         if pressed:
             with sentences():
-                show_study(begin_study(specs, recorded))
+                STUDIES.show(begin_study(specs, recorded))
                 st.rerun()
 
 

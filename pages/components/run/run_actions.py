@@ -9,7 +9,7 @@ import streamlit as st
 from ecv_core.records import Run, RunState
 from pages.components.run.start_form import fill_form
 from pages.components.state import manager, sentences, store
-from pages.components.words import run_title
+from pages.components.words import counted, run_title
 
 RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
 
@@ -67,7 +67,7 @@ def _look_back(run: Run) -> None:
 @st.dialog("Delete this run?", icon=":material/delete:")
 def confirm_delete(run: Run) -> None:
     """Ask before a run and its folds are deleted."""
-    folds = "1 fold" if len(run.folds) == 1 else f"{len(run.folds)} folds"
+    folds = counted(len(run.folds), "fold")
     st.markdown(f"**{run_title(run)}** and its {folds} will be gone for good.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep", key="keep"):

@@ -13,6 +13,7 @@ from ecv_core.splits import FoldParts
 from pages.components.glossary import glossary_link
 from pages.components.share.names import file_name
 from pages.components.splits.computed import parts_of
+from pages.components.words import counted
 
 _AT_ONCE = 1_500_000
 """Interactions times folds up to which every fold is counted without being asked."""
@@ -65,15 +66,11 @@ def _unknown_words(found: FoldParts, fold: int) -> str:
     if not found.unknown_interactions and not found.dropped:
         return f"In fold {fold}, training knows every user and every item that is tested."
     return (
-        f"In fold {fold}, training does not know **{_counted(found.unknown_users, 'user')}** and "
-        f"**{_counted(found.unknown_items, 'item')}** of what is or would be tested: "
-        f"{_counted(found.unknown_interactions, 'test interaction')}. Dropped for it: "
-        f"{_counted(found.dropped, 'held-out interaction')}."
+        f"In fold {fold}, training does not know **{counted(found.unknown_users, 'user')}** and "
+        f"**{counted(found.unknown_items, 'item')}** of what is or would be tested: "
+        f"{counted(found.unknown_interactions, 'test interaction')}. Dropped for it: "
+        f"{counted(found.dropped, 'held-out interaction')}."
     )
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.DataFrame:

@@ -9,7 +9,8 @@ import streamlit as st
 from ecv_core.records import Run
 from ecv_core.tradeoff import is_complete
 from pages.components.study.live import cells_of, live_grid
-from pages.components.study.source import RECORDED, in_order, missing_sentence, narrowed
+from pages.components.study.picker import RECORDED
+from pages.components.study.source import STUDIES, in_order, missing_sentence, narrowed
 
 
 def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
@@ -26,7 +27,7 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
             st.info("No recorded runs came with this copy; start a study of your own above.")
     else:
         cells = cells_of(study_id)
-        live_grid(study_id, cells)
+        live_grid(study_id, cells, STUDIES)
         runs = [cell.run for cell in cells if cell.run and is_complete(cell.run)]
         specs = [cell.spec for cell in cells]
         if not runs:

@@ -17,7 +17,7 @@ from ecv_core.store import forget_study
 from ecv_core.study import USUAL_SPLIT
 from pages.components.run.facts import remaining_seconds
 from pages.components.state import escaped, manager, sentences, store
-from pages.components.study.source import RECORDED, show_study
+from pages.components.study.picker import RECORDED, StudyPicker
 from pages.components.words import duration, metric_label
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -56,11 +56,11 @@ def cells_of(study_id: str) -> list[GridCell]:
     return grid.grid_cells(store(), study_id, recorded_under_splits())
 
 
-def live_grid(study_id: str, cells: Sequence[GridCell]) -> None:
+def live_grid(study_id: str, cells: Sequence[GridCell], studies: StudyPicker) -> None:
     """The grid with its buttons; it follows the study while any cell is active."""
     active = any(_active(cell) for cell in cells)
     tick = SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES
-    st.fragment(_follow, run_every=tick)(study_id, _stage(cells))
+    st.fragment(_follow, run_every=tick)(study_id, _stage(cells), studies)
 
 
 def progress_words(cells: Sequence[GridCell]) -> str:
@@ -141,7 +141,7 @@ def _part(run: Run) -> float:
     return min((len(run.folds) + inside) / len(run.spec.fold_order), 1.0)
 
 
-def _follow(study_id: str, before: object) -> None:
+def _follow(study_id: str, before: object, studies: StudyPicker) -> None:
     with sentences():
         try:
             cells = cells_of(study_id)
@@ -156,11 +156,11 @@ def _follow(study_id: str, before: object) -> None:
         ):
             st.markdown(progress_words(cells), width="content")
             with st.container(horizontal=True, width="content"):
-                _actions(study_id, cells)
+                _actions(study_id, cells, studies)
         st.html(_STYLE + grid_html(cells))
 
 
-def _actions(study_id: str, cells: Sequence[GridCell]) -> None:
+def _actions(study_id: str, cells: Sequence[GridCell], studies: StudyPicker) -> None:
     if any(_active(cell) for cell in cells) and st.button(
         "Cancel all", icon=":material/cancel:", key="cancel-study"
     ):
@@ -191,12 +191,12 @@ def _actions(study_id: str, cells: Sequence[GridCell]) -> None:
         type="tertiary",
         help="Its runs stay in History.",
     ):
-        _act(lambda: _forget(study_id))
+        _act(lambda: _forget(study_id, studies))
 
 
-def _forget(study_id: str) -> None:
+def _forget(study_id: str, studies: StudyPicker) -> None:
     forget_study(store(), study_id)
-    show_study(RECORDED)
+    studies.show(RECORDED)
 
 
 def _act(act: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Which study is shown: the recorded one, or one of the user's own; the address says which."""
+"""What the Study page can show: the recorded study, or one of the user's own."""
 
 from __future__ import annotations
 
@@ -7,22 +7,37 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from ecv_core import datasets
-from ecv_core.errors import InputError
 from ecv_core.models import ALGORITHMS
 from ecv_core.recorded import recorded_runs
 from ecv_core.records import Run
-from ecv_core.store import StudyRecord, stored_studies, stored_study
+from ecv_core.store import StudyRecord
 from ecv_core.tradeoff import is_complete
-from pages.components.state import sentence, sentences, store
+from ecv_core.words import counted
+from pages.components.state import sentences
+from pages.components.study.picker import StudyPicker
 
-RECORDED = "recorded"
-PARAMETER = "study"
-_CHOICE = "study-choice"
-_LAST = "study-last"
 PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 PAPER_DATASETS = (
     *("amazon-cell-phones", "amazon-apps", "amazon-instant-video"),
     *("hetrec-lastfm", "ml-100k", "ml-1m"),
+)
+
+
+def _counts(study: StudyRecord) -> str:
+    rows = {cell.spec.dataset for cell in study.cells}
+    columns = {cell.spec.algorithm for cell in study.cells}
+    return f"{counted(len(rows), 'dataset')} x {counted(len(columns), 'algorithm')}"
+
+
+STUDIES = StudyPicker(
+    parameter="study",
+    title="Study",
+    recorded="The recorded study",
+    help="The recorded study comes with e-fold; your own are those started on this page.",
+    shows=lambda study: study.n_splits == 1,
+    counts=_counts,
+    elsewhere="this study compares splits; it is shown on the Splits page.",
+    resets=("study_datasets", "study_algorithms"),  # every study starts with all its cells
 )
 
 
@@ -31,31 +46,6 @@ def recorded_study() -> list[Run]:
     with sentences():
         return [run for run in recorded_runs() if is_complete(run)]
     return []
-
-
-def study_picker() -> str:
-    """RECORDED or the id of the study that the address names."""
-    own = [study for study in stored_studies(store()) if study.n_splits == 1]
-    labels = {RECORDED: "The recorded study"} | {one.study_id: _label(one) for one in own}
-    wanted = st.query_params.get(PARAMETER) or str(st.session_state.get(_LAST, RECORDED))
-    if wanted not in labels:
-        with sentences():
-            if st.query_params.get(PARAMETER):
-                _unknown(wanted)
-        wanted = RECORDED
-    st.session_state[_CHOICE] = wanted
-    show_study(wanted)
-    if not own:
-        return wanted
-    st.selectbox(
-        "Study",
-        list(labels),
-        format_func=labels.__getitem__,
-        key=_CHOICE,
-        on_change=lambda: show_study(st.session_state[_CHOICE]),
-        help="The recorded study comes with e-fold; your own are those started on this page.",
-    )
-    return wanted
 
 
 def missing_sentence(runs: Sequence[Run]) -> str:
@@ -118,37 +108,3 @@ def _pills(label: str, key: str, options: Sequence[str]) -> list[str]:
         bind="query-params",
         persist_state="session",
     )
-
-
-def _label(one: StudyRecord) -> str:
-    """Never changes and is never another study's: Streamlit knows a choice by its label."""
-    rows = {cell.spec.dataset for cell in one.cells}
-    columns = {cell.spec.algorithm for cell in one.cells}
-    sets = "1 dataset" if len(rows) == 1 else f"{len(rows)} datasets"
-    models = "1 algorithm" if len(columns) == 1 else f"{len(columns)} algorithms"
-    return f"{one.created_at:%Y-%m-%d %H:%M} · {sets} x {models} · {one.study_id}"
-
-
-def _unknown(study_id: str) -> None:
-    try:
-        stored_study(store(), study_id)
-    except InputError as error:
-        st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
-    else:
-        st.warning(
-            "From the link: this study compares splits; it is shown on the Splits page.",
-            icon=":material/link_off:",
-        )
-
-
-def show_study(study_id: str) -> None:
-    """Make the address name this study; call it in a callback, or before a rerun."""
-    if st.session_state.get(_LAST, study_id) != study_id:  # every study starts with all its cells
-        for key in ("study_datasets", "study_algorithms"):
-            st.session_state.pop(key, None)
-            st.query_params.pop(key, None)
-    st.session_state[_LAST] = study_id
-    if study_id == RECORDED:
-        st.query_params.pop(PARAMETER, None)
-    else:
-        st.query_params[PARAMETER] = study_id

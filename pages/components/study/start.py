@@ -14,8 +14,8 @@ from ecv_core.spec import make_spec
 from pages.components.state import sentence, sentences
 from pages.components.study.begin import begin_study
 from pages.components.study.settings import study_settings
-from pages.components.study.source import show_study
-from pages.components.words import duration
+from pages.components.study.source import STUDIES
+from pages.components.words import counted, duration
 
 _FIRST = ("popular", "item-knn", "ease")
 
@@ -80,7 +80,7 @@ def start_form(recorded: Sequence[Run]) -> None:
         st.markdown(_summary(specs, recorded, anew))
     if pressed:
         with sentences():
-            show_study(begin_study(specs, recorded, anew=anew))
+            STUDIES.show(begin_study(specs, recorded, anew=anew))
             st.rerun()
 
 
@@ -88,7 +88,7 @@ def _summary(specs: Sequence[RunSpec], recorded: Sequence[Run], anew: bool) -> s
     """How much work it is, as far as the recorded runs tell."""
     if not specs:
         return "Pick at least one dataset and one algorithm."
-    cells = "1 cell" if len(specs) == 1 else f"{len(specs)} cells"
+    cells = counted(len(specs), "cell")
     known = {} if anew else {s: r for s in specs if (r := grid.reusable(s, recorded)) is not None}
     words = [f"**{cells}**"]
     if known:
