@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.components.look import look
+from pages.components.shared.look import look
 
-st.set_page_config(page_title="e-fold", page_icon="pages/components/icon.svg", layout="wide")
+st.set_page_config(page_title="e-fold", page_icon="pages/components/shared/icon.svg", layout="wide")
 look()
 st.navigation(
     [

@@ -16,11 +16,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import chi2
 
-from ecv_core.exploration import explore
-from ecv_core.recorded import recorded_runs, recorded_user_scores
+from ecv_core.analysis.exploration import explore
+from ecv_core.analysis.tradeoff import system_of
+from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
 from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.precision import user_matrix
-from ecv_core.tradeoff import system_of
 from ecv_core.words import metric_label
 
 TOLERANCES = (0.02, 0.03, 0.05)

@@ -23,9 +23,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core import orders
-from ecv_core.exploration import Scores, explore
-from ecv_core.statistics import t_quantile
+from ecv_core.analysis import orders
+from ecv_core.analysis.exploration import Scores, explore
+from ecv_core.stopping.interval import t_quantile
 
 ALPHA = 1e-4
 CONFIDENCE = 0.95

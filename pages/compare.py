@@ -5,9 +5,9 @@ from importlib import import_module
 import streamlit as st
 
 from pages.components.compare.choice import choose_runs, empty_state, still_there
-from pages.components.navigation import through_app
-from pages.components.plot import preload_plots
-from pages.components.state import sentences
+from pages.components.shared.navigation import through_app
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import sentences
 
 through_app()
 with sentences():
@@ -20,9 +20,9 @@ with sentences():
     else:
         from pages.components.compare.entries import entries_of
         from pages.components.compare.settings import settings
-        from pages.components.compare.tests import paired_tests
+        from pages.components.compare.verdicts import paired_tests
         from pages.components.compare.view import picture, table
-        from pages.components.history_list import follow
+        from pages.components.shared.history_list import follow
 
         entries = entries_of(runs)
         picture(entries)

@@ -2,17 +2,17 @@
 
 import streamlit as st
 
-from pages.components.alpha_slider import alpha_slider
 from pages.components.explore.adviser import adviser, limit_input
 from pages.components.explore.choice import choose_systems
 from pages.components.explore.curves import add_precision, explore_systems
 from pages.components.explore.order import one_order
 from pages.components.explore.view import charts, numbers_row, view_link
-from pages.components.glossary import glossary_link
-from pages.components.navigation import through_app
-from pages.components.plot import preload_plots
-from pages.components.share.link_warning import link_warnings_again
-from pages.components.state import sentences
+from pages.components.shared.alpha_slider import alpha_slider
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.link_warning import link_warnings_again
+from pages.components.shared.navigation import through_app
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import sentences
 
 through_app()
 with sentences():

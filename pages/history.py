@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from pages.components.glossary import glossary_link
-from pages.components.history_list import filtered, follow, history_list
-from pages.components.navigation import through_app
-from pages.components.plot import preload_plots
-from pages.components.share.import_run import import_run
-from pages.components.share.link import copy_link
-from pages.components.state import manager, sentences, store
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.history_list import filtered, follow, history_list
+from pages.components.shared.import_run import import_run
+from pages.components.shared.link import copy_link
+from pages.components.shared.navigation import through_app
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import manager, sentences, store
 
 through_app()
 with sentences():

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from pages.components.navigation import through_app
-from pages.components.plot import preload_plots
 from pages.components.race.at_scale import at_scale_panel
 from pages.components.race.view import race
-from pages.components.state import manager, sentences
+from pages.components.shared.navigation import through_app
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import manager, sentences
 
 through_app()
 with sentences():

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from pages.components.navigation import through_app
-from pages.components.plot import preload_plots
 from pages.components.replay.present import presentation, presenting
 from pages.components.replay.settings import from_address, settings
 from pages.components.replay.view import replay_view
-from pages.components.state import sentences
+from pages.components.shared.navigation import through_app
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import sentences
 
 through_app()
 with sentences():

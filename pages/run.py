@@ -6,10 +6,10 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
-from pages.components.glossary import glossary_link
-from pages.components.navigation import through_app
 from pages.components.run.start_form import start_form
-from pages.components.state import manager, opened_runs, sentence, sentences, store
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.navigation import through_app
+from pages.components.shared.state import manager, opened_runs, sentence, sentences, store
 
 
 def _opened() -> list[Run]:

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from pages.components.glossary import glossary_link
-from pages.components.navigation import through_app
-from pages.components.plot import preload_plots
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.navigation import through_app
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import sentences
 from pages.components.splits.views import SPLITTING, chosen_view
-from pages.components.state import sentences
 
 through_app()
 with sentences():

@@ -4,11 +4,11 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.alpha_slider import alpha_slider
-from pages.components.glossary import glossary_link
-from pages.components.navigation import through_app
-from pages.components.plot import preload_plots
-from pages.components.state import sentences
+from pages.components.shared.alpha_slider import alpha_slider
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.navigation import through_app
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import sentences
 from pages.components.study.analysis import as_systems, rules_of, studied
 from pages.components.study.choice import choose_runs
 from pages.components.study.datasets_table import datasets_table

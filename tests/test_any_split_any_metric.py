@@ -5,20 +5,20 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from ecv_core import exploration
-from ecv_core.document import run_document
-from ecv_core.exploration import Scores
+from ecv_core.analysis import exploration
+from ecv_core.analysis.exploration import Scores
+from ecv_core.analysis.tradeoff import System
+from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.fold import run_fold
-from ecv_core.grid import begin, grid_cells, reusable
 from ecv_core.records import RunState
-from ecv_core.run_json import run_from
 from ecv_core.runner import InProcess, execute
+from ecv_core.runs.document import run_document
+from ecv_core.runs.run_json import run_from
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
 from ecv_core.store import open_store
-from ecv_core.study import record
-from ecv_core.tradeoff import System
-from ecv_core.tradeoff.ranks import rankings
+from ecv_core.study.grid import begin, grid_cells, reusable
+from ecv_core.study.recording import record
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SERVED = [name for name in SPLITS if name != "leave-last-basket"]  # synthetic has no baskets

@@ -17,8 +17,8 @@ from ecv_core.cli.run_command import run, spec_of
 from ecv_core.cli.share_commands import import_file, write_report
 from ecv_core.cli.study_command import run_study
 from ecv_core.errors import EcvError, InputError, RunError
-from ecv_core.recorded import FOLDER
 from ecv_core.records import RunSpec
+from ecv_core.runs.recorded import FOLDER
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ecv_core import orders
+from ecv_core.analysis import orders
+from ecv_core.analysis.exploration import Scores, explore
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.errors import InputError
-from ecv_core.exploration import Scores, explore
 
 
 def show_orders(options: argparse.Namespace) -> int:

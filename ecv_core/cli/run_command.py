@@ -14,12 +14,12 @@ from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.cli.values import named_values
-from ecv_core.document import moments_of, run_document
 from ecv_core.energy import SOURCES
+from ecv_core.energy.savings import energy_facts
 from ecv_core.errors import InputError, RunError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import InProcess, execute, this_process, work
-from ecv_core.savings import energy_facts
+from ecv_core.runs.document import moments_of, run_document
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
-from ecv_core.recorded import recorded_runs
 from ecv_core.records import Run
 from ecv_core.report import provenance, run_report
-from ecv_core.run_file import MAX_BYTES, read_run
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.runs.run_file import MAX_BYTES, read_run
 from ecv_core.store import Store, import_run, open_store, origins
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ecv_core import datasets, splits, study
+from ecv_core import datasets, splits
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
 from ecv_core.fold import prepared
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import work
 from ecv_core.store import open_store
+from ecv_core.study import recording as study
 
 ALSO = ("recall@10",)
 """Kept per user besides the score where splits are compared: the other metric of the paper on them.

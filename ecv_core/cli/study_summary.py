@@ -8,15 +8,29 @@ from pathlib import Path
 
 import pandas as pd
 
+from ecv_core.analysis.tradeoff import is_complete, system_of, tradeoff
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
+from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.rules import (
+    fixed_line,
+    precision_line,
+    rules_frame,
+    stagnation_line,
+)
+from ecv_core.analysis.tradeoff.study_frames import (
+    cells_frame,
+    headline_frame,
+    ranks_frame,
+    stability_frame,
+)
+from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError
-from ecv_core.recorded import recorded_runs, recorded_user_scores
-from ecv_core.tradeoff import is_complete, system_of, tradeoff
-from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
-from ecv_core.tradeoff.ranks import rankings
-from ecv_core.tradeoff.rules import fixed_line, precision_line, rules_frame, stagnation_line
-from ecv_core.tradeoff.study_frames import cells_frame, headline_frame, ranks_frame, stability_frame
-from ecv_core.tradeoff.users import precision_of_run
+from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
 
 _WITHIN_PERCENT = 2.0
 

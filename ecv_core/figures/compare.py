@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ecv_core.energy.savings import energy_facts
 from ecv_core.records import FoldResult, Moment, Run
-from ecv_core.savings import energy_facts
-from ecv_core.statistics import difference_percent
+from ecv_core.stopping.interval import difference_percent
 
 COLUMNS = {
     "name": "the run's name among these: its algorithm, unless more is needed",

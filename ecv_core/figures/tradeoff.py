@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
+from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, SYSTEM
 from ecv_core.figures.palette import Palette, base_layout, palette
 from ecv_core.figures.steps import Steps
-
-SYSTEM, AVERAGE, FIXED, PRECISION, PAPER = "system", "average", "fixed e", "precision", "paper"
-"""Kinds of rows of the frame."""
 
 HERE, SYSTEMS_HERE = 0, 1
 """Numbers of the traces that move; they are drawn in `zorder`, not in this order."""

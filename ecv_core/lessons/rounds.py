@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.errors import InputError
 from ecv_core.lessons.guide import CONFIDENCE, scores_of
 from ecv_core.records import Moment, Run
-from ecv_core.replay import replayed, stops_at
 from ecv_core.stopping import EFold, moments, stop_of
 
 MAX_ROUND = 9999

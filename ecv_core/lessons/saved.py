@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ecv_core.analysis.replay import replayed, stops_at
+from ecv_core.energy.savings import energy_facts
 from ecv_core.lessons.guide import CONFIDENCE, scores_of
 from ecv_core.records import Run
-from ecv_core.replay import replayed, stops_at
-from ecv_core.savings import energy_facts
-from ecv_core.statistics import difference_percent
+from ecv_core.stopping.interval import difference_percent
 
 SAVED_COLUMNS = {
     "alpha": "setting of the paper's rule",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ecv_core import datasets
 from ecv_core.errors import EcvError
-from ecv_core.surroundings import surroundings
+from ecv_core.runs.surroundings import surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecv_core import models, stopping
-from ecv_core.document import command_for, moments_of
 from ecv_core.energy import SOURCES
+from ecv_core.energy.savings import EnergyFacts, energy_facts
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
@@ -27,7 +27,7 @@ from ecv_core.report.page import (
     table,
 )
 from ecv_core.report.provenance import Provenance, machine_words, version_words
-from ecv_core.savings import EnergyFacts, energy_facts
+from ecv_core.runs.document import command_for, moments_of
 from ecv_core.words import duration, grams, metric_label, rule_words, run_title, watt_hours
 
 MOST_ROWS = 20

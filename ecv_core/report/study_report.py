@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ecv_core.document import command_for
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
 from ecv_core.energy import SOURCES
 from ecv_core.errors import UnknownName
 from ecv_core.records import Run
@@ -25,7 +29,7 @@ from ecv_core.report.page import (
     table,
 )
 from ecv_core.report.provenance import Provenance, machine_words, version_words
-from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
+from ecv_core.runs.document import command_for
 from ecv_core.words import alpha_text, metric_label, watt_hours
 
 _READABLE = 5

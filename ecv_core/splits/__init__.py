@@ -6,19 +6,14 @@ from collections.abc import Mapping
 
 from ecv_core.errors import FoldsError, InputError, UnknownName
 from ecv_core.records import Folds, Interactions, ParamValue
-from ecv_core.splits.archive import FORMS, split_archive, write_split
-from ecv_core.splits.archive_reading import read_split
-from ecv_core.splits.files import (
-    IMPORTED,
-    folds_csv,
-    read_folds,
-    write_folds,
-)
+from ecv_core.splits.exchange.archive import FORMS, split_archive, write_split
+from ecv_core.splits.exchange.archive_reading import read_split
+from ecv_core.splits.exchange.files import IMPORTED, folds_csv, read_folds, write_folds
+from ecv_core.splits.exchange.storage import store_folds, stored_folds_path
 from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices
 from ecv_core.splits.leakage import Leakage, leakage
 from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
 from ecv_core.splits.registry import SPLITS
-from ecv_core.splits.storage import store_folds, stored_folds_path
 from ecv_core.splits.strategies import Need, Past, Strategy, check_need
 
 __all__ = [

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.records import FoldResult, Moment, RunSpec
-from ecv_core.statistics import difference_percent
 from ecv_core.stopping.base import OwnInterval, Rule, StoppingRule
 from ecv_core.stopping.efold import E_FOLD, EFold
 from ecv_core.stopping.fixed import FIXED, Fixed
-from ecv_core.stopping.interval import mean_and_deviation, mean_interval
+from ecv_core.stopping.interval import difference_percent, mean_and_deviation, mean_interval
 from ecv_core.stopping.never import NEVER, Never
 from ecv_core.stopping.precision import PRECISION, Precision
 from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from ecv_core.recorded import recorded_runs
+from ecv_core.runs.recorded import recorded_runs
 from pages.components.learn.chapters import CHAPTERS
 from tests.browser.dashboard import ROOT, Dashboard
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core import cli
-from ecv_core.document import command_for
+from ecv_core.runs.document import command_for
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
 from ecv_core.store import open_store

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from ecv_core.cli import main
-from ecv_core.document import run_document
 from ecv_core.records import RunState
+from ecv_core.runs.document import run_document
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 from tests.jobs import fold_result

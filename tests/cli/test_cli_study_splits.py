@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from ecv_core.analysis.rank_swaps import block_of, headline, ranks_frame, swaps, taus_frame
 from ecv_core.cli import main
-from ecv_core.rank_swaps import block_of, headline, ranks_frame, swaps, taus_frame
-from ecv_core.recorded import recorded_under_splits, recorded_user_scores
 from ecv_core.records import RunState
+from ecv_core.runs.recorded import recorded_under_splits, recorded_user_scores
 from ecv_core.store import open_store
 
 SPLITS = "temporal-windows,temporal-global,leave-last-item"
@@ -65,7 +65,7 @@ def test_a_second_start_runs_only_what_is_missing(tmp_path, capsys):
 
 
 def test_the_usual_split_is_recorded_among_the_splits_too(tmp_path, monkeypatch):
-    from ecv_core.study import cells
+    from ecv_core.study.recording import cells
 
     (usual,) = cells(["synthetic"], ["ease"], ["user-k-fold"], folder=tmp_path)
     assert usual.path == tmp_path / "splits" / "synthetic--ease--user-k-fold.json"

@@ -3,7 +3,7 @@ import pytest
 
 from ecv_core import datasets
 from ecv_core.datasets import synthetic
-from ecv_core.prepare import prepare
+from ecv_core.datasets.prepare import prepare
 from ecv_core.records import Interactions
 
 

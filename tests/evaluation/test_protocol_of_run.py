@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ecv_core.cli import parse_spec
-from ecv_core.document import command_for
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS, PER_USER, Kind
 from ecv_core.fold import protocol_of, run_fold
 from ecv_core.records import RunSpec
+from ecv_core.runs.document import command_for
 from ecv_core.spec import make_spec
 from ecv_core.words import metric_label
 

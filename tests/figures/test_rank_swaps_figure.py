@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ecv_core.analysis.rank_swaps import points_frame
 from ecv_core.figures.rank_scatter import label_places, rank_scatter_figure, rank_scatter_words
 from ecv_core.figures.rank_swaps import (
     arrow,
@@ -15,7 +16,6 @@ from ecv_core.figures.rank_swaps import (
     tau_text,
     tau_words,
 )
-from ecv_core.rank_swaps import points_frame
 
 NAN = float("nan")
 

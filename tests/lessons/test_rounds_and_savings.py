@@ -74,6 +74,6 @@ def test_the_chapters_follow_the_guide_where_it_was_recorded(make_run):
 
 
 def test_without_recorded_runs_a_chapter_says_how_to_get_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", tmp_path)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", tmp_path)
     with pytest.raises(InputError, match="python -m ecv_core study"):
         complete_runs()

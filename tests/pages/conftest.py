@@ -37,10 +37,10 @@ class QueueOnly:
 
 @pytest.fixture(autouse=True)
 def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.components.state.RunManager", QueueOnly)
+    monkeypatch.setattr("pages.components.shared.state.RunManager", QueueOnly)
     # AppTest forgets with every run that there is a st.navigation; the hand-over to app.py would
     # swallow each click. tests/browser sees the real thing.
-    monkeypatch.setattr("pages.components.navigation.through_app", lambda: None)
+    monkeypatch.setattr("pages.components.shared.navigation.through_app", lambda: None)
     st.cache_resource.clear()
     st.cache_data.clear()
 

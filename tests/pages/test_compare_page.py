@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from ecv_core.comparison import Comparison
-from ecv_core.document import run_document
+from ecv_core.analysis.comparison import Comparison
+from ecv_core.analysis.significance import PairedTest
 from ecv_core.records import FoldResult, RunState, UserScores
-from ecv_core.significance import PairedTest
+from ecv_core.runs.document import run_document
 from pages.components.compare.settings import DIFFERS, PARTIAL, SAME
-from pages.components.compare.tests import details, effect_words, p_words, verdict
+from pages.components.compare.verdicts import details, effect_words, p_words, verdict
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -19,7 +19,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 def recorded(tmp_path, monkeypatch):
     folder = tmp_path / "recorded"
     folder.mkdir()
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
     return folder
 
 

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from ecv_core.document import run_document
-from ecv_core.exploration import Scores
-from ecv_core.per_user import write_user_scores
-from ecv_core.recorded import user_scores_path
+from ecv_core.analysis.exploration import Scores
+from ecv_core.analysis.replay import replayed
+from ecv_core.analysis.tradeoff import System
 from ecv_core.records import UserScores
-from ecv_core.replay import replayed
-from ecv_core.tradeoff import System
+from ecv_core.runs.document import run_document
+from ecv_core.runs.per_user import write_user_scores
+from ecv_core.runs.recorded import user_scores_path
 from pages.components.explore.adviser import careful_step
 from pages.components.explore.order import order_of, order_steps
 
@@ -22,7 +22,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 def recorded(tmp_path, monkeypatch):
     folder = tmp_path / "recorded"
     folder.mkdir()
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
     return folder
 
 

@@ -6,7 +6,8 @@ from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
-from pages.components.glossary import (
+from pages.components.learn.chapters import CHAPTERS
+from pages.components.shared.glossary import (
     glossary_address,
     glossary_link,
     metric_term,
@@ -15,7 +16,6 @@ from pages.components.glossary import (
     term_help,
     terms,
 )
-from pages.components.learn.chapters import CHAPTERS
 
 VOCABULARY = (
     "user item interaction rating k-core fold held-out top-n ndcg fit score evaluate stopping-rule "

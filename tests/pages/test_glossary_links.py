@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ecv_core.records import RunState
-from pages.components.glossary import explained, terms
+from pages.components.shared.glossary import explained, terms
 from pages.components.splits.views import RANKING
 
 LINK = re.compile(r"\]\(learn\?chapter=glossary&term=([^)]*)\)")

@@ -83,7 +83,7 @@ def test_deleting_asks_first_and_keeping_keeps(app, a_run, store):
 
 def only_the_dialog():
     from pages.components.run.run_actions import confirm_delete
-    from pages.components.state import store
+    from pages.components.shared.state import store
 
     for run in store().runs():
         confirm_delete(run)

@@ -249,7 +249,7 @@ def test_an_unknown_term_is_said_and_the_glossary_is_there(learn):
 def test_without_recorded_runs_a_chapter_says_so_in_a_sentence(
     learn, tmp_path, monkeypatch, chapter
 ):
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", tmp_path)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", tmp_path)
     app = learn(chapter=chapter)
     (error,) = app.error
     assert "No recorded run came with this copy" in error.value

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from ecv_core.energy.savings import energy_facts
 from ecv_core.errors import InputError
-from ecv_core.savings import energy_facts
 from pages.components.run.stop_settings import ALPHAS, PRESETS, nearest_alpha
-from pages.components.state import sentence
-from pages.components.words import ago, alpha_text, duration, small_number, watt_hours
+from pages.components.shared.state import sentence
+from pages.components.shared.words import ago, alpha_text, duration, small_number, watt_hours
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import plotly
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components import plot
+from pages.components.shared import plot
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_a_cut_copy_is_replaced(tmp_path, monkeypatch):
 def one_figure():
     import plotly.graph_objects as go
 
-    from pages.components.plot import plot
+    from pages.components.shared.plot import plot
 
     plot(lambda dark: go.Figure(), version=1, key="f", alt="a sentence", height=300)
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.document import moments_of, run_document
-from ecv_core.footprint import AtScale, at_scale
+from ecv_core.energy import AtScale, at_scale
 from ecv_core.records import RunState
+from ecv_core.runs.document import moments_of, run_document
 from pages.components.race.at_scale import at_scale_sentence
 from pages.components.race.story import race_data, story_of
 from pages.components.race.view import race_frame, usual_speed
@@ -19,7 +19,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 def recorded(tmp_path, monkeypatch):
     folder = tmp_path / "recorded"
     folder.mkdir()
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
     return folder
 
 

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.document import run_document
-from ecv_core.grid import begin
-from ecv_core.per_user import write_user_scores
-from ecv_core.recorded import recorded_path, user_scores_path
 from ecv_core.records import UserScores
+from ecv_core.runs.document import run_document
+from ecv_core.runs.per_user import write_user_scores
+from ecv_core.runs.recorded import recorded_path, user_scores_path
 from ecv_core.store import stored_studies
-from pages.components.state import manager
+from ecv_core.study.grid import begin
+from pages.components.shared.state import manager
 
 SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
 
 
 def section():
     from pages.components.rank_swaps import rank_swaps_section
-    from pages.components.state import sentences
+    from pages.components.shared.state import sentences
 
     with sentences():
         rank_swaps_section()
@@ -34,7 +34,7 @@ def page():
 def recorded(tmp_path, monkeypatch):
     folder = tmp_path / "recorded"
     folder.mkdir()
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
     return folder
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ecv_core.document import run_document
 from ecv_core.records import RunState
+from ecv_core.runs.document import run_document
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -14,7 +14,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 def recorded(tmp_path, monkeypatch):
     folder = tmp_path / "recorded"
     folder.mkdir()
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
     return folder
 
 
@@ -43,8 +43,8 @@ def calls(monkeypatch):
     def numbers(name, **given):
         seen[given["key"]] = given
 
-    monkeypatch.setattr("pages.components.player.player", player)
-    monkeypatch.setattr("pages.components.slider_watch.numbers", numbers)
+    monkeypatch.setattr("pages.components.shared.player.player", player)
+    monkeypatch.setattr("pages.components.shared.slider_watch.numbers", numbers)
     monkeypatch.setattr("pages.components.replay.view.player", player)
     monkeypatch.setattr("pages.components.replay.view.numbers", numbers)
     return seen

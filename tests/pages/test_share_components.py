@@ -5,11 +5,11 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.document import run_document
+from ecv_core.runs.document import run_document
 from ecv_core.store import open_store
 from pages.components.run.fold_table import _document, _report
-from pages.components.share.link import chosen
-from pages.components.share.names import file_name
+from pages.components.shared.link import chosen
+from pages.components.shared.names import file_name
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -34,7 +34,7 @@ def one_chart():
     import plotly.graph_objects as go
     import streamlit as st
 
-    from pages.components.plot import plot
+    from pages.components.shared.plot import plot
 
     def table():
         st.session_state["made"] = st.session_state.get("made", 0) + 1
@@ -78,7 +78,7 @@ def test_the_report_and_the_document_of_a_run_say_what_it_was_made_with(a_run):
 def choices():
     import streamlit as st
 
-    from pages.components.share.link import chosen
+    from pages.components.shared.link import chosen
 
     st.multiselect("d", ["a", "b"], default=["a", "b"], key="d")
     st.selectbox("one", ["x", "y"], key="one")

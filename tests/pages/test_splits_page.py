@@ -208,7 +208,7 @@ def test_only_the_chosen_view_is_drawn(app):
 
 
 def test_the_toy_says_what_is_left_out_and_names_its_leak():
-    from ecv_core.split_anatomy.toy import toy_split
+    from ecv_core.analysis.split_tables.toy import toy_split
     from pages.components.splits.toy import toy_sentence
 
     # 61 of the 77 lie before day 156; Jon's five and items K and L of others are unknown

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from ecv_core.document import run_document
-from ecv_core.grid import begin
 from ecv_core.records import RunState
+from ecv_core.runs.document import run_document
 from ecv_core.spec import make_spec
 from ecv_core.store import stored_studies
-from pages.components.state import manager
+from ecv_core.study.grid import begin
+from pages.components.shared.state import manager
 from pages.components.study.live import grid_html, progress_words
 from pages.components.study.source import missing_sentence
 
@@ -20,7 +20,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 def recorded(tmp_path, monkeypatch):
     folder = tmp_path / "recorded"
     folder.mkdir()
-    monkeypatch.setattr("ecv_core.recorded.FOLDER", folder)
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
     return folder
 
 
@@ -185,7 +185,7 @@ def test_missing_cells_are_named_once_where_an_algorithm_is_nowhere(a_run):
 
 
 def test_the_grid_says_state_folds_score_and_time_left(store, a_run):
-    from ecv_core.grid import grid_cells
+    from ecv_core.study.grid import grid_cells
 
     half = a_run(SCORES[:5], state=RunState.CANCELLED, algorithm="popular", full=True)
     failed = a_run([], state=RunState.FAILED, algorithm="ease", full=True, error="out of <memory>")

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from ecv_core.errors import InputError
 from ecv_core.records import Energy, FoldResult, UserScores
-from ecv_core.statistics import difference_percent
 from ecv_core.stopping import EFold, Precision, StdStagnation, moments
-from ecv_core.stopping.interval import mean_interval
+from ecv_core.stopping.interval import difference_percent, mean_interval
 
 # Multiples of 1/1024: sums and differences of them are exact, so turning them round is too.
 SCORES = st.lists(st.integers(1, 1024).map(lambda i: i / 1024), min_size=3, max_size=10)

@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.errors import InputError
-from ecv_core.statistics import difference_percent, t_quantile
-from ecv_core.stopping.interval import mean_and_deviation, mean_interval
+from ecv_core.stopping.interval import (
+    difference_percent,
+    mean_and_deviation,
+    mean_interval,
+    t_quantile,
+)
 
 scores = st.lists(st.floats(0, 1), min_size=2, max_size=12)
 

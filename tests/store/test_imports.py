@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core import stopping
-from ecv_core.document import run_document
 from ecv_core.records import Run, RunState
-from ecv_core.run_file import read_run
+from ecv_core.runs.document import run_document
+from ecv_core.runs.run_file import read_run
 from ecv_core.spec import make_spec
 from ecv_core.store import import_run, open_store, origins
 from tests.jobs import SCORES, fold_result

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ecv_core.errors import EcvError
-from ecv_core.recorded import recorded_runs
 from ecv_core.records import Run
-from pages.components.glossary import glossary_link
-from pages.components.state import escaped, sentence, store
-from pages.components.words import metric_label, rule_words, run_title
+from ecv_core.runs.recorded import recorded_runs
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.state import escaped, sentence, store
+from pages.components.shared.words import metric_label, rule_words, run_title
 
 PARAM = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""

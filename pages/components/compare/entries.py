@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from ecv_core.document import moments_of
+from ecv_core.analysis.comparison.spec_differences import names
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import Entry
 from ecv_core.records import Run
-from ecv_core.spec_differences import names
-from pages.components.words import metric_label
+from ecv_core.runs.document import moments_of
+from pages.components.shared.words import metric_label
 
 
 def entry_of(run: Run, name: str = "") -> Entry:

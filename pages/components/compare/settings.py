@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from ecv_core.analysis.comparison.spec_differences import differences
 from ecv_core.figures.compare import Entry
-from ecv_core.spec_differences import differences
 from pages.components.compare.view import csv_button
 
 DIFFERS, PARTIAL, SAME = "≠", "◦", "="

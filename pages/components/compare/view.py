@@ -11,9 +11,9 @@ from ecv_core.figures.compare import Entry, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.compare_running import running_figure, running_frame, running_height
 from pages.components.compare.runs_table import ALL_COLUMNS, runs_table
-from pages.components.glossary import glossary_link
-from pages.components.plot import plot
-from pages.components.share.link import copy_link
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.link import copy_link
+from pages.components.shared.plot import plot
 
 AT_STOP, FOLD_BY_FOLD = "At the stop", "Fold by fold"
 

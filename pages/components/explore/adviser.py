@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.orders import Outcome
-from ecv_core.tradeoff import CarryOver, cheapest, leave_one_dataset_out
-from pages.components.alpha_slider import KEY
+from ecv_core.analysis.orders import Outcome
+from ecv_core.analysis.tradeoff import CarryOver, cheapest, leave_one_dataset_out
 from pages.components.explore.curves import Explored
-from pages.components.words import alpha_text
+from pages.components.shared.alpha_slider import KEY
+from pages.components.shared.words import alpha_text
 
 LIMIT_KEY, SHARE_KEY = "off", "orders"
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ecv_core.analysis.exploration import Scores
+from ecv_core.analysis.orders import read_scores
+from ecv_core.analysis.tradeoff import System, is_complete, system_of
 from ecv_core.errors import EcvError
-from ecv_core.exploration import Scores
-from ecv_core.orders import read_scores
-from ecv_core.recorded import recorded_runs
 from ecv_core.records import Run
-from ecv_core.tradeoff import System, is_complete, system_of
-from pages.components.state import escaped, sentence, sentences, store
-from pages.components.words import metric_label, run_title
+from ecv_core.runs.recorded import recorded_runs
+from pages.components.shared.state import escaped, sentence, sentences, store
+from pages.components.shared.words import metric_label, run_title
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"

@@ -9,8 +9,8 @@ from hashlib import sha256
 import pandas as pd
 import streamlit as st
 
-from ecv_core.orders import Curve
-from ecv_core.tradeoff import (
+from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.tradeoff import (
     System,
     Tradeoff,
     averaged,
@@ -19,10 +19,10 @@ from ecv_core.tradeoff import (
     tradeoff,
     tradeoff_frame,
 )
-from pages.components.alpha_slider import usual_alpha
-from pages.components.precision_curves import is_worked_out, precision_of
-from pages.components.share.link_warning import keep_link_warnings
-from pages.components.words import alpha_text
+from pages.components.shared.alpha_slider import usual_alpha
+from pages.components.shared.link_warning import keep_link_warnings
+from pages.components.shared.precision_curves import is_worked_out, precision_of
+from pages.components.shared.words import alpha_text
 
 _AT_ONCE = 4
 """Systems whose precision rule is worked out before the page is painted."""

@@ -8,21 +8,21 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from ecv_core.analysis.replay import order_of, replayed, stops_at
+from ecv_core.analysis.tradeoff import System
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.steps import Steps
 from ecv_core.records import Moment
-from ecv_core.replay import order_of, replayed, stops_at
 from ecv_core.stopping import difference_percent
-from ecv_core.tradeoff import System
-from pages.components.alpha_slider import SLIDER
 from pages.components.explore.curves import Explored
-from pages.components.given import give, keep_given
-from pages.components.glossary import explained
-from pages.components.plot import plot
-from pages.components.share.link_warning import link_warning
-from pages.components.slider_watch import numbers
-from pages.components.state import escaped
+from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.given import give, keep_given
+from pages.components.shared.glossary import explained
+from pages.components.shared.link_warning import link_warning
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import numbers
+from pages.components.shared.state import escaped
 
 CONFIDENCE = 0.95
 _HEIGHT = 440

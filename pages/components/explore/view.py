@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
 from ecv_core.energy import SOURCES
 from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
-from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
-from pages.components.alpha_slider import KEY as ALPHA_KEY
-from pages.components.alpha_slider import SLIDER
 from pages.components.explore.choice import run_label
 from pages.components.explore.curves import Explored
-from pages.components.plot import plot
-from pages.components.share.link import chosen, copy_link
-from pages.components.slider_watch import numbers
-from pages.components.state import store
-from pages.components.words import alpha_text
+from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
+from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.link import chosen, copy_link
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import numbers
+from pages.components.shared.state import store
+from pages.components.shared.words import alpha_text
 
 _HEIGHT = 500
 

@@ -10,8 +10,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.components.learn.chapters import CHAPTERS, FIRST, Chapter
-from pages.components.share.link import copy_link
-from pages.components.state import escaped, sentences
+from pages.components.shared.link import copy_link
+from pages.components.shared.state import escaped, sentences
 
 PARAMETER = "chapter"
 _LEFT = "learn-left"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.components.glossary import glossary_address, terms
 from pages.components.learn.chapters import CHAPTERS
 from pages.components.learn.parts import numbers_behind
-from pages.components.state import escaped
+from pages.components.shared.glossary import glossary_address, terms
+from pages.components.shared.state import escaped
 
 PARAMETER = "term"
 _HERE = Path(__file__).parent

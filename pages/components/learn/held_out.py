@@ -8,7 +8,7 @@ import streamlit as st
 from ecv_core.figures.grades import grades_figure
 from ecv_core.lessons.memory import MEMORISER, Grades, grades
 from pages.components.learn.parts import numbers_behind, takeaway
-from pages.components.plot import plot
+from pages.components.shared.plot import plot
 
 SEEN, HELD_OUT = "what the model has seen", "what was held out"
 NAMES = {

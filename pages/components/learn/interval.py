@@ -11,8 +11,8 @@ from ecv_core.figures.widths import widths_figure, widths_steps
 from ecv_core.lessons.draws import widths_frame
 from pages.components.learn.parts import Moving, numbers_behind
 from pages.components.learn.recorded import guide, guide_note
-from pages.components.plot import plot
-from pages.components.slider_watch import slider_watch
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import slider_watch
 
 SLIDER, KEY, _BOX = "learn-n", "lesson_n", "learn-n-box"
 _HEIGHT = 380

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.efold_steps import larger
@@ -15,11 +16,10 @@ from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
 from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
 from ecv_core.records import Run
-from ecv_core.replay import replayed
 from pages.components.learn.parts import numbers_behind, takeaway
 from pages.components.learn.recorded import guide, guide_note
-from pages.components.plot import plot
-from pages.components.words import alpha_text, metric_label, run_title
+from pages.components.shared.plot import plot
+from pages.components.shared.words import alpha_text, metric_label, run_title
 
 ALPHA = 1e-4
 LOOKING = [10.0 ** (point / 4) for point in range(-28, -7)]

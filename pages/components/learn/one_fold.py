@@ -8,7 +8,7 @@ from ecv_core.figures.wander import wander_figure
 from ecv_core.lessons.draws import draws_frame
 from pages.components.learn.parts import numbers_behind, takeaway
 from pages.components.learn.recorded import guide, guide_note
-from pages.components.plot import plot
+from pages.components.shared.plot import plot
 
 MOST_DRAWS = 60
 PARAMETER = "draws"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from pages.components.share.chart_table import chart_table
-from pages.components.slider_watch import numbers
+from pages.components.shared.chart_table import chart_table
+from pages.components.shared.slider_watch import numbers
 
 
 def takeaway(text: str) -> None:

@@ -13,12 +13,12 @@ from ecv_core.figures.efold_steps import larger
 from ecv_core.figures.lecture import FIGURE_1_SCALE
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, Round, round_of
-from ecv_core.statistics import difference_percent
 from ecv_core.stopping.efold import least_alpha
+from ecv_core.stopping.interval import difference_percent
 from pages.components.learn.parts import numbers_behind
-from pages.components.plot import plot
-from pages.components.state import escaped
-from pages.components.words import alpha_text, metric_label, run_title
+from pages.components.shared.plot import plot
+from pages.components.shared.state import escaped
+from pages.components.shared.words import alpha_text, metric_label, run_title
 
 PARAMETER = "round"
 _GAME = "learn-game"

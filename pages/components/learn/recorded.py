@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ecv_core.lessons.guide import complete_runs, guide_run, scores_of
 from ecv_core.records import Run
-from pages.components.words import metric_label, run_title
+from pages.components.shared.words import metric_label, run_title
 
 
 def guide() -> tuple[Run, NDArray[np.float64], str]:

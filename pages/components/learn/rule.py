@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, products_steps
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records import Moment
-from ecv_core.replay import replayed, stops_at
-from ecv_core.statistics import difference_percent
 from ecv_core.stopping.efold import least_alpha
+from ecv_core.stopping.interval import difference_percent
 from pages.components.learn.parts import Moving, numbers_behind
 from pages.components.learn.recorded import guide, guide_note
-from pages.components.plot import plot
-from pages.components.share.step_link import step_from_link
-from pages.components.slider_watch import slider_watch
-from pages.components.words import alpha_text
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import slider_watch
+from pages.components.shared.step_link import step_from_link
+from pages.components.shared.words import alpha_text
 
 SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
 ALPHAS = [round(a * 10.0**b, 12) for b in range(-7, -2) for a in (1, 2, 5)] + [0.01]

@@ -5,17 +5,21 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
 from ecv_core.energy import SOURCES
 from ecv_core.errors import InputError
 from ecv_core.figures.savings import savings_figure, savings_steps
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.saved import saved_frame
 from ecv_core.records import Run
-from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
 from pages.components.learn.parts import Moving, numbers_behind
 from pages.components.learn.rule import ALPHAS, alpha_slider
-from pages.components.plot import plot
-from pages.components.words import alpha_text, watt_hours
+from pages.components.shared.plot import plot
+from pages.components.shared.words import alpha_text, watt_hours
 
 SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
 _HEIGHT = 430

@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ecv_core.energy import countries
+from ecv_core.analysis.tradeoff.curves import PAPER_STOP
+from ecv_core.energy import AtScale, Yearly, at_scale, carbon_source, countries
 from ecv_core.energy import country as country_of
+from ecv_core.energy.savings import energy_facts
 from ecv_core.errors import EcvError
-from ecv_core.footprint import AtScale, Yearly, at_scale, carbon_source
 from ecv_core.records import Run
-from ecv_core.savings import energy_facts
-from ecv_core.tradeoff.curves import PAPER_STOP
-from pages.components.glossary import glossary_link
 from pages.components.race.equivalents import equivalents_wanted, likenesses
-from pages.components.state import sentence
-from pages.components.words import duration, run_title, small_number, watt_hours
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.state import sentence
+from pages.components.shared.words import duration, run_title, small_number, watt_hours
 
 RECORDED, POWER = "As this run", "From machine power"
 _USED, _OF = "folds_used", "folds-used-of"

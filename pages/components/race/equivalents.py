@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.footprint import Likeness, like
+from ecv_core.energy import Likeness, like
 from pages.components.race.story import Story
-from pages.components.words import grams, small_number, watt_hours
+from pages.components.shared.words import grams, small_number, watt_hours
 
 PARAM = "equivalents"
 _KEY = "equivalents-shown"

@@ -8,10 +8,10 @@ from itertools import pairwise
 from math import floor, log10
 from typing import Any
 
+from ecv_core.energy.savings import Tally, tallies
 from ecv_core.records import Moment, Run, RunState
-from ecv_core.savings import Tally, tallies
 from ecv_core.stopping import difference_percent
-from pages.components.words import duration, metric_label
+from pages.components.shared.words import duration, metric_label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,19 +8,19 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from ecv_core.document import moments_of
 from ecv_core.records import Run
-from pages.components.glossary import glossary_link
-from pages.components.player import asked_step, player
-from pages.components.plot import plot
+from ecv_core.runs.document import moments_of
 from pages.components.race.equivalents import equivalents_panel
 from pages.components.race.story import Story, race_data, story_of, verdict
 from pages.components.run.facts import source_sentence
-from pages.components.run_choice import choose_run
-from pages.components.share.chart_table import chart_table
-from pages.components.share.link import copy_link
-from pages.components.state import sentences, store
-from pages.components.words import duration, run_title
+from pages.components.shared.chart_table import chart_table
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.link import copy_link
+from pages.components.shared.player import asked_step, player
+from pages.components.shared.plot import plot
+from pages.components.shared.run_choice import choose_run
+from pages.components.shared.state import sentences, store
+from pages.components.shared.words import duration, run_title
 
 NAME = "race"
 SECONDS_BETWEEN_LOOKS = 1.0

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from ecv_core import rank_swaps
+from ecv_core.analysis import rank_swaps
+from ecv_core.analysis.rank_swaps import Block, Swaps
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.models import ALGORITHMS
-from ecv_core.rank_swaps import Block, Swaps
 from ecv_core.records import Run
-from pages.components.state import user_scores
+from pages.components.shared.state import user_scores
 
 _DATASET, _METRIC, _REFERENCE, _SPLITS = (
     *("swaps_dataset", "swaps_metric"),

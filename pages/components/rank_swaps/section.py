@@ -6,13 +6,13 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core import rank_swaps
+from ecv_core.analysis import rank_swaps
 from ecv_core.errors import EcvError
 from pages.components.rank_swaps.choice import Compared, choose
 from pages.components.rank_swaps.source import source_runs
 from pages.components.rank_swaps.start import start_form
 from pages.components.rank_swaps.view import pairs_table, rank_table, scatter, tau_triangle
-from pages.components.state import escaped, sentence
+from pages.components.shared.state import escaped, sentence
 
 _LARGE = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
 _METHOD = """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.recorded import recorded_under_splits
+from ecv_core.analysis.tradeoff import is_complete
 from ecv_core.records import Run
+from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.store import StudyRecord
-from ecv_core.tradeoff import is_complete
 from ecv_core.words import counted
-from pages.components.state import sentences
+from pages.components.shared.state import sentences
 from pages.components.study.live import cells_of, live_grid
 from pages.components.study.picker import RECORDED, StudyPicker
 

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ecv_core import datasets, grid
+from ecv_core import datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
+from ecv_core.study import grid
 from pages.components.rank_swaps.source import STUDIES, recorded_split_runs
-from pages.components.state import sentence, sentences
+from pages.components.shared.state import sentence, sentences
+from pages.components.shared.words import duration
 from pages.components.study.begin import begin_study
-from pages.components.words import duration
 
 _ALGORITHMS = ("popular", "item-knn", "user-knn", "ease")
 _SPLITS = ("user-k-fold", "random-holdout", "leave-last-item", "temporal-global")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ecv_core import rank_swaps
+from ecv_core.analysis import rank_swaps
 from ecv_core.figures.rank_scatter import (
     HEIGHT,
     WIDTH,
@@ -22,11 +22,11 @@ from ecv_core.figures.rank_swaps import (
     tau_text,
     tau_words,
 )
-from pages.components.glossary import glossary_link
-from pages.components.plot import plot
 from pages.components.rank_swaps.choice import Compared
-from pages.components.share.chart_table import chart_table
-from pages.components.state import escaped
+from pages.components.shared.chart_table import chart_table
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.plot import plot
+from pages.components.shared.state import escaped
 
 _TABLE, _TAU, _SCATTER = "swaps-table-figure", "swaps-tau-figure", "swaps-scatter-figure"
 _ACROSS, _UPWARDS = "swaps_across", "swaps_upwards"

@@ -6,8 +6,8 @@ import streamlit as st
 
 from pages.components.replay.settings import Chosen
 from pages.components.replay.view import controls, figure, moment_sentence
-from pages.components.state import escaped
-from pages.components.words import metric_label, rule_words, run_title
+from pages.components.shared.state import escaped
+from pages.components.shared.words import metric_label, rule_words, run_title
 
 _HEIGHT = 488
 _TYPE_SCALE = 1.35

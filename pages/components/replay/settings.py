@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from ecv_core.analysis.replay import Replay
+from ecv_core.analysis.replay import replay as replayed
 from ecv_core.records import Run, RunSpec
-from ecv_core.replay import Replay
-from ecv_core.replay import replay as replayed
 from ecv_core.stopping import rule
-from pages.components.glossary import explained
 from pages.components.run.stop_settings import ALPHAS
-from pages.components.run_choice import choose_run
-from pages.components.share.step_link import step_from_link
-from pages.components.state import user_scores
-from pages.components.words import alpha_text, rule_words
+from pages.components.shared.glossary import explained
+from pages.components.shared.run_choice import choose_run
+from pages.components.shared.state import user_scores
+from pages.components.shared.step_link import step_from_link
+from pages.components.shared.words import alpha_text, rule_words
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
 _SHOWN = "replay-shown"

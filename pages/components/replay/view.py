@@ -6,18 +6,24 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ecv_core.analysis.replay import explanations
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
-from ecv_core.replay import explanations
 from ecv_core.stopping.efold import least_alpha
-from pages.components.glossary import glossary_link
-from pages.components.player import asked_step, player
-from pages.components.plot import plot
 from pages.components.replay.settings import ALPHA, ORDER, Chosen
 from pages.components.run.facts import source_sentence
-from pages.components.share.link import copy_link
-from pages.components.slider_watch import numbers
-from pages.components.words import alpha_text, metric_label, run_title, small_number, watt_hours
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.link import copy_link
+from pages.components.shared.player import asked_step, player
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import numbers
+from pages.components.shared.words import (
+    alpha_text,
+    metric_label,
+    run_title,
+    small_number,
+    watt_hours,
+)
 
 NAME = "replay"
 _SECONDS = 1.2

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ecv_core.energy.savings import energy_facts
 from ecv_core.records import Moment, Run
-from ecv_core.savings import energy_facts
-from pages.components.glossary import explained, metric_term
 from pages.components.run.facts import source_sentence
-from pages.components.words import duration, grams, metric_label, watt_hours
+from pages.components.shared.glossary import explained, metric_term
+from pages.components.shared.words import duration, grams, metric_label, watt_hours
 
 
 def fact_panel(run: Run, moments: Sequence[Moment]) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from ecv_core.energy import SOURCES
 from ecv_core.records import Moment, Run
 from ecv_core.stopping import difference_percent
-from pages.components.glossary import glossary_link
+from pages.components.shared.glossary import glossary_link
 
 
 def source_sentence(source: str) -> str:

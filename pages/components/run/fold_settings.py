@@ -14,20 +14,20 @@ from ecv_core.evaluation import METRICS
 from ecv_core.fold import import_folds
 from ecv_core.records import ParamValue
 from ecv_core.splits import IMPORTED, SPLITS
-from pages.components.glossary import explained
 from pages.components.run.score_settings import (
     CHOICES,
     METRIC_HELP,
     ScoreSettings,
     score_settings,
 )
-from pages.components.split_widgets import (
+from pages.components.shared.glossary import explained
+from pages.components.shared.split_widgets import (
     k_input,
     seed_input,
     strategy_parameters,
     strategy_select,
 )
-from pages.components.state import sentence
+from pages.components.shared.state import sentence
 
 STORED = "stored-folds"
 """In the session: (dataset, SHA-256, k) of the fold file whose run was opened for a new one."""

@@ -9,18 +9,18 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core import datasets
-from ecv_core.document import command_for, run_document
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
 from ecv_core.records import Moment, Run
 from ecv_core.report import provenance, run_report
+from ecv_core.runs.document import command_for, run_document
+from ecv_core.runs.surroundings import surroundings
 from ecv_core.store import origins
-from ecv_core.surroundings import surroundings
-from pages.components.share.import_run import imported_sentence
-from pages.components.share.names import file_name
-from pages.components.share.split_download import split_download
-from pages.components.state import store
-from pages.components.words import metric_label, run_title
+from pages.components.shared.import_run import imported_sentence
+from pages.components.shared.names import file_name
+from pages.components.shared.split_download import split_download
+from pages.components.shared.state import store
+from pages.components.shared.words import metric_label, run_title
 
 
 def fold_table(run: Run, moments: list[Moment]) -> None:

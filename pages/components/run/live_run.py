@@ -7,26 +7,26 @@ from datetime import UTC, datetime
 import plotly.graph_objects as go
 import streamlit as st
 
-from ecv_core.document import moments_of
 from ecv_core.errors import InputError
 from ecv_core.figures.compare import compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
+from ecv_core.runs.document import moments_of
 from pages.components.compare.choice import address_of
 from pages.components.compare.entries import entry_of
 from pages.components.compare.runs_table import RUN_COLUMNS, runs_table
-from pages.components.plot import plot
 from pages.components.run.fact_panel import fact_panel
 from pages.components.run.facts import check_sentence, elapsed_seconds, remaining_seconds
 from pages.components.run.fold_table import downloads, fold_table, repeat_command
 from pages.components.run.run_actions import run_actions
 from pages.components.run.training import training
-from pages.components.share.import_run import imported_note
-from pages.components.share.link import copy_link
-from pages.components.state import escaped, manager, opened_runs, sentences
-from pages.components.words import duration, metric_label, run_title, state_badge
+from pages.components.shared.import_run import imported_note
+from pages.components.shared.link import copy_link
+from pages.components.shared.plot import plot
+from pages.components.shared.state import escaped, manager, opened_runs, sentences
+from pages.components.shared.words import duration, metric_label, run_title, state_badge
 
 FIGURE_HEIGHT = 440
 SECONDS_BETWEEN_LOOKS = 1.0

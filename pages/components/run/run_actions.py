@@ -8,8 +8,8 @@ import streamlit as st
 
 from ecv_core.records import Run, RunState
 from pages.components.run.start_form import fill_form
-from pages.components.state import manager, sentences, store
-from pages.components.words import counted, run_title
+from pages.components.shared.state import manager, sentences, store
+from pages.components.shared.words import counted, run_title
 
 RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
 

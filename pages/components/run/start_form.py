@@ -9,11 +9,6 @@ from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
-from pages.components.algorithm_picker import algorithm_picker, parameter_settings
-from pages.components.dataset_picker import dataset_picker
-from pages.components.given import keep_given
-from pages.components.parameter_widgets import parameter_key
-from pages.components.plot import preload_plots
 from pages.components.run.fold_settings import STORED, fold_settings
 from pages.components.run.link_check import link_check
 from pages.components.run.score_settings import FULL, NEGATIVES, SAMPLED
@@ -23,9 +18,14 @@ from pages.components.run.stop_settings import (
     nearest_tolerance,
     stop_settings,
 )
-from pages.components.share.link import copy_link
-from pages.components.state import manager, sentence, sentences
-from pages.components.words import metric_label, rule_words
+from pages.components.shared.algorithm_picker import algorithm_picker, parameter_settings
+from pages.components.shared.dataset_picker import dataset_picker
+from pages.components.shared.given import keep_given
+from pages.components.shared.link import copy_link
+from pages.components.shared.parameter_widgets import parameter_key
+from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import manager, sentence, sentences
+from pages.components.shared.words import metric_label, rule_words
 
 
 def start_form() -> None:

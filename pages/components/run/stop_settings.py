@@ -9,9 +9,9 @@ import streamlit as st
 
 from ecv_core.energy import countries
 from ecv_core.stopping import RULES
-from pages.components.given import give, keep_given
-from pages.components.glossary import explained
-from pages.components.words import alpha_text
+from pages.components.shared.given import give, keep_given
+from pages.components.shared.glossary import explained
+from pages.components.shared.words import alpha_text
 
 PRESETS = {"Thrifty": 1e-3, "Balanced": 1e-4, "Careful": 1e-5}
 """Alphas with a name: fewer folds and less energy, or more folds and more certainty."""

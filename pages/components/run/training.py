@@ -6,8 +6,8 @@ import streamlit as st
 
 from ecv_core.figures.training import training_figure, training_frame, training_text
 from ecv_core.records import Run
-from pages.components.plot import plot
-from pages.components.words import run_title
+from pages.components.shared.plot import plot
+from pages.components.shared.words import run_title
 
 _HEIGHT = 280
 

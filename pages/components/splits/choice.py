@@ -9,9 +9,9 @@ from ecv_core.errors import EcvError, UnknownName
 from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS, Strategy, strategy
-from pages.components.dataset_picker import dataset_picker
-from pages.components.glossary import explained
-from pages.components.split_widgets import (
+from pages.components.shared.dataset_picker import dataset_picker
+from pages.components.shared.glossary import explained
+from pages.components.shared.split_widgets import (
     SPLIT,
     k_input,
     known_split,
@@ -19,7 +19,7 @@ from pages.components.split_widgets import (
     strategy_parameters,
     strategy_select,
 )
-from pages.components.state import escaped, sentence
+from pages.components.shared.state import escaped, sentence
 
 MODEL = "popular"
 """A split has no model, but a spec has; this one is the cheapest."""

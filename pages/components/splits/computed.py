@@ -9,13 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core import datasets, splits
+from ecv_core.analysis.split_tables.leakages import leakages
+from ecv_core.analysis.split_tables.periods import Period, period
+from ecv_core.analysis.split_tables.roles import roles
+from ecv_core.analysis.split_tables.spread import Axis, axes, spread
+from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
 from ecv_core.fold import folds_of, prepared
 from ecv_core.records import Folds, RunSpec
-from ecv_core.split_anatomy.leakages import leakages
-from ecv_core.split_anatomy.periods import Period, period
-from ecv_core.split_anatomy.roles import roles
-from ecv_core.split_anatomy.spread import Axis, axes, spread
-from ecv_core.split_anatomy.toy import ToySplit, toy_split
 from ecv_core.splits import FoldParts, Leakage
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}

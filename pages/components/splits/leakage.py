@@ -8,10 +8,10 @@ from ecv_core.figures.split_leakage import leakage_figure, leakage_height
 from ecv_core.fold import prepared
 from ecv_core.records import RunSpec
 from ecv_core.splits import Leakage
-from pages.components.glossary import explained
-from pages.components.plot import plot
+from pages.components.shared.glossary import explained
+from pages.components.shared.plot import plot
+from pages.components.shared.state import escaped
 from pages.components.splits.computed import all_leakages, leakage_of
-from pages.components.state import escaped
 
 _AT_ONCE = 250_000
 """Interactions up to which all strategies are compared without being asked."""

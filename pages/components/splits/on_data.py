@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.analysis.split_tables.parts import day
+from ecv_core.analysis.split_tables.spread import Axis
 from ecv_core.figures.split_spread import spread_figure
 from ecv_core.records import Part, RunSpec
-from ecv_core.split_anatomy.parts import day
-from ecv_core.split_anatomy.spread import Axis
-from pages.components.plot import plot
+from pages.components.shared.plot import plot
+from pages.components.shared.state import escaped
 from pages.components.splits.computed import axes_of, parts_of, period_of, spread_of
-from pages.components.state import escaped
 
 _HEIGHT = 400
 _LABELS = {

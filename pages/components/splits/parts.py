@@ -5,15 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from ecv_core.analysis.split_tables.paper_table import SOURCE, TA_FENG, beside_paper
+from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.fold import prepared
 from ecv_core.records import RunSpec
-from ecv_core.split_anatomy.paper_table import SOURCE, TA_FENG, beside_paper
-from ecv_core.split_anatomy.parts import parts_frame
 from ecv_core.splits import FoldParts
-from pages.components.glossary import glossary_link
-from pages.components.share.names import file_name
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.names import file_name
+from pages.components.shared.words import counted
 from pages.components.splits.computed import parts_of
-from pages.components.words import counted
 
 _AT_ONCE = 1_500_000
 """Interactions times folds up to which every fold is counted without being asked."""

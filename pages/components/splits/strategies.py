@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.analysis.split_tables.leakages import why_not
 from ecv_core.fold import prepared
-from ecv_core.split_anatomy.leakages import why_not
 from ecv_core.splits import SPLITS, Need
-from pages.components.state import escaped, sentence
+from pages.components.shared.state import escaped, sentence
 
 _NEEDS = {
     Need.NOTHING: "nothing but interactions",

@@ -8,10 +8,10 @@ import streamlit as st
 
 from ecv_core.records import RunSpec
 from ecv_core.splits import SPLITS
-from pages.components.parameter_widgets import parameter_key
-from pages.components.share.link import copy_link
-from pages.components.share.split_download import split_download
-from pages.components.split_widgets import SEED, SPLIT, K, parameters_owner
+from pages.components.shared.link import copy_link
+from pages.components.shared.parameter_widgets import parameter_key
+from pages.components.shared.split_download import split_download
+from pages.components.shared.split_widgets import SEED, SPLIT, K, parameters_owner
 
 
 def take_along(spec: RunSpec) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.analysis.split_tables.toy import DAYS, Leak, ToySplit
 from ecv_core.figures.split_timeline import STACK, FoldLines, timeline_figure, timeline_steps
 from ecv_core.records import RunSpec
-from ecv_core.split_anatomy.toy import DAYS, Leak, ToySplit
 from ecv_core.splits import SPLITS
-from pages.components.plot import plot
-from pages.components.slider_watch import numbers, slider_watch
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import numbers, slider_watch
 from pages.components.splits.computed import toy_of
 
 SLIDER = "split-fold"

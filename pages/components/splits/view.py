@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.errors import EcvError
+from pages.components.shared.state import escaped, sentence, sentences
 from pages.components.splits.choice import choose_split
 from pages.components.splits.computed import check_split, content_of
 from pages.components.splits.leakage import leakage_section
@@ -13,7 +14,6 @@ from pages.components.splits.parts import parts_section
 from pages.components.splits.strategies import strategy_list
 from pages.components.splits.take import take_along
 from pages.components.splits.toy import fold_slider, toy_picture
-from pages.components.state import escaped, sentence, sentences
 
 
 def how_it_splits() -> None:

@@ -9,20 +9,25 @@ from hashlib import sha256
 import pandas as pd
 import streamlit as st
 
-from ecv_core.orders import Curve
-from ecv_core.records import Run
-from ecv_core.tradeoff import System, Tradeoff, slider_alphas, system_of, tradeoff
-from ecv_core.tradeoff.ranks import rankings
-from ecv_core.tradeoff.rules import fixed_line, precision_line, rules_frame, stagnation_line
-from ecv_core.tradeoff.study_frames import (
+from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.tradeoff import System, Tradeoff, slider_alphas, system_of, tradeoff
+from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.rules import (
+    fixed_line,
+    precision_line,
+    rules_frame,
+    stagnation_line,
+)
+from ecv_core.analysis.tradeoff.study_frames import (
     cells_frame,
     headline_frame,
     ranks_frame,
     stability_frame,
 )
-from pages.components.alpha_slider import usual_alpha
-from pages.components.precision_curves import precision_of
-from pages.components.words import alpha_text, metric_label
+from ecv_core.records import Run
+from pages.components.shared.alpha_slider import usual_alpha
+from pages.components.shared.precision_curves import precision_of
+from pages.components.shared.words import alpha_text, metric_label
 
 _WITHIN_PERCENT = 2.0
 

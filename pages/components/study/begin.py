@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ecv_core import grid, splits
+from ecv_core import splits
 from ecv_core.errors import FoldsError
 from ecv_core.fold import prepared
 from ecv_core.records import Run, RunSpec
-from ecv_core.study import USUAL_SPLIT
-from pages.components.state import manager, store
+from ecv_core.study import grid
+from ecv_core.study.recording import USUAL_SPLIT
+from pages.components.shared.state import manager, store
 
 
 def begin_study(specs: Sequence[RunSpec], recorded: Sequence[Run], *, anew: bool = False) -> str:

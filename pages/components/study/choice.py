@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ecv_core.analysis.tradeoff import is_complete
 from ecv_core.records import Run
-from ecv_core.tradeoff import is_complete
 from pages.components.study.live import cells_of, live_grid
 from pages.components.study.picker import RECORDED
 from pages.components.study.source import STUDIES, in_order, missing_sentence, narrowed

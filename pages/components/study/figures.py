@@ -8,18 +8,22 @@ from math import factorial, sqrt
 import numpy as np
 import streamlit as st
 
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
 from ecv_core.energy import SOURCES
 from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
 from ecv_core.figures.ranks import ranks_figure, ranks_steps
-from ecv_core.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT, PAPER_STOP
-from pages.components.alpha_slider import KEY as ALPHA_KEY
-from pages.components.alpha_slider import SLIDER
-from pages.components.glossary import glossary_link
-from pages.components.plot import plot
-from pages.components.share.link import chosen, copy_link
-from pages.components.slider_watch import numbers
+from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
+from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.link import chosen, copy_link
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import numbers
+from pages.components.shared.words import alpha_text
 from pages.components.study.analysis import Studied
-from pages.components.words import alpha_text
 
 _WIDE, _RANKS = "study-figures", "study-ranks-figure"
 _NAMES, _COLUMN, _RANK_COLUMN = 140, 35, 62

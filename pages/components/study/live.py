@@ -7,18 +7,18 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core import grid
+from ecv_core.analysis.rank_swaps import split_label
 from ecv_core.errors import InputError
-from ecv_core.grid import GridCell
-from ecv_core.rank_swaps import split_label
-from ecv_core.recorded import recorded_under_splits
 from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.store import forget_study
-from ecv_core.study import USUAL_SPLIT
+from ecv_core.study import grid
+from ecv_core.study.grid import GridCell
+from ecv_core.study.recording import USUAL_SPLIT
 from pages.components.run.facts import remaining_seconds
-from pages.components.state import escaped, manager, sentences, store
+from pages.components.shared.state import escaped, manager, sentences, store
+from pages.components.shared.words import duration, metric_label
 from pages.components.study.picker import RECORDED, StudyPicker
-from pages.components.words import duration, metric_label
 
 SECONDS_BETWEEN_LOOKS = 2.0
 SECONDS_BETWEEN_GLANCES = 6.0

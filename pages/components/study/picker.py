@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.errors import InputError
 from ecv_core.store import StudyRecord, stored_studies, stored_study
-from pages.components.state import sentence, store
+from pages.components.shared.state import sentence, store
 
 RECORDED = "recorded"
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import streamlit as st
 
-from ecv_core.recorded import recorded_surroundings
 from ecv_core.records import Run
 from ecv_core.report import provenance, study_report
+from ecv_core.runs.recorded import recorded_surroundings
+from ecv_core.runs.surroundings import surroundings
 from ecv_core.store import Origin, origins
-from ecv_core.surroundings import surroundings
-from pages.components.state import store
+from pages.components.shared.state import store
+from pages.components.shared.words import alpha_text
 from pages.components.study.analysis import Studied
 from pages.components.study.figures import view_link
-from pages.components.words import alpha_text
 
 
 def take_away(done: Studied, runs: Sequence[Run], alpha: float) -> None:

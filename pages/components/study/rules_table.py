@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from ecv_core.tradeoff.rules import CELLS, EFOLD, FIXED, JOULES, PRECISION, STAGNATION
-from pages.components.alpha_slider import SLIDER
-from pages.components.share.chart_table import chart_table
-from pages.components.slider_watch import numbers
+from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, FIXED, JOULES, PRECISION, STAGNATION
+from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.chart_table import chart_table
+from pages.components.shared.slider_watch import numbers
 from pages.components.study.analysis import Studied
 
 _HERE = Path(__file__).parent

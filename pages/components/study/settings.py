@@ -15,7 +15,7 @@ from pages.components.run.stop_settings import (
     TOLERANCES,
     tolerance_text,
 )
-from pages.components.words import alpha_text
+from pages.components.shared.words import alpha_text
 
 _RULES = ("e-fold", "precision", "std-stagnation", "never")
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from ecv_core import datasets
+from ecv_core.analysis.tradeoff import is_complete
 from ecv_core.models import ALGORITHMS
-from ecv_core.recorded import recorded_runs
 from ecv_core.records import Run
+from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import StudyRecord
-from ecv_core.tradeoff import is_complete
 from ecv_core.words import counted
-from pages.components.state import sentences
+from pages.components.shared.state import sentences
 from pages.components.study.picker import StudyPicker
 
 PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")

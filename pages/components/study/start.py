@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ecv_core import datasets, grid
+from ecv_core import datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.spec import make_spec
-from pages.components.state import sentence, sentences
+from ecv_core.study import grid
+from pages.components.shared.state import sentence, sentences
+from pages.components.shared.words import counted, duration
 from pages.components.study.begin import begin_study
 from pages.components.study.settings import study_settings
 from pages.components.study.source import STUDIES
-from pages.components.words import counted, duration
 
 _FIRST = ("popular", "item-knn", "ease")
 

@@ -1,0 +1,1 @@
+"""Scores of finished folds -> what they say: orders, trade-offs, comparisons, swaps, tables."""

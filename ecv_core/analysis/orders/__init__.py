@@ -1,0 +1,22 @@
+"""Fold scores -> what a stopping rule does over every order of the folds, exactly or sampled."""
+
+from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.orders.lattice import MAX_K, Lattice
+from ecv_core.analysis.orders.outcome import QUANTILES, Curve, Outcome
+from ecv_core.analysis.orders.sampling import running, sampled
+from ecv_core.analysis.orders.subsets import FoldSubsets
+from ecv_core.analysis.orders.walk import Orders, fixed
+
+__all__ = [
+    "MAX_K",
+    "QUANTILES",
+    "Curve",
+    "FoldSubsets",
+    "Lattice",
+    "Orders",
+    "Outcome",
+    "fixed",
+    "read_scores",
+    "running",
+    "sampled",
+]

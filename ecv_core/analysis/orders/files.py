@@ -1,0 +1,97 @@
+"""Fold scores from anything: a CSV with one column per system and one row per fold."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.analysis.orders.lattice import MAX_K
+from ecv_core.errors import InputError
+
+_MAX_BYTES = 2**20
+
+
+def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
+    """The fold scores of each system in a CSV; the first line names the systems.
+
+    Args:
+        source: the file, as a path or as its content.
+    Returns: name -> scores; shape (folds,), the same for all.
+    Raises: InputError if the file cannot be read, a value is missing or is no number, a column
+        never varies, or there are fewer than two folds or more than MAX_K.
+    """
+    name = source.name if isinstance(source, Path) else "the file"
+    rows = [row for row in csv.reader(io.StringIO(_text(source, name))) if any(map(str.strip, row))]
+    if not rows:
+        raise InputError(f"{name} is empty; give one column per system and one row per fold")
+    header = [cell.strip() for cell in rows[0]]
+    if all(map(_is_number, header)):
+        raise InputError(f"the first line of {name} must name its columns, but is numbers")
+    if len(set(header)) < len(header) or "" in header:
+        raise InputError(
+            f"the columns of {name} must have different names, but are {', '.join(header)}"
+        )
+    scores = rows[1:]
+    if not 2 <= len(scores) <= MAX_K:
+        raise InputError(
+            f"{name} has {len(scores)} rows of scores; between 2 and {MAX_K} folds can be explored"
+            + (f", so take the first {MAX_K}" if len(scores) > MAX_K else "")
+        )
+    for number, row in enumerate(scores, start=1):
+        if len(row) != len(header):
+            raise InputError(
+                f"row {number} of {name} has {len(row)} values for {len(header)} columns; "
+                "every system needs a score for every fold"
+            )
+    return {
+        system: _column([row[place].strip() for row in scores], system, name)
+        for place, system in enumerate(header)
+    }
+
+
+def _column(cells: list[str], system: str, name: str) -> NDArray[np.float64]:
+    for number, cell in enumerate(cells, start=1):
+        if not _is_number(cell) or not np.isfinite(float(cell)):
+            what = f"is '{cell}', not a number" if cell else "is missing"
+            raise InputError(
+                f"row {number} of column '{system}' in {name} {what}; "
+                "every system needs a score for every fold"
+            )
+    scores = np.array(cells, dtype=np.float64)
+    if np.all(scores == scores[0]):
+        raise InputError(
+            f"all scores of column '{system}' in {name} are {scores[0]:g}; "
+            "folds that never differ cannot show when to stop, so leave that column out"
+        )
+    return scores
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell  # Python reads 1_000 as a number, others do not
+
+
+def _text(source: Path | bytes, name: str) -> str:
+    if isinstance(source, bytes):
+        content = source
+    else:
+        try:
+            with source.open("rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+        except OSError as error:
+            raise InputError(
+                f"{name} cannot be read ({error.strerror or error}); check its path"
+            ) from error
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"{name} is larger than 1 MiB; is it a table of fold scores?")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not text in UTF-8; save it as CSV") from None

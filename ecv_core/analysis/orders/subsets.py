@@ -1,0 +1,89 @@
+"""Fold scores -> mean, spread and interval of every set of folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ecv_core.analysis.orders.lattice import Lattice, lattice
+from ecv_core.errors import InputError
+from ecv_core.stopping.interval import differences_percent, t_quantile
+
+
+class FoldSubsets:
+    """What is known of each of the 2^k sets of folds; arrays are numbered as in the Lattice.
+
+    Attributes:
+        scores: one per fold; shape (k,).
+        lattice: the sets.
+        means, deviations: of each set's scores, n-1 in the denominator; shape (2^k,); the mean of
+            no score and the deviation of fewer than two are NaN.
+        differences: d(mean, k-fold mean) in percent; shape (2^k,).
+    """
+
+    def __init__(self, scores: ArrayLike | Sequence[float]) -> None:
+        self.scores = checked_scores(scores)
+        self.lattice: Lattice = lattice(len(self.scores))
+        low = float(self.scores.min())
+        unit = float(self.scores.max()) - low or 1.0
+        # Distances from the lowest score in units of the range, joined one score at a time: no
+        # difference of nearly equal squares is taken, so equal scores have no spread at all.
+        means = np.zeros(1)
+        squares = np.zeros(1)
+        counts = np.zeros(1)
+        for step in (self.scores - low) / unit:
+            distance = step - means
+            joined = means + distance / (counts + 1)
+            squares = np.concatenate([squares, squares + distance**2 * counts / (counts + 1)])
+            means = np.concatenate([means, joined])
+            counts = np.concatenate([counts, counts + 1])
+        masks, sizes = self.lattice.masks, self.lattice.sizes
+        self.means: NDArray[np.float64] = low + unit * means[masks]
+        self.means[0] = np.nan
+        self.deviations: NDArray[np.float64] = np.full(len(masks), np.nan)
+        spread = sizes >= 2
+        self.deviations[spread] = unit * np.sqrt(squares[masks][spread] / (sizes[spread] - 1.0))
+        self.differences = differences_percent(self.means, self.means[-1])
+
+    @property
+    def k(self) -> int:
+        """Number of folds."""
+        return len(self.scores)
+
+    @property
+    def mean(self) -> float:
+        """The k-fold mean, which every set is compared with."""
+        return float(self.means[-1])
+
+    def half_widths(self, confidence: float) -> NDArray[np.float64]:
+        """Half the width of each set's confidence interval, Student's t; NaN below two folds.
+
+        Returns: shape (2^k,).
+        """
+        sizes = np.arange(self.k + 1)
+        factors = np.full(self.k + 1, np.nan)
+        factors[2:] = [t_quantile(n - 1, confidence) for n in range(2, self.k + 1)]
+        factors[2:] /= np.sqrt(sizes[2:])
+        half: NDArray[np.float64] = factors[self.lattice.sizes] * self.deviations
+        return half
+
+
+def checked_scores(scores: ArrayLike | Sequence[float]) -> NDArray[np.float64]:
+    """The scores as numbers; shape (k,).
+
+    Raises: InputError for fewer than two, or for one that is not a finite number.
+    """
+    try:
+        values = np.array(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"fold scores must be numbers, but are {scores!r}") from None
+    if values.ndim != 1:
+        raise InputError(f"fold scores must be one list, but have the shape {values.shape}")
+    if len(values) < 2:
+        raise InputError(f"at least two scores are needed, but there is only {len(values)}")
+    if not np.all(np.isfinite(values)):
+        fold = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"the score of fold {fold} must be a finite number, but is {values[fold]}")
+    return values

@@ -1,0 +1,37 @@
+"""Finished folds of several systems -> what every alpha costs and gives, as curves and advice."""
+
+from ecv_core.analysis.tradeoff.adviser import CarryOver, cheapest, leave_one_dataset_out
+from ecv_core.analysis.tradeoff.curves import (
+    System,
+    Tradeoff,
+    averaged,
+    is_complete,
+    precision_curve,
+    slider_alphas,
+    system_of,
+    tradeoff,
+)
+from ecv_core.analysis.tradeoff.frames import (
+    STOPS_COLUMNS,
+    TRADEOFF_COLUMNS,
+    stops_frame,
+    tradeoff_frame,
+)
+
+__all__ = [
+    "STOPS_COLUMNS",
+    "TRADEOFF_COLUMNS",
+    "CarryOver",
+    "System",
+    "Tradeoff",
+    "averaged",
+    "cheapest",
+    "is_complete",
+    "leave_one_dataset_out",
+    "precision_curve",
+    "slider_alphas",
+    "stops_frame",
+    "system_of",
+    "tradeoff",
+    "tradeoff_frame",
+]

@@ -1,0 +1,188 @@
+"""Algorithms on the same folds -> their ranks when each stops early, beside their k-fold ranks.
+
+All algorithms of a dataset see the folds in the same order, as they would when a study is run, and
+each one stops when its own scores say so. What happens jointly depends on the whole order, so it is
+counted over orders instead of walked through sets: over all of them where these are few, else over
+a random sample, whose standard error is given.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ecv_core.analysis.orders import running
+from ecv_core.analysis.tradeoff.curves import System
+from ecv_core.errors import InputError
+from ecv_core.stopping.efold import EFold, least_alpha
+from ecv_core.stopping.interval import t_quantile
+
+DRAWS = 5000
+"""Orders per dataset, as many as the paper draws."""
+ALL_ORDERS_K = 7
+"""Folds up to which every order is counted: 7! = 5,040."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """How the algorithms of one dataset rank under the paper's rule, at each alpha."""
+
+    dataset: str
+    algorithms: tuple[str, ...]
+    alphas: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    """Rank by the k-fold mean, 1 is best, equals share theirs; shape (algorithms,)."""
+    stopped: NDArray[np.float64]
+    """Mean rank by the scores at the stops; shape (alphas, algorithms)."""
+    same_order: NDArray[np.float64]
+    """Share of orders in which all algorithms rank as under k folds; shape (alphas,)."""
+    same_winner: NDArray[np.float64]
+    """Share of orders in which the best one is the best under k folds; shape (alphas,)."""
+    orders: int
+    exact: bool
+    """True where these are all orders, False for a sample."""
+
+    def standard_errors(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of `same_order` or `same_winner`; 0 where every order was counted."""
+        errors: NDArray[np.float64] = np.sqrt(shares * (1 - shares) / self.orders)
+        return np.zeros_like(shares) if self.exact else errors
+
+
+def rankings(
+    systems: Sequence[System],
+    alphas: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> list[Ranking]:
+    """The ranking on each dataset with at least two systems, in the order of the datasets.
+
+    Args:
+        systems: of one dataset all with the same folds.
+        alphas: settings of the paper's rule; shape (alphas,).
+        confidence: of its intervals.
+        draws: orders per dataset, where these are not all of them.
+        seed: same seed, same orders.
+    Raises: InputError if systems of one dataset differ in k.
+    """
+    datasets = dict.fromkeys(system.dataset for system in systems)
+    found = []
+    for dataset in datasets:
+        here = [system for system in systems if system.dataset == dataset]
+        if len(here) > 1:
+            found.append(_ranking(dataset, here, np.asarray(alphas), confidence, draws, seed))
+    return found
+
+
+def _ranking(
+    dataset: str,
+    systems: Sequence[System],
+    alphas: NDArray[np.float64],
+    confidence: float,
+    draws: int,
+    seed: int,
+) -> Ranking:
+    k = systems[0].k
+    if any(system.k != k for system in systems):
+        raise InputError(
+            f"algorithms are ranked on the same folds, but on {dataset} some have {k} folds and "
+            "some another number; pick those of one number"
+        )
+    orders = _orders(k, draws, seed)
+    along = [_along(one.scores.folds[orders], confidence) for one in systems]
+    better = np.array([1.0 if one.higher_is_better else -1.0 for one in systems])
+    whole = better * np.array([_mean(one.scores.folds) for one in systems])
+    goal = _pairs(whole[:, None])[:, 0]
+    best = [at for at, pair in enumerate(_pair_numbers(len(systems))) if _leads(whole, pair)]
+    stopped = np.empty((len(alphas), len(systems)))
+    same_order, same_winner = np.empty(len(alphas)), np.empty(len(alphas))
+    for row, alpha in enumerate(alphas):
+        scores = np.stack([_at_stop(means, least, alpha) for means, least in along])
+        scores *= better[:, None]
+        signs = _pairs(scores)
+        same = signs == goal[:, None]
+        stopped[row] = _ranks(signs, len(systems)).mean(axis=1)
+        same_order[row] = same.all(axis=0).mean()
+        same_winner[row] = same[best].all(axis=0).mean()
+    return Ranking(
+        dataset=dataset,
+        algorithms=tuple(one.algorithm or one.name for one in systems),
+        alphas=alphas,
+        whole=_ranks(goal[:, None], len(systems))[:, 0],
+        stopped=stopped,
+        same_order=same_order,
+        same_winner=same_winner,
+        orders=len(orders),
+        exact=k <= ALL_ORDERS_K,
+    )
+
+
+def _orders(k: int, draws: int, seed: int) -> NDArray[np.intp]:
+    """Shape (orders, k)."""
+    if k <= ALL_ORDERS_K:
+        return np.array(list(itertools.permutations(range(k))), dtype=np.intp)
+    rng = np.random.default_rng(seed)
+    return rng.permuted(np.tile(np.arange(k), (draws, 1)), axis=1)
+
+
+def _along(
+    shuffled: NDArray[np.float64], confidence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means after 1 .. k folds, and the least alpha that has stopped by then; (k, orders) each."""
+    k = shuffled.shape[1]
+    means, deviations = running(shuffled)
+    means[:, -1] = _mean(shuffled[0])  # the same in every order, to the last digit
+    factors = np.array([math.nan] + [t_quantile(n - 1, confidence) for n in range(2, k + 1)])
+    widths = 2 * factors * deviations / np.sqrt(np.arange(1, k + 1))
+    first = EFold(alpha=1.0).first
+    least = np.full(shuffled.shape, np.inf)
+    for n in range(first, k):
+        least[:, n - 1] = np.minimum(
+            least[:, n - 2], least_alpha(widths[:, n - 2], widths[:, n - 1])
+        )
+    return means.T.copy(), least.T.copy()
+
+
+def _mean(scores: NDArray[np.float64]) -> float:
+    return math.fsum(scores.tolist()) / len(scores)
+
+
+def _at_stop(
+    means: NDArray[np.float64], least: NDArray[np.float64], alpha: float
+) -> NDArray[np.float64]:
+    """The mean at the stop; shape (orders,)."""
+    stop = np.count_nonzero(least[:-1] > alpha, axis=0)  # folds before the stop: it is the next
+    found: NDArray[np.float64] = means[stop, np.arange(means.shape[1])]
+    return found
+
+
+def _pair_numbers(systems: int) -> list[tuple[int, int]]:
+    return list(itertools.combinations(range(systems), 2))
+
+
+def _pairs(scores: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Who is ahead in each pair: 1 the first, -1 the second, 0 none; shape (pairs, orders)."""
+    one, other = np.array(_pair_numbers(len(scores))).T
+    ahead: NDArray[np.int8] = np.greater(scores[one], scores[other]).astype(np.int8)
+    ahead -= np.less(scores[one], scores[other])
+    return ahead
+
+
+def _ranks(signs: NDArray[np.int8], systems: int) -> NDArray[np.float64]:
+    """Ranks from who is ahead of whom; shape (systems, orders)."""
+    ranks = np.full((systems, signs.shape[1]), (systems + 1) / 2)
+    for (one, other), sign in zip(_pair_numbers(systems), signs, strict=True):
+        ranks[one] -= sign / 2
+        ranks[other] += sign / 2
+    return ranks
+
+
+def _leads(whole: NDArray[np.float64], pair: tuple[int, int]) -> bool:
+    """Whether a pair holds the best system under k folds: it decides who wins."""
+    return int(np.argmax(whole)) in pair

@@ -1,0 +1,40 @@
+"""Energy of folds: the meter, what was saved, what that is like and comes to over a year."""
+
+from ecv_core.energy.at_scale import WEEKS_PER_YEAR, AtScale, Yearly, at_scale
+from ecv_core.energy.equivalents import Equivalent, Likeness, equivalents, like
+from ecv_core.energy.meter import (
+    JOULES_PER_KWH,
+    SOURCES,
+    CodeCarbonMeter,
+    Country,
+    EnergyMeter,
+    FakeMeter,
+    NoMeter,
+    countries,
+    country,
+    meter_for,
+)
+from ecv_core.energy.sources import CarbonSource, carbon_source
+
+__all__ = [
+    "JOULES_PER_KWH",
+    "SOURCES",
+    "WEEKS_PER_YEAR",
+    "AtScale",
+    "CarbonSource",
+    "CodeCarbonMeter",
+    "Country",
+    "EnergyMeter",
+    "Equivalent",
+    "FakeMeter",
+    "Likeness",
+    "NoMeter",
+    "Yearly",
+    "at_scale",
+    "carbon_source",
+    "countries",
+    "country",
+    "equivalents",
+    "like",
+    "meter_for",
+]

@@ -1,0 +1,81 @@
+"""Joules and grams CO2e -> everyday things that take as much, where the magnitude makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from ecv_core.energy.sources import damaged, read
+from ecv_core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equivalent:
+    """An everyday thing, and what one unit of it takes."""
+
+    id: str
+    text: str
+    """What comes after number and unit: 'of light from a 9 W LED lamp'."""
+    basis: Literal["joules", "grams"]
+    units: Mapping[str, float]
+    """Name -> joules or grams CO2e of one, smallest first."""
+    least: float
+    """Below so many of the smallest unit there is nothing to say."""
+    source: str
+    year: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Likeness:
+    """So much of an everyday thing takes as much."""
+
+    amount: float
+    unit: str
+    equivalent: Equivalent
+
+
+@cache
+def equivalents() -> tuple[Equivalent, ...]:
+    """All of data/energy/equivalents.toml, in its order.
+
+    Raises: InputError if the file is damaged.
+    """
+    name = "equivalents.toml"
+    document = read(name)
+    try:
+        known = tuple(Equivalent(**entry) for entry in document["equivalent"])
+    except (KeyError, TypeError) as error:
+        raise damaged(name, error) from error
+    for one in known:
+        amounts = list(one.units.values())
+        if one.basis not in ("joules", "grams") or not amounts or min(amounts) <= 0:
+            raise damaged(name, ValueError(f"'{one.id}' needs a basis and positive units"))
+        if amounts != sorted(amounts):
+            raise damaged(name, ValueError(f"the units of '{one.id}' must grow"))
+    return known
+
+
+def like(joules: float, grams_co2e: float) -> list[Likeness]:
+    """What takes as much, each in the largest unit that keeps the number at `least` or above.
+
+    Args:
+        joules: energy, not negative; 0 gives nothing.
+        grams_co2e: its emissions, not negative.
+    Returns: nothing for an amount too small to mean something.
+    Raises: InputError for a negative amount.
+    """
+    if joules < 0 or grams_co2e < 0:
+        raise InputError(
+            f"energy and emissions must not be negative, but are {joules} J and {grams_co2e} g"
+        )
+    found = []
+    for one in equivalents():
+        basis = joules if one.basis == "joules" else grams_co2e
+        fits = [(basis / per, unit) for unit, per in one.units.items() if basis >= one.least * per]
+        if fits:
+            amount, unit = fits[-1]
+            found.append(Likeness(amount=amount, unit=unit, equivalent=one))
+    return found

@@ -1,0 +1,111 @@
+"""JSON documents of our own finished runs -> run records, to be explored without computing."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ecv_core.errors import InputError
+from ecv_core.records import Run, UserScores
+from ecv_core.runs.per_user import read_user_scores
+from ecv_core.runs.run_json import run_from
+
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "recorded"
+"""Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
+
+SPLITS = "splits"
+"""Folder below it for studies of splits: one `<dataset>--<algorithm>--<split>.json` per run."""
+
+
+def recorded_runs(folder: Path | None = None) -> list[Run]:
+    """The recorded runs, ordered by file name; empty where there is no folder.
+
+    Args:
+        folder: of documents as `document.run_document` makes them; by default FOLDER.
+    Returns: without per-user scores (see `recorded_user_scores`); `created_at` is when the file
+        was written.
+    Raises: InputError for a file that is no such document.
+    """
+    folder = FOLDER if folder is None else folder
+    files = sorted(folder.glob("*.json"))
+    return [_read(path, path.stat().st_mtime_ns) for path in files]
+
+
+def recorded_path(folder: Path, dataset: str, algorithm: str, split: str | None = None) -> Path:
+    """Where a run belongs in a folder of recorded runs; `split` in a study of splits only."""
+    if split is None:
+        return folder / f"{dataset}--{algorithm}.json"
+    return folder / SPLITS / f"{dataset}--{algorithm}--{split}.json"
+
+
+def recorded_under_splits(folder: Path | None = None) -> list[Run]:
+    """The recorded runs under every split; those of studies of splits come last.
+
+    Args: as `recorded_runs`.
+    Raises: as there.
+    """
+    folder = FOLDER if folder is None else folder
+    return recorded_runs(folder) + recorded_runs(folder / SPLITS)
+
+
+def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, UserScores]:
+    """Fold -> per-user scores of a recorded run's own metric, and of others that were kept.
+
+    Empty where none were.
+
+    Args:
+        run_id: of one of `recorded_under_splits`; any other id has none.
+        folder: as there.
+    Raises: InputError for a damaged file.
+    """
+    folder = FOLDER if folder is None else folder
+    path = _path_of(run_id, folder)
+    return {} if path is None else read_user_scores(user_scores_path(path))
+
+
+def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
+    """The recorded run with this id, under any split; None if there is none."""
+    path = _path_of(run_id, FOLDER if folder is None else folder)
+    return None if path is None else _read(path, path.stat().st_mtime_ns)
+
+
+def recorded_surroundings(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
+    """Machine and versions that made a recorded run, as `surroundings` gives them; None if unknown.
+
+    Args: as for `recorded_user_scores`.
+    """
+    path = _path_of(run_id, FOLDER if folder is None else folder)
+    if path is None:
+        return None
+    made_with = json.loads(path.read_text(encoding="utf-8")).get("made_with")
+    return made_with if isinstance(made_with, dict) else None
+
+
+def _path_of(run_id: str, folder: Path) -> Path | None:
+    for path in (*sorted(folder.glob("*.json")), *sorted((folder / SPLITS).glob("*.json"))):
+        with suppress(InputError):  # a damaged file is not this run's
+            if _read(path, path.stat().st_mtime_ns).run_id == run_id:
+                return path
+    return None
+
+
+def user_scores_path(path: Path) -> Path:
+    """Where the per-user scores are that belong to a recorded run's document."""
+    return path.parent / "users" / f"{path.stem}.parquet"
+
+
+@lru_cache(maxsize=1024)
+def _read(path: Path, mtime_ns: int) -> Run:
+    """One file, read again only when it has changed."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return run_from(document, datetime.fromtimestamp(mtime_ns / 1e9, UTC))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"the recorded run {path.name} cannot be read ({type(error).__name__}: {error}); "
+            "restore it from the project, or record it again"
+        ) from error

@@ -1,0 +1,1 @@
+"""Many runs as one: recorded on disk, or live in the database."""

@@ -1,1 +1,0 @@
-"""What leaves the dashboard: files, links and reports, and runs that come in."""

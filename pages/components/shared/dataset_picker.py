@@ -1,0 +1,92 @@
+"""Pick a dataset, see its size, and fetch it when it is not on disk: only when asked."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from ecv_core import datasets
+from ecv_core.datasets import DatasetEntry
+from pages.components.shared.glossary import explained
+from pages.components.shared.state import escaped, sentences
+
+DEFAULT = "synthetic"
+
+
+def dataset_picker() -> tuple[DatasetEntry, bool]:
+    """The picked dataset, and whether it is ready to be used."""
+    entries = datasets.catalogue()
+    names = list(entries)
+    picked = st.selectbox(
+        "Dataset",
+        names,
+        index=names.index(DEFAULT),
+        key="dataset",
+        bind="query-params",
+        persist_state="session",
+        help=explained(
+            "Sizes are those after preparation: every rating counts as positive feedback, and "
+            "users and items with fewer than five interactions are pruned (5-core).",
+            "dataset",
+            "k-core",
+        ),
+    )
+    entry = entries[picked or DEFAULT]
+    ready = datasets.available(entry)
+    _size(entry, ready)
+    if not ready:
+        _offer_download(entry)
+    return entry, datasets.available(entry)
+
+
+def _size(entry: DatasetEntry, ready: bool) -> None:
+    if entry.generated:
+        place = ":green[:material/check_circle:] made here, no download"
+    elif ready:
+        place = ":green[:material/check_circle:] on disk"
+    else:
+        place = ":orange[:material/cloud_download:] not on disk"
+    facts = [f"**{escaped(entry.title)}**"] if entry.title != entry.id else []
+    if entry.users and entry.items and entry.interactions:
+        density = 100 * entry.interactions / (entry.users * entry.items)
+        facts += [
+            f"**{entry.users:,}** users",
+            f"**{entry.items:,}** items",
+            f"**{entry.interactions:,}** interactions",
+            f"density **{density:.2f}\u00a0%**",
+        ]
+    st.markdown(" · ".join([*facts, place]))
+
+
+def _offer_download(entry: DatasetEntry) -> None:
+    with st.container(border=True):
+        if entry.url is None:
+            st.markdown(escaped(f"To use it, {datasets.how_to_supply(entry)}."))
+            return
+        st.markdown(f"**Licence.** {escaped(entry.licence)}")
+        st.markdown(f"**Please cite.** {escaped(entry.citation)}")
+        size = (
+            f"about {entry.download_bytes / 1e6:,.0f} MB"
+            if entry.download_bytes
+            else "size unknown"
+        )
+        if st.button(f"Download ({size})", icon=":material/download:", key="download"):
+            with sentences():
+                _download(entry)
+                st.rerun()
+
+
+def _download(entry: DatasetEntry) -> None:
+    bar = st.progress(0.0, text="Asking the server ...")
+    shown = 0.0
+
+    def report(done: int, total: int) -> None:
+        nonlocal shown
+        if time.monotonic() - shown < 0.1 and done != total:
+            return
+        shown = time.monotonic()
+        of = f" of {total / 1e6:,.1f}" if total else ""
+        bar.progress(done / total if total else 0.0, text=f"{done / 1e6:,.1f}{of} MB")
+
+    datasets.download(entry, report)

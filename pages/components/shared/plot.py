@@ -1,0 +1,158 @@
+"""A Plotly figure on a page, drawn in place: no flicker when a fold arrives, zoom kept.
+
+`st.plotly_chart` makes a new node for every change of its data (Streamlit issue 8782), so this is
+a small component that calls `Plotly.react` with the plotly.js of the installed plotly package.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache
+from importlib.metadata import version as installed_version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ecv_core.figures.steps import Steps
+from pages.components.shared.chart_table import chart_table
+from pages.components.shared.names import file_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+STATIC = Path(__file__).resolve().parents[3] / "static"
+
+_HERE = Path(__file__).parent
+
+
+def _source(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+_figure = st.components.v2.component(
+    "ecv_figure",
+    html='<div class="ecv-chart"><div class="ecv-figure"></div>'
+    '<div class="ecv-save" hidden></div></div>',
+    css=".ecv-figure { width: 100%; color: var(--st-text-color); }\n" + _source("save.css"),
+    js=_source("save.js") + _source("plot.js"),
+    isolate_styles=False,
+)
+
+
+def plot(
+    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    *,
+    version: Hashable,
+    key: str,
+    alt: str,
+    height: int,
+    top: str = "",
+    slider: str = "",
+    steps: Callable[[], Steps] | None = None,
+    name: str = "",
+    table: Callable[[], pd.DataFrame] | None = None,
+) -> None:
+    """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
+
+    Args:
+        make: gives the figure for a light (False) or dark (True) page; a pure function of data.
+            Where `steps` name variants, it gives all of them.
+        version: of that data: the figure is made anew only when this changes.
+        key: the same key is the same figure on the page, however its data changes.
+        alt: one sentence with what the figure shows.
+        height: in pixels, so that the page does not move when the figure arrives.
+        top: when this changes, the page is scrolled to its top.
+        slider: name of the `slider_watch` that moves the figure in the browser.
+        steps: what it changes; a pure function of the same data.
+        name: of the files it is saved in, such as 'item-knn on ml-100k'; by default the key.
+        table: gives the numbers behind the figure; they are made, and shown below it with their
+            CSV, only when asked for.
+    """
+    _draw(make, version, key, alt, height, top, slider, steps, name or key)
+    if table is not None:
+        chart_table(table, key=key, name=name or key, alt=alt)
+
+
+def _draw(
+    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    version: Hashable,
+    key: str,
+    alt: str,
+    height: int,
+    top: str,
+    slider: str,
+    steps: Callable[[], Steps] | None,
+    name: str,
+) -> None:
+    script = plotly_script()
+    if script is None:
+        dark = st.context.theme.type == "dark"
+        made = make(dark)
+        st.plotly_chart(
+            made[0] if isinstance(made, Sequence) else made, key=key, alt=alt, theme=None
+        )
+        return
+    light, dark_json, moves = _both(key, version, make, steps)
+    data = {
+        "light": light,
+        "dark": dark_json,
+        "alt": alt,
+        "height": height,
+        "plotly": script,
+        "top": top,
+        "name": file_name(name),
+        "title": name,
+    }
+    if moves:
+        data |= {"slider": slider, "steps": moves}
+    _figure(key=key, data=data, height=height)
+
+
+@st.cache_data(
+    show_spinner=False,
+    max_entries=64,
+    hash_funcs={tuple: repr},  # a version is plain data
+)
+def _both(
+    key: str,
+    version: Hashable,
+    _make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    _steps: Callable[[], Steps] | None = None,
+) -> tuple[str, str, str]:
+    moves = _steps().to_json() if _steps else ""
+    return _json(_make(False)), _json(_make(True)), moves
+
+
+def _json(made: go.Figure | Sequence[go.Figure]) -> str:
+    if isinstance(made, Sequence):
+        return "[" + ",".join(str(one.to_json()) for one in made) + "]"
+    return str(made.to_json())
+
+
+def preload_plots() -> None:
+    """Load plotly.js before the first figure needs it."""
+    if script := plotly_script():
+        _figure(key="preload", data={"plotly": script})
+
+
+@cache
+def plotly_script() -> str | None:
+    """Address of plotly.js on this server; None where the static folder cannot be written."""
+    spec = find_spec("plotly")  # where it is, without the time that importing it takes
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    target = STATIC / f"plotly-{installed_version('plotly')}.min.js"
+    try:
+        if not target.exists() or target.stat().st_size != source.stat().st_size:
+            STATIC.mkdir(exist_ok=True)
+            part = target.with_suffix(".part")
+            shutil.copyfile(source, part)
+            part.replace(target)
+    except OSError:
+        return None
+    return f"app/static/{target.name}"

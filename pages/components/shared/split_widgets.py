@@ -1,0 +1,74 @@
+"""Widgets of a split that pages share: strategy, its parameters, k, seed; the same in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ecv_core.records import ParamValue
+from ecv_core.splits import SPLITS, Strategy
+from pages.components.shared.parameter_widgets import parameter_widgets
+
+SPLIT, K, SEED = "split", "k", "seed"
+"""Keys of the widgets, and names in the address."""
+
+
+def strategy_select(options: Sequence[str]) -> str:
+    """The picked id; the first one to begin with."""
+    return (
+        st.selectbox(
+            "Fold strategy", options, key=SPLIT, bind="query-params", persist_state="session"
+        )
+        or options[0]
+    )
+
+
+def k_input(help_text: str) -> int:
+    """Number of folds; any whole number, the library says what is wrong with it."""
+    return int(
+        st.number_input(
+            "Folds (k)",
+            value=10,
+            key=K,
+            bind="query-params",
+            persist_state="session",
+            help=help_text,
+        )
+    )
+
+
+def seed_input(help_text: str) -> int:
+    """What fixes every random choice."""
+    return int(
+        st.number_input(
+            "Seed",
+            value=42,
+            key=SEED,
+            bind="query-params",
+            persist_state="session",
+            help=help_text,
+            width=200,
+        )
+    )
+
+
+def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:
+    """One widget per parameter of the strategy, side by side; gives their values.
+
+    The container is there without parameters too: a bound widget below it that moved up or down
+    would be made anew in the browser, and its later changes would miss the address.
+    """
+    with st.container(horizontal=True):
+        return parameter_widgets(parameters_owner(strategy.id), strategy.parameters)
+
+
+def parameters_owner(split_id: str) -> str:
+    """What `parameter_key` knows a strategy's parameters by."""
+    return f"split-{split_id}"
+
+
+def known_split() -> None:
+    """Call before `strategy_select` where a fold file cannot be picked, as on the form of Run."""
+    if st.session_state.get(SPLIT, "") not in SPLITS:
+        st.session_state.pop(SPLIT, None)

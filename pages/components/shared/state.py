@@ -1,0 +1,95 @@
+"""What all sessions share: one store, one run manager; and errors as sentences on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from ecv_core.errors import EcvError, InputError
+from ecv_core.records import Run, UserScores
+from ecv_core.runner import RunManager
+from ecv_core.runs.recorded import recorded_user_scores
+from ecv_core.store import Store, database_url, open_store
+
+
+def store() -> Store:
+    """The database of runs.
+
+    Raises: StoreError if it cannot be used.
+    """
+    return _store(database_url())
+
+
+def manager() -> RunManager:
+    """The process's one run manager, its worker warm or warming up.
+
+    Raises: StoreError if the database cannot be used.
+    """
+    return _manager(database_url())
+
+
+def user_scores(run_id: str) -> dict[int, UserScores]:
+    """Fold -> per-user scores of an own or a recorded run; empty where none are known.
+
+    Raises: StoreError if the database cannot be read; InputError for a damaged recorded file.
+    """
+    return store().user_scores(run_id) or recorded_user_scores(run_id)
+
+
+@st.cache_resource(show_spinner=False)
+def _store(url: str) -> Store:
+    return open_store(url)
+
+
+@st.cache_resource(show_spinner=False)
+def _manager(url: str) -> RunManager:
+    started = RunManager(_store(url))
+    started.warm_up()
+    return started
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Show an error that was raised on purpose as its one sentence, never as a traceback."""
+    try:
+        yield
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+
+
+def sentence(error: Exception) -> str:
+    """The error's text with a capital first letter and a full stop, safe to show as Markdown."""
+    text = str(error).strip()
+    text = text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    for sign in ("\\", "`", "*", "_", "$", "[", "]", "<", "~", "#", ":"):
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def opened_runs() -> list[Run]:
+    """The runs that the address names, in the order of their start; none without a name.
+
+    `?run=` holds a group's id, or any run's.
+
+    Raises: InputError if nothing has this id; StoreError if the database cannot be read.
+    """
+    run_id = st.query_params.get("run")
+    if not run_id:
+        return []
+    runs = store().group(run_id)
+    if not runs:
+        try:
+            runs = [store().run(run_id)]
+        except InputError:
+            raise InputError(
+                f"there is no run '{run_id}' here; it may have been deleted: pick one in History, "
+                "or start a new one below"
+            ) from None
+    return runs

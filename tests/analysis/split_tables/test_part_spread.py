@@ -1,0 +1,121 @@
+"""How parts are spread: by hand, and nothing is lost on any axis."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecv_core.analysis.split_tables.roles import Role
+from ecv_core.analysis.split_tables.spread import Axis, axes, spread
+from ecv_core.records import Interactions
+
+
+def data(users, times=None, baskets=None):
+    users = np.array(users, dtype=np.int32)
+    return Interactions(
+        dataset="tiny",
+        users=users,
+        items=np.arange(len(users), dtype=np.int32),
+        user_ids=np.array([f"u{n}" for n in range(int(users.max()) + 1)]),
+        item_ids=np.array([f"i{n}" for n in range(len(users))]),
+        timestamps=None if times is None else np.array(times, dtype=np.int64),
+        baskets=None if baskets is None else np.array(baskets, dtype=np.int32),
+    )
+
+
+def roles_of(*roles):
+    return np.array(roles, dtype=np.int8)
+
+
+def cells(frame):
+    return {(row.part, row.low): row.count for row in frame.itertuples(index=False) if row[3]}
+
+
+def test_a_dataset_is_shown_over_what_it_knows():
+    assert axes(data([0, 1], times=[5, 6])) == (Axis.TIME, Axis.HISTORY, Axis.ACTIVITY)
+    assert axes(data([0, 1], baskets=[0, 0])) == (Axis.HISTORY, Axis.ACTIVITY)
+    assert axes(data([0, 1])) == (Axis.ACTIVITY,)
+
+
+def test_over_time_each_second_has_its_bin_while_they_are_few():
+    found = spread(
+        data([0, 0, 1, 1], times=[100, 101, 101, 103]),
+        roles_of(Role.TRAIN, Role.TRAIN, Role.TEST, Role.TEST),
+        Axis.TIME,
+    )
+    counts = {
+        (part, low): count
+        for part, low, count in found[["part", "low", "count"]].itertuples(index=False)
+        if count
+    }
+    assert counts == {
+        ("training", 100): 1,
+        ("training", 101): 1,
+        ("test", 101): 1,
+        ("test", 103): 1,
+    }
+
+
+def test_within_a_history_equal_moments_stand_together():
+    # four interactions, the first two at once: in the middle of the first half, so at 25 %
+    found = spread(
+        data([0, 0, 0, 0], times=[9, 5, 7, 5]),
+        roles_of(Role.TEST, Role.TRAIN, Role.TRAIN, Role.TRAIN),
+        Axis.HISTORY,
+    )
+    some = found[found["count"] > 0]
+    assert some[["part", "low", "count"]].values.tolist() == [
+        ["training", 25.0, 2],
+        ["training", 60.0, 1],  # (2 + 3) / 2 of 4 is 62.5 %
+        ["test", 85.0, 1],  # (3 + 4) / 2 of 4 is 87.5 %
+    ]
+
+
+def test_by_activity_each_group_has_the_mean_per_user():
+    # users with 1, 1 and 4 interactions are three groups of one user each
+    users = [0, 1, 2, 2, 2, 2]
+    found = spread(data(users), roles_of(0, 0, 0, 0, 0, Role.TEST), Axis.ACTIVITY)
+    assert found[["part", "low", "high", "count"]].values.tolist() == [
+        ["training", 1, 1, 1],
+        ["training", 1, 1, 1],
+        ["training", 4, 4, 3],
+        ["test", 1, 1, 0],
+        ["test", 1, 1, 0],
+        ["test", 4, 4, 1],
+    ]
+
+
+@st.composite
+def split_data(draw):
+    size = draw(st.integers(1, 60))
+    users = draw(st.lists(st.integers(0, 12), min_size=size, max_size=size))
+    times = draw(st.lists(st.integers(-(10**12), 10**12), min_size=size, max_size=size))
+    parts = draw(st.lists(st.sampled_from(list(Role)), min_size=size, max_size=size))
+    return data(users, times=times), np.array(parts, dtype=np.int8)
+
+
+@given(split_data())
+def test_no_interaction_is_lost_or_counted_twice(made):
+    interactions, parts = made
+    wanted = {role.word: int(np.sum(parts == role)) for role in Role if np.any(parts == role)}
+    for axis in (Axis.TIME, Axis.HISTORY):
+        found = spread(interactions, parts, axis)
+        assert found.groupby("part")["count"].sum().to_dict() == wanted
+        assert (found["low"] < found["high"]).all()
+
+
+@given(split_data())
+def test_groups_by_activity_are_in_order_and_hold_every_interaction(made):
+    interactions, parts = made
+    sizes = np.bincount(interactions.users)
+    active = np.sort(sizes[sizes > 0])
+    found = spread(interactions, parts, Axis.ACTIVITY)
+    groups = found.groupby(found.groupby("part").cumcount())["count"].sum()
+    members = np.array([len(one) for one in np.array_split(active, min(10, len(active)))])
+    assert sorted(members) == sorted(
+        np.bincount(np.arange(len(active)) * min(10, len(active)) // len(active))
+    )
+    weights = np.bincount(np.arange(len(active)) * min(10, len(active)) // len(active))
+    assert float(np.sum(groups * weights)) == pytest.approx(len(interactions))
+    lows = found[found["part"] == found["part"].iloc[0]]["low"]
+    assert lows.is_monotonic_increasing

@@ -1,0 +1,236 @@
+"""Which runs may be compared, what is paired, and names and settings that tell runs apart."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecv_core.analysis.comparison import (
+    Contender,
+    compare_runs,
+    comparison_frame,
+    unfair,
+    user_means,
+)
+from ecv_core.analysis.comparison.spec_differences import ABSENT, differences, names
+from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState, UserScores
+
+SPEC = RunSpec(dataset="ml-100k", algorithm="item-knn", params=(("neighbours", 100),))
+
+
+def users(values, ids=None, metric="ndcg@10"):
+    ids = range(len(values)) if ids is None else ids
+    return UserScores(
+        users=np.array(ids, dtype=np.int32),
+        metrics=("other@10", metric),
+        values=np.array([[-1, value] for value in values], dtype=np.float32),
+    )
+
+
+def run(scores, spec=SPEC, run_id="abcdef123456"):
+    folds = tuple(
+        FoldResult(
+            fold=fold,
+            score=score,
+            metrics={},
+            users=3,
+            fit_seconds=0,
+            evaluate_seconds=0,
+            total_seconds=0,
+            energy=Energy.none(),
+        )
+        for fold, score in scores.items()
+    )
+    return Run(
+        run_id=run_id,
+        spec=spec,
+        state=RunState.FINISHED,
+        folds=folds,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def contender(name, scores, kept=None, spec=SPEC, higher=True):
+    return Contender(
+        name=name,
+        run=run(scores, spec),
+        users=kept or {},
+        metric="nDCG@10",
+        higher_is_better=higher,
+    )
+
+
+def test_each_users_mean_is_over_the_folds_that_hold_something_of_them_out():
+    scores = {0: users([0.0, 1.0], [7, 3]), 1: users([0.5], [3]), 2: users([9.0], [7])}
+    ids, means = user_means(scores, (0, 1), "ndcg@10")
+    assert ids.tolist() == [3, 7]
+    assert means.tolist() == [0.75, 0.0]
+
+
+def test_users_are_paired_over_the_folds_that_both_runs_have():
+    a = {0: users([0.5, 0.25, 0.75]), 1: users([0.5, 0.75, 0.25]), 2: users([0.0, 0.0, 0.0])}
+    b = {0: users([0.25, 0.25, 0.5]), 1: users([0.25, 0.25, 0.25])}
+    tested, untested = compare_runs(
+        [
+            contender("low", {0: 0.1, 1: 0.1}, b),
+            contender("high", {1: 0.2, 0: 0.2, 2: 0.9}, a),
+        ]
+    )
+    assert untested == []
+    (one,) = tested
+    assert (one.first, one.second, one.folds) == ("high", "low", (0, 1))
+    assert (one.test.over, one.test.pairs) == ("users", 3)
+    # Users' means 0.5, 0.5, 0.5 against 0.25, 0.25, 0.375.
+    assert one.test.difference == pytest.approx((0.25 + 0.25 + 0.125) / 3)
+    expected = stats.ttest_rel([0.5, 0.5, 0.5], [0.25, 0.25, 0.375]).pvalue
+    assert one.p_holm == pytest.approx(expected)
+
+
+def test_without_users_scores_folds_are_paired():
+    high = contender("high", {0: 0.3, 1: 0.4, 2: 0.5})
+    low = contender("low", {2: 0.2, 1: 0.2, 0: 0.2}, {0: users([0.1, 0.2])})
+    ((one,), _) = compare_runs([high, low])
+    assert (one.test.over, one.test.pairs, one.test.wins) == ("folds", 3, 3)
+    assert one.test.difference == pytest.approx(0.2)
+    assert one.wilcoxon_holm is None
+
+
+def test_all_pairs_of_a_call_are_corrected_together():
+    rng = np.random.default_rng(3)
+    kept = {
+        name: {0: users(np.clip(rng.random(40) + shift, 0, 2))}
+        for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.3))
+    }
+    tested, _ = compare_runs([contender(name, {0: 0.5}, kept[name]) for name in kept])
+    raw = sorted(one.test.p for one in tested)
+    assert sorted(one.p_holm for one in tested)[0] == pytest.approx(3 * raw[0])
+    frame = comparison_frame(tested)
+    assert frame["better"].tolist() == ["b", "c", "c"]
+    assert frame["folds"].tolist() == ["0", "0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dataset": "ml-1m"}, "different datasets (ml-1m and ml-100k)"),
+        ({"metric": "recall"}, "different metrics (ndcg@10 and recall@10)"),
+        ({"n": 5}, "different metrics (ndcg@5 and ndcg@10)"),
+        ({"k": 5}, "different numbers of folds (5 and 10)"),
+        ({"seed": 7}, "different seeds, so other draws (7 and 42)"),
+        ({"split": "record-k-fold"}, "fold strategies (user-k-fold and record-k-fold)"),
+        ({"split_params": (("share", 0.2),)}, "different settings of the split"),
+        ({"folds_sha256": "f" * 64}, "different fold files"),
+        ({"candidates": "train"}, "different candidates (all and train)"),
+        ({"negatives": 100}, "different numbers of sampled negatives (100 and None)"),
+    ],
+)
+def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason):
+    other = replace(SPEC, **change)
+    assert reason in unfair(SPEC, other)
+    assert unfair(SPEC, other) == unfair(other, SPEC)
+    tested, (one,) = compare_runs(
+        [contender("a", {0: 0.1, 1: 0.2}), contender("b", {0: 0.1, 1: 0.2}, spec=other)]
+    )
+    assert tested == []
+    assert reason in one.reason
+    assert one.apart == (other.dataset != "ml-100k" or other.metric_name != "ndcg@10")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"algorithm": "popular", "params": ()},
+        {"alpha": 1e-3},
+        {"negative_sampling": "popularity"},  # draws nothing in a full ranking
+        {"rule": "never", "full": True, "country": "FRA", "only_folds": (0, 1)},
+    ],
+)
+def test_other_models_and_other_stops_are_a_fair_comparison(change):
+    assert unfair(SPEC, replace(SPEC, **change)) == ""
+
+
+def test_where_lower_is_better_the_lower_run_is_better_by_a_positive_difference():
+    for kept in ({}, {0: users([0.25, 0.5]), 1: users([0.25, 0.5])}):
+        more = {fold: users([0.5, 0.5]) for fold in kept}
+        ((one,), _) = compare_runs(
+            [
+                contender("more", {0: 0.5, 1: 0.5}, more, higher=False),
+                contender("less", {0: 0.25, 1: 0.5}, kept, higher=False),
+            ]
+        )
+        assert (one.first, one.second) == ("less", "more")
+        assert one.test.difference == pytest.approx(0.125)
+        assert (one.test.wins, one.test.ties, one.test.losses) == (1, 1, 0)
+
+
+def test_users_for_whom_a_metric_is_not_defined_are_left_out():
+    nan = float("nan")
+    a, b = {0: users([0.5, nan, 0.5, 0.5])}, {0: users([0.25, 0.5, nan, 0.25])}
+    ((one,), _) = compare_runs([contender("a", {0: 0.5}, a), contender("b", {0: 0.3}, b)])
+    assert one.test.pairs == 2
+
+
+def test_sampled_negatives_are_drawn_by_the_seed_also_with_imported_folds():
+    one = replace(SPEC, split="imported", folds_sha256="a" * 64, negatives=50)
+    assert "different seeds" in unfair(one, replace(one, seed=1))
+    assert "ways to sample" in unfair(one, replace(one, negative_sampling="popularity"))
+
+
+def test_imported_folds_are_the_same_folds_whatever_the_seed():
+    one = replace(SPEC, split="imported", folds_sha256="a" * 64)
+    assert unfair(one, replace(one, seed=1)) == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        (({0: 0.1}, None), ({1: 0.1}, None), "no fold in common"),
+        (({0: 0.1}, None), ({0: 0.1}, None), "only one fold in common"),
+        (
+            ({0: 0.1}, {0: users([0.1, 0.2])}),
+            ({0: 0.1}, {0: users([0.1, 0.2], [0, 5])}),
+            "the dataset was not the same",
+        ),
+        (({0: 0.1}, {0: users([0.1])}), ({0: 0.1}, {0: users([0.2])}), "fewer than two users"),
+    ],
+)
+def test_too_little_in_common_is_not_tested(first, second, reason):
+    tested, (one,) = compare_runs([contender("a", *first), contender("b", *second)])
+    assert tested == []
+    assert reason in one.reason
+
+
+def test_folds_that_are_not_k_fold_are_not_paired():
+    spec = replace(SPEC, split="random-holdout")
+    scores = {0: 0.1, 1: 0.2, 2: 0.3}
+    _, (one,) = compare_runs([contender("a", scores, spec=spec), contender("b", scores, spec=spec)])
+    assert "not k-fold" in one.reason
+
+
+def test_settings_that_differ_come_first_and_those_of_one_algorithm_next():
+    specs = [SPEC, replace(SPEC, algorithm="popular", params=(), seed=7)]
+    fields = differences(specs)
+    assert [one.name for one in fields if one.differs] == ["algorithm", "seed"]
+    assert [one.name for one in fields[:3]] == ["algorithm", "seed", "item-knn: neighbours"]
+    assert fields[2].values == ("100", ABSENT)
+    assert [one.name for one in fields if one.partial] == ["item-knn: neighbours"]
+    assert not any(one.differs or one.partial for one in differences([SPEC, SPEC]))
+
+
+def test_a_setting_that_the_rule_does_not_use_is_no_difference():
+    never = replace(SPEC, rule="never")
+    fields = differences([never, replace(never, alpha=0.5, min_folds=5)])
+    assert not any(one.differs for one in fields)
+
+
+def test_names_are_as_short_as_they_can_be():
+    popular = replace(SPEC, algorithm="popular", params=())
+    few = replace(SPEC, params=(("neighbours", 50),))
+    runs = [run({}, spec, run_id=f"{at}00000") for at, spec in enumerate([SPEC, few, popular])]
+    assert names(runs) == ["item-knn, neighbours 100", "item-knn, neighbours 50", "popular"]
+    again = [*runs, run({}, popular, run_id="abcdef99")]
+    assert names(again)[2:] == ["popular (200000)", "popular (abcdef)"]
+    apart = [run({}, SPEC), run({}, replace(SPEC, dataset="ml-1m"))]
+    assert names(apart) == ["item-knn", "item-knn"]

@@ -1,0 +1,114 @@
+"""A run told again: by the code that decides live, with a sentence for each moment."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecv_core.analysis.replay import explanations, order_of, replay, replayed, stops_at
+from ecv_core.errors import InputError
+from ecv_core.spec import make_spec
+from ecv_core.stopping import EFold, stop_of
+from ecv_core.stopping import moments as live_moments
+from tests.jobs import fold_result
+
+SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
+
+
+def test_the_moments_follow_the_order():
+    played = replayed(SCORES, [4, 0, 1, 2, 3], 0.95)
+    assert [one.fold for one in played] == [4, 0, 1, 2, 3]
+    assert [one.score for one in played] == [0.32, 0.30, 0.34, 0.31, 0.33]
+    assert played[1].mean == pytest.approx(0.31)
+    assert played[0].interval is None
+
+
+@given(
+    st.permutations(range(5)),
+    st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=6),
+)
+def test_every_alpha_stops_where_the_live_rule_stops(order, alphas):
+    stops = stops_at(replayed(SCORES, order, 0.95), np.array(alphas))
+    results = [fold_result(fold, SCORES[fold]) for fold in order]
+    live = [stop_of(live_moments(EFold(alpha=alpha), results, 0.95), 5) for alpha in alphas]
+    assert stops.tolist() == live
+
+
+def folds_of(*scores):
+    return [fold_result(index, score) for index, score in enumerate(scores)]
+
+
+def spec_of(**settings):
+    return make_spec(
+        **{"dataset": "synthetic", "algorithm": "item-knn", "alpha": 1.0, "k": 5} | settings
+    )
+
+
+def test_a_replay_stops_where_the_rule_says_and_knows_it_only_from_then_on():
+    played = replay(spec_of(), folds_of(0.30, 0.34, 0.31, 0.33, 0.32))
+    assert played.stopped_at == 3  # alpha 1 stops at the first chance
+    assert [played.stop_after(n) for n in range(6)] == [None, None, None, 3, 3, 3]
+
+
+def test_another_alpha_moves_the_stop():
+    assert replay(spec_of(alpha=1e-12), folds_of(*SCORES)).stopped_at == 5
+
+
+@given(st.integers(0, 1000))
+def test_a_shuffle_tells_every_fold_once_and_comes_again_with_its_seed(seed):
+    folds = folds_of(*SCORES)
+    told = replay(spec_of(), folds, seed).folds
+    assert sorted(one.fold for one in told) == [0, 1, 2, 3, 4]
+    assert told == replay(spec_of(), folds, seed).folds
+    assert seed or list(told) == folds
+
+
+def test_there_is_one_sentence_per_moment_and_one_before_the_first():
+    # means: of three 0.95 / 3 = 0.31667, of four 0.32, of all 0.32
+    said = explanations(replay(spec_of(), folds_of(0.30, 0.34, 0.31, 0.33, 0.32)))
+    assert len(said) == 6
+    assert said[0] == "Before the first fold: nothing is known yet, and up to 5 folds may run."
+    assert said[1].startswith("After 1 fold: one score has no interval yet")
+    assert said[3].endswith("so it has settled: stop.")
+    # |0.31667 - 0.32| / 0.318333 = 1.05 %
+    assert said[4] == (
+        "After 4 folds, the last run only to check: the mean is 0.3200, "
+        "1.05 % from the 0.3167 at the stop."
+    )
+    assert said[5] == (
+        "Checked: the mean of all 5 folds is 0.3200, 1.05 % from the 0.3167 at the stop."
+    )
+
+
+def test_a_run_that_never_stopped_says_so_at_its_last_fold():
+    said = explanations(replay(spec_of(alpha=1e-12), folds_of(*SCORES)))
+    assert said[-1].endswith("All 5 folds are in, and the rule never said stop.")
+    assert "go on" not in said[-1]
+
+
+def test_a_run_that_ends_before_the_rule_stops_says_that_no_more_ran():
+    played = replay(spec_of(alpha=1e-12), folds_of(0.30, 0.34, 0.31))
+    assert played.stopped_at is None
+    assert explanations(played)[-1].endswith("No more folds ran: 3 of 5 are recorded.")
+
+
+def test_one_fold_can_be_told_too():
+    played = replay(spec_of(), folds_of(0.3))
+    assert explanations(played)[-1].endswith("No more folds ran: 1 of 5 are recorded.")
+
+
+@pytest.mark.parametrize(
+    ("spec", "folds", "seed", "words"),
+    [
+        ({}, (), 0, "no fold of this run is finished"),
+        ({}, (0.3, 0.4), -1, "seed of an order must be 0 or more, but is -1"),
+        ({"rule": "precision", "tolerance": 0.03, "min_folds": 1}, (0.3,), 0, "every user's score"),
+    ],
+)
+def test_what_cannot_be_told_is_a_sentence(spec, folds, seed, words):
+    with pytest.raises(InputError, match=words):
+        replay(spec_of(**spec), folds_of(*folds), seed)
+
+
+def test_seed_0_is_the_order_in_which_they_ran():
+    assert order_of(4, 0) == [0, 1, 2, 3]

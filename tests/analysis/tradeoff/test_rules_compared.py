@@ -1,0 +1,180 @@
+"""Rules at equal energy and at equal difference: lines by hand, weights, what is out of reach."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ecv_core.analysis.exploration import Scores, explore, fixed, stagnation
+from ecv_core.analysis.orders import QUANTILES, Curve
+from ecv_core.analysis.tradeoff import System, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.rules import (
+    RULES_COLUMNS,
+    Line,
+    fixed_line,
+    precision_line,
+    rules_frame,
+    stagnation_line,
+)
+
+RNG = np.random.default_rng(3)
+NOISY, CALM = RNG.normal(0.3, 0.03, 10), RNG.normal(0.4, 0.004, 10)
+
+
+def system(name, folds, joules=None):
+    return System(
+        name=name,
+        dataset=name,
+        algorithm="a",
+        metric="nDCG@10",
+        scores=Scores(folds=folds, costs=None if joules is None else np.full(10, joules / 10)),
+    )
+
+
+def line(cost, difference, **more):
+    cost, difference = np.atleast_2d(cost).astype(float), np.atleast_2d(difference).astype(float)
+    return Line(
+        rule="fixed",
+        cells=tuple(range(len(cost))),
+        settings=np.arange(1.0, cost.shape[1] + 1),
+        cost_percent=cost,
+        difference_percent=difference,
+        **more,
+    )
+
+
+def curve(settings, cost, difference):
+    rows = len(settings)
+    return Curve(
+        k=10,
+        settings=np.array(settings, dtype=float),
+        stop_distribution=np.zeros((rows, 10)),
+        mean_difference_percent=np.array(difference, dtype=float),
+        difference_quantiles=np.zeros((rows, len(QUANTILES))),
+        coverage=np.ones(rows),
+        cost_percent=np.array(cost, dtype=float),
+    )
+
+
+@pytest.mark.parametrize(
+    ("cost", "setting", "difference"),
+    [
+        (10, 1.0, 4.0),
+        (15, 1.5, 3.0),  # half the runs use one setting, half the next
+        (20, 2.0, 2.0),
+        (60, 2.5, 1.0),
+        (100, 3.0, 0.0),
+    ],
+)
+def test_between_two_settings_lies_their_mix(cost, setting, difference):
+    mean = line([10, 20, 100], [4, 2, 0]).over(np.ones(1))
+    assert mean.at_cost(cost) == pytest.approx((setting, difference, 0.0))
+
+
+def test_below_the_cheapest_setting_there_is_nothing():
+    mean = line([10, 20, 100], [4, 2, 0]).over(np.ones(1))
+    assert all(math.isnan(value) for value in mean.at_cost(9.9))
+
+
+@pytest.mark.parametrize(
+    ("difference", "setting", "cost"),
+    [(3, 1.5, 15), (0, 3, 100), (1, 2.5, 60), (9, 1, 10)],
+)
+def test_an_equal_difference_takes_the_cheapest_mix(difference, setting, cost):
+    mean = line([10, 20, 100], [4, 2, 0]).over(np.ones(1))
+    assert mean.at_difference(difference) == pytest.approx((setting, cost, 0.0))
+
+
+def test_a_line_that_gets_worse_in_between_counts_from_its_first_crossing():
+    mean = line([10, 20, 30, 100], [4, 2, 3, 0]).over(np.ones(1))
+    assert mean.at_difference(2.5)[1] == pytest.approx(17.5)
+
+
+def test_weights_count_for_the_cost_and_not_for_the_difference():
+    two = line([[10, 100], [50, 100]], [[4, 0], [2, 0]])
+    mean = two.over(np.array([3.0, 1.0]))
+    assert mean.cost.tolist() == [20, 100]
+    assert mean.difference.tolist() == [3, 0]
+
+
+def test_errors_of_cells_join_as_those_of_independent_numbers():
+    two = line(
+        [[10, 100], [10, 100]],
+        [[4, 0], [4, 0]],
+        cost_error=np.array([[0.3, 0], [0.4, 0]]),
+        difference_error=np.array([[0.06, 0], [0.08, 0]]),
+    )
+    mean = two.over(np.ones(2))
+    assert mean.cost_error[0] == pytest.approx(0.25)  # a half of sqrt(0.3^2 + 0.4^2)
+    assert mean.at_cost(10)[2] == pytest.approx(0.05)
+    # At 2 %: half way, so half of both errors; the line is 22.5 cost percent per point steep.
+    assert mean.at_difference(2)[2] == pytest.approx(0.125 + 22.5 * 0.025)
+
+
+def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
+    found = fixed_line([system("noisy", NOISY, 5.0), system("calm", CALM, 70.0)])
+    assert found.cost_percent == pytest.approx(np.tile(np.arange(10, 101, 10), (2, 1)))
+    assert found.difference_percent[0] == pytest.approx(
+        fixed(Scores(folds=NOISY)).mean_difference_percent
+    )
+
+
+def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_it_is():
+    found = stagnation_line([system("noisy", NOISY)], draws=400)
+    assert found.settings.tolist() == [4, 5, 6, 7, 8, 9, 10]
+    assert np.all(np.diff(found.cost_percent[0]) > 0)
+    assert found.cost_percent[0, 0] >= 40
+    assert (found.cost_percent[0, -1], found.difference_percent[0, -1]) == (
+        pytest.approx(100),
+        pytest.approx(0),
+    )
+    alone = stagnation(Scores(folds=NOISY), min_folds=4, draws=400, seed=0)
+    assert found.cost_error[0, 0] == alone.standard_errors["cost_percent"]
+
+
+def test_every_rule_is_compared_with_e_fold_over_its_own_cells():
+    systems = [system("noisy", NOISY, 10.0), system("calm", CALM, 90.0)]
+    explored = tradeoff(systems, within_percent=2.0)
+    alphas = slider_alphas(explored.alphas)
+    precision = precision_line({1: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
+    frame = rules_frame(explored, [fixed_line(systems), precision], alphas)
+    assert list(frame.columns) == list(RULES_COLUMNS)
+    alpha = min(alphas, key=lambda one: abs(np.log(one / 1e-4)))
+    at = {(row.weighting, row.rule): row for row in frame[frame["alpha"] == alpha].itertuples()}
+    noisy, calm = (explore(one.scores).at(alpha) for one in systems)
+    both = (noisy.cost_percent + calm.cost_percent) / 2
+    assert at["cells", "e-fold"].energy_percent == pytest.approx(both)
+    assert at["joules", "e-fold"].energy_percent == pytest.approx(
+        0.1 * noisy.cost_percent + 0.9 * calm.cost_percent
+    )
+    assert at["cells", "fixed"].equal_energy_setting == pytest.approx(both / 10)
+    assert at["cells", "fixed"].equal_difference_energy_percent == pytest.approx(
+        10 * at["cells", "fixed"].equal_difference_setting
+    )
+    assert at["cells", "precision"].cells == 1
+    assert at["joules", "precision"].energy_percent == pytest.approx(calm.cost_percent)
+    assert at["cells", "precision"].difference_percent == pytest.approx(
+        calm.mean_difference_percent
+    )
+
+
+def test_precision_ends_where_all_folds_are_used():
+    systems = [system("calm", CALM)]
+    explored = tradeoff(systems, within_percent=2.0)
+    lowest = [float(explored.alphas[0])]
+    precision = precision_line({0: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
+    frame = rules_frame(explored, [precision], lowest)
+    row = frame[frame["rule"] == "precision"].iloc[0]
+    # At nearly all folds: between the 40 % of tolerance 1 % and the 100 % of tolerance 0.
+    assert 0 < row["equal_energy_setting"] < 0.01
+    assert row["equal_energy_difference_percent"] == pytest.approx(
+        0.2 * (100 - row["energy_percent"]) / 60
+    )
+    assert row["least_energy_percent"] == 10
+    assert set(frame["weighting"]) == {"cells"}  # no joules are known here
+
+
+def test_without_any_energy_only_cells_are_weighted():
+    systems = [system("noisy", NOISY, 10.0), system("calm", CALM)]
+    explored = tradeoff(systems, within_percent=2.0)
+    assert set(rules_frame(explored, [], [1e-4])["weighting"]) == {"cells"}

@@ -1,0 +1,84 @@
+"""A study's frames: every number is what the walk over orders says of that cell."""
+
+import numpy as np
+import pytest
+
+from ecv_core.analysis.exploration import Scores, explore
+from ecv_core.analysis.tradeoff import System, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.study_frames import (
+    CELLS_COLUMNS,
+    HEADLINE_COLUMNS,
+    RANKS_COLUMNS,
+    STABILITY_COLUMNS,
+    cells_frame,
+    headline_frame,
+    ranks_frame,
+    stability_frame,
+)
+
+
+@pytest.fixture
+def systems():
+    rng = np.random.default_rng(1)
+    return [
+        System(
+            name=f"{algorithm} on {dataset}",
+            dataset=dataset,
+            algorithm=algorithm,
+            metric="nDCG@10",
+            scores=Scores(folds=rng.normal(0.3, 0.02, 6), costs=joules * rng.uniform(1, 2, 6)),
+        )
+        for dataset, algorithm, joules in [("d", "a", 1.0), ("d", "b", 100.0), ("e", "a", 10.0)]
+    ]
+
+
+@pytest.fixture
+def explored(systems):
+    return tradeoff(systems, within_percent=2.0)
+
+
+def test_a_cell_is_what_its_own_walk_says(systems, explored):
+    alphas = slider_alphas(explored.alphas)
+    frame = cells_frame(explored, alphas)
+    assert list(frame.columns) == list(CELLS_COLUMNS)
+    assert len(frame) == 3 * len(alphas)
+    alpha = alphas[len(alphas) // 2]
+    row = frame[(frame["alpha"] == alpha) & (frame["dataset"] == "d") & (frame["algorithm"] == "b")]
+    at = explore(systems[1].scores).at(alpha)
+    assert row["difference_percent"].item() == pytest.approx(at.mean_difference_percent)
+    assert row["mean_stop"].item() == pytest.approx(at.mean_stop)
+    assert row["energy_percent"].item() == pytest.approx(at.cost_percent)
+    assert row["k_fold_mean"].item() == pytest.approx(np.mean(systems[1].scores.folds))
+
+
+def test_the_headline_averages_cells_and_the_bill_sums_joules(systems, explored):
+    alpha = slider_alphas(explored.alphas)[10]
+    frame = headline_frame(explored, [alpha])
+    assert list(frame.columns) == list(HEADLINE_COLUMNS)
+    outcomes = [explore(one.scores).at(alpha) for one in systems]
+    joules = [float(np.sum(one.scores.costs)) for one in systems]
+    row = frame.iloc[0]
+    assert row["mean_stop"] == pytest.approx(np.mean([at.mean_stop for at in outcomes]))
+    assert row["folds_percent"] == pytest.approx(row["mean_stop"] / 6 * 100)
+    assert row["energy_percent"] == pytest.approx(np.mean([at.cost_percent for at in outcomes]))
+    spent = sum(at.cost_percent * j for at, j in zip(outcomes, joules, strict=True))
+    assert row["joules_percent"] == pytest.approx(spent / sum(joules))
+
+
+def test_ranks_and_what_stays_are_tidy(systems, explored):
+    alphas = slider_alphas(explored.alphas)[:4]
+    ranked = rankings(systems, alphas)
+    ranks, stays = ranks_frame(ranked), stability_frame(ranked)
+    assert list(ranks.columns) == list(RANKS_COLUMNS)
+    assert list(stays.columns) == list(STABILITY_COLUMNS)
+    assert set(ranks["dataset"]) == {"d"}  # e has one algorithm: nothing to rank
+    assert ranks.groupby("alpha")["rank_e_fold"].sum().to_numpy() == pytest.approx(3)  # 1 + 2
+    assert stays["same_order_percent"].between(0, 100).all()
+    assert (stays["same_order_error"] == 0).all()  # 6 folds: all 720 orders
+    assert (stays["orders"] == 720).all()
+
+
+def test_nothing_to_rank_gives_empty_frames_with_their_columns(systems):
+    assert list(ranks_frame([]).columns) == list(RANKS_COLUMNS)
+    assert list(stability_frame([]).columns) == list(STABILITY_COLUMNS)
