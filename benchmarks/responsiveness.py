@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 from ecv_core.store import open_store
 from tests.browser.dashboard import CHROMIUM, FLAGS, Dashboard
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ecv_core import datasets, evaluation, models, splits
+import ecv_core.datasets as datasets
+from ecv_core import evaluation, models, splits
 from ecv_core.datasets import prepare
 from ecv_core.energy import EnergyMeter, NoMeter
 from ecv_core.errors import FoldsError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ecv_core import datasets, energy, evaluation, models, splits, stopping
+import ecv_core.datasets as datasets
+from ecv_core import energy, evaluation, models, splits, stopping
 from ecv_core.errors import FoldsError, InputError
 from ecv_core.records import ParamValue, RunSpec
 

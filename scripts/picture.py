@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 from tests.browser.dashboard import CHROMIUM, FLAGS, ROOT, Dashboard
 
 IMAGES = ROOT / "docs" / "images"

@@ -1,9 +1,15 @@
 """Every test has its own database; prepared data is shared by the session and never in the tree."""
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Datasets that lie beside the checkout are used, in the processes that tests start too.
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "datasets"
+if SHARED.is_dir():
+    os.environ.setdefault("ECV_DATA_PATH", str(SHARED))
 
 # A busy machine is no failure: examples are not timed.
 settings.register_profile("patient", deadline=None)

@@ -6,25 +6,56 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import NoReturn
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ecv_core import splits
-from ecv_core.cli.data_commands import download, list_datasets, write_folds
 from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ecv_core.cli.orders_command import show_orders
-from ecv_core.cli.run_command import run, spec_of
-from ecv_core.cli.share_commands import import_file, write_report
-from ecv_core.cli.study_command import run_study
 from ecv_core.errors import EcvError, InputError, RunError
-from ecv_core.records import RunSpec
-from ecv_core.runs.recorded import FOLDER
+
+if TYPE_CHECKING:
+    from ecv_core.records import RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command by name, so that nothing of it loads before it is used."""
+
+    help: str
+    module: str
+    """In this package."""
+    options: str
+    """Its function that adds the options to a parser, and sets `command` to what carries it out:
+    parsed options -> exit code."""
+
+
+COMMANDS = {
+    "datasets": Command(
+        "list the datasets, and which are on disk", "data_commands", "datasets_options"
+    ),
+    "download": Command(
+        "download a dataset, after its licence is shown", "data_commands", "download_options"
+    ),
+    "folds": Command("write a split for others to use", "data_commands", "folds_options"),
+    "run": Command("evaluate an algorithm on a dataset", "run_command", "run_options"),
+    "study": Command(
+        "datasets x algorithms x splits, recorded; resumable", "study_command", "study_options"
+    ),
+    "orders": Command(
+        "what a rule does over every order of the folds", "orders_command", "orders_options"
+    ),
+    "import": Command("keep a run that was exported elsewhere", "share_commands", "import_options"),
+    "report": Command(
+        "a run as one HTML page, to print or to send", "share_commands", "report_options"
+    ),
+}
+"""Every command, in the order in which `--help` lists them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input."""
     try:
-        options = _parser().parse_args(arguments)
+        options = parse(arguments)
         command: Callable[[argparse.Namespace], int] = options.command
         return command(options)
     except RunError as error:
@@ -38,12 +69,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return OK
 
 
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of these arguments, with the function that carries them out as `command`.
+
+    Raises: InputError for arguments that make no command.
+    """
+    name = os.path.basename(sys.argv[0])
+    parser = _Parser(
+        prog="ecv" if name in ("ecv", "ecv.exe") else "python -m ecv_core",
+        description="e-fold cross-validation",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
+    for command_name, command in COMMANDS.items():
+        commands.add_parser(command_name, help=command.help, declared=command)
+    return parser.parse_args(arguments)
+
+
 def parse_spec(arguments: Sequence[str]) -> RunSpec:
     """The spec that `run ...` with these arguments would evaluate.
 
     Raises: InputError for arguments that make no run.
     """
-    return spec_of(_parser().parse_args(arguments))
+    from ecv_core.cli.run_command import spec_of
+
+    return spec_of(parse(arguments))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,115 +101,20 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message}; see '{self.prog} --help'")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m ecv_core", description="e-fold cross-validation")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+class _Lazy(_Parser):
+    """The parser of one command, which learns its options when it is first asked to parse."""
 
-    listing = commands.add_parser("datasets", help="list the datasets, and which are on disk")
-    listing.add_argument("--json", action="store_true", help="as JSON, for programs")
-    listing.set_defaults(command=list_datasets)
+    def __init__(self, *, declared: Command, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(**options)
+        self._declared: Command | None = declared
 
-    fetching = commands.add_parser(
-        "download", help="download a dataset, after its licence is shown"
-    )
-    fetching.add_argument("dataset")
-    fetching.set_defaults(command=download)
-
-    splitting = commands.add_parser("folds", help="write a split for others to use")
-    splitting.add_argument("dataset")
-    splitting.add_argument(
-        "file",
-        type=Path,
-        help="FILE.csv[.gz] (user_id,item_id,fold; k folds only) or FILE.zip (any split, README)",
-    )
-    splitting.add_argument(
-        "--format", choices=splits.FORMS, default="csv", help="what FILE.zip holds (default csv)"
-    )
-    _add_split_options(splitting)
-    splitting.set_defaults(command=write_folds)
-
-    running = commands.add_parser("run", help="evaluate an algorithm on a dataset")
-    running.add_argument("dataset")
-    running.add_argument("algorithm")
-    running.add_argument(
-        "--rule", help="stopping rule (default e-fold; never where there is only one fold)"
-    )
-    level = running.add_mutually_exclusive_group()
-    level.add_argument("--alpha", type=float, default=1e-4, help="larger stops sooner")
-    level.add_argument("--tolerance", type=float, help="for the precision rule: 0.03 is 3 %%")
-    running.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
-    running.add_argument("--min-folds", type=int, metavar="3", help="never stop before")
-    _add_split_options(running)
-    running.add_argument("--folds", metavar="FILE", help="use these released folds")
-    running.add_argument("--metric", default="ndcg", help="what the score is (default ndcg)")
-    running.add_argument("-n", type=int, default=10, help="length of the recommendation list")
-    running.add_argument(
-        "--candidates", default="all", metavar="all", help="items that may be listed: all or train"
-    )
-    running.add_argument(
-        "--negatives", type=int, metavar="N", help="rank against N sampled items, not all"
-    )
-    running.add_argument(
-        "--negative-sampling", default="uniform", metavar="uniform", help="uniform or popularity"
-    )
-    running.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
-    )
-    running.add_argument(
-        "--full", action="store_true", help="go on to the last fold after the stop"
-    )
-    running.add_argument("--only-folds", default="", metavar="0,1", help="run just these folds")
-    running.add_argument("--country", default="DEU", help="for emissions: ISO code (default DEU)")
-    running.add_argument("--download", action="store_true", help="get the dataset if it is missing")
-    running.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-    running.set_defaults(command=run)
-
-    studying = commands.add_parser(
-        "study", help="datasets x algorithms x splits, recorded; resumable"
-    )
-    studying.add_argument("--datasets", default="", metavar="A,B", help="ids, with commas")
-    studying.add_argument("--algorithms", default="", metavar="A,B", help="ids, with commas")
-    studying.add_argument(
-        "--splits",
-        default="",
-        metavar="A,B",
-        help=f"compare splits, single ones too: of {', '.join(splits.SPLITS)}",
-    )
-    studying.add_argument("--seed", type=int, default=42)
-    studying.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
-    studying.add_argument(
-        "--summary", action="store_true", help="run nothing; print what the recorded runs say"
-    )
-    studying.add_argument("--alpha", type=float, default=1e-4, help="of the summary")
-    studying.set_defaults(command=run_study)
-
-    ordering = commands.add_parser("orders", help="what a rule does over every order of the folds")
-    ordering.add_argument("file", type=Path, help="CSV with a column 'score', one row per fold")
-    ordering.add_argument("--alpha", type=float, required=True, help="larger stops sooner")
-    ordering.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
-    ordering.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
-    ordering.set_defaults(command=show_orders)
-
-    bringing = commands.add_parser("import", help="keep a run that was exported elsewhere")
-    bringing.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
-    bringing.set_defaults(command=import_file)
-
-    reporting = commands.add_parser("report", help="a run as one HTML page, to print or to send")
-    reporting.add_argument("run_id", metavar="RUN_ID")
-    reporting.add_argument("-o", "--output", type=Path, metavar="FILE.html")
-    reporting.set_defaults(command=write_report)
-    return parser
-
-
-def _add_split_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--split", default="user-k-fold", metavar="NAME", help=f"one of {', '.join(splits.SPLITS)}"
-    )
-    parser.add_argument(
-        "--split-param", action="append", default=[], metavar="NAME=VALUE", help="of the split"
-    )
-    parser.add_argument("-k", type=int, help="number of folds (default: the split's, mostly 10)")
-    parser.add_argument("--seed", type=int, default=42, help="fixes every random choice")
+    def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        if (command := self._declared) is not None:
+            self._declared = None
+            home = import_module(f"{__name__}.{command.module}")
+            declare: Callable[[argparse.ArgumentParser], None] = getattr(home, command.options)
+            declare(self)
+        return super().parse_known_args(*given, **named)
 
 
 def _complain(error: EcvError | str, code: int) -> int:

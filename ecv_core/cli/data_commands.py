@@ -7,15 +7,42 @@ import json
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
-from ecv_core import datasets, fold, splits
+import ecv_core.datasets as datasets
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError
-from ecv_core.spec import make_spec
 
 COUNTS = ("users", "items", "interactions")
+
+
+def datasets_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `datasets`."""
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.set_defaults(command=list_datasets)
+
+
+def download_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `download`."""
+    parser.add_argument("dataset")
+    parser.set_defaults(command=download)
+
+
+def folds_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `folds`."""
+    from ecv_core.cli.split_options import add_split_options
+    from ecv_core.splits import FORMS
+
+    parser.add_argument("dataset")
+    parser.add_argument(
+        "file",
+        type=Path,
+        help="FILE.csv[.gz] (user_id,item_id,fold; k folds only) or FILE.zip (any split, README)",
+    )
+    parser.add_argument(
+        "--format", choices=FORMS, default="csv", help="what FILE.zip holds (default csv)"
+    )
+    add_split_options(parser)
+    parser.set_defaults(command=write_folds)
 
 
 def list_datasets(options: argparse.Namespace) -> int:
@@ -60,6 +87,8 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
     print(
         f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}", file=sys.stderr
     )
+    from tqdm import tqdm
+
     with tqdm(unit="B", unit_scale=True, desc=entry.id, disable=None) as bar:
 
         def show(done: int, total: int) -> None:
@@ -71,6 +100,9 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
 
 def write_folds(options: argparse.Namespace) -> int:
     """Write a split of a dataset as a file that others can use."""
+    from ecv_core import fold, splits
+    from ecv_core.spec import make_spec
+
     spec = make_spec(
         dataset=options.dataset,
         algorithm="popular",  # folds do not depend on it

@@ -6,11 +6,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ecv_core.analysis import orders
-from ecv_core.analysis.exploration import Scores, explore
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.errors import InputError
+
+
+def orders_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `orders`."""
+    parser.add_argument("file", type=Path, help="CSV with a column 'score', one row per fold")
+    parser.add_argument("--alpha", type=float, required=True, help="larger stops sooner")
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    parser.set_defaults(command=show_orders)
 
 
 def show_orders(options: argparse.Namespace) -> int:
@@ -30,6 +37,9 @@ def orders_document(file: Path, alpha: float, confidence: float) -> dict[str, An
     """
     if not 0 < alpha < float("inf"):
         raise InputError(f"alpha must be a positive number, but is {alpha}")
+    from ecv_core.analysis import orders
+    from ecv_core.analysis.exploration import Scores, explore
+
     systems = orders.read_scores(file)
     if "score" not in systems:
         raise InputError(

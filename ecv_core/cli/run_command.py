@@ -7,23 +7,54 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from tqdm import tqdm
-
-from ecv_core import datasets, fold, stopping
+import ecv_core.datasets as datasets
+from ecv_core import stopping
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.split_options import add_split_options
 from ecv_core.cli.values import named_values
-from ecv_core.energy import SOURCES
-from ecv_core.energy.savings import energy_facts
 from ecv_core.errors import InputError, RunError
 from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.runner import InProcess, execute, this_process, work
-from ecv_core.runs.document import moments_of, run_document
 from ecv_core.spec import make_spec
-from ecv_core.store import open_store
 
 SAVE_ATTEMPTS = 5
+
+
+def run_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `run`."""
+    parser.add_argument("dataset")
+    parser.add_argument("algorithm")
+    parser.add_argument(
+        "--rule", help="stopping rule (default e-fold; never where there is only one fold)"
+    )
+    level = parser.add_mutually_exclusive_group()
+    level.add_argument("--alpha", type=float, default=1e-4, help="larger stops sooner")
+    level.add_argument("--tolerance", type=float, help="for the precision rule: 0.03 is 3 %%")
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
+    parser.add_argument("--min-folds", type=int, metavar="3", help="never stop before")
+    add_split_options(parser)
+    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    parser.add_argument("--metric", default="ndcg", help="what the score is (default ndcg)")
+    parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
+    parser.add_argument(
+        "--candidates", default="all", metavar="all", help="items that may be listed: all or train"
+    )
+    parser.add_argument(
+        "--negatives", type=int, metavar="N", help="rank against N sampled items, not all"
+    )
+    parser.add_argument(
+        "--negative-sampling", default="uniform", metavar="uniform", help="uniform or popularity"
+    )
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
+    )
+    parser.add_argument("--full", action="store_true", help="go on to the last fold after the stop")
+    parser.add_argument("--only-folds", default="", metavar="0,1", help="run just these folds")
+    parser.add_argument("--country", default="DEU", help="for emissions: ISO code (default DEU)")
+    parser.add_argument("--download", action="store_true", help="get the dataset if it is missing")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,8 +63,16 @@ def run(options: argparse.Namespace) -> int:
     if options.download:
         fetch(datasets.entry(options.dataset))
     spec = spec_of(options)
+    from ecv_core import fold
+
     fold.prepared(spec.dataset)  # a dataset that cannot be read is bad input, not a failed run
     fold.folds_of(spec)
+    from tqdm import tqdm
+
+    from ecv_core.runner import InProcess, execute, this_process, work
+    from ecv_core.runs.document import moments_of, run_document
+    from ecv_core.store import open_store
+
     store = open_store()
     run_id = store.create([spec], owner=this_process())[0]
     with tqdm(total=len(spec.fold_order), unit="fold", disable=None, leave=False) as bar:
@@ -87,6 +126,8 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
         )
     sha256, k = None, options.k
     if options.folds:
+        from ecv_core import fold
+
         sha256, k = fold.known_folds(options.dataset, options.folds)
         if options.k not in (None, k):
             raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
@@ -123,6 +164,9 @@ def _only_folds(text: str) -> list[int]:
 
 
 def _energy(run: Run) -> str:
+    from ecv_core.energy import SOURCES
+    from ecv_core.energy.savings import energy_facts
+
     facts = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
     if facts.source == "none":
         return f"energy: {SOURCES['none']}"
@@ -134,6 +178,8 @@ def _energy(run: Run) -> str:
 
 
 def _summary(run: Run) -> str:
+    from ecv_core.runs.document import run_document
+
     document, spec = run_document(run), run.spec
     used, planned = len(run.folds), len(spec.fold_order)
     half = (document["interval"][1] - document["interval"][0]) / 2 if document["interval"] else None

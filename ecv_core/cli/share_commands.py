@@ -8,14 +8,26 @@ from pathlib import Path
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
 from ecv_core.records import Run
-from ecv_core.report import provenance, run_report
-from ecv_core.runs.recorded import recorded_runs
-from ecv_core.runs.run_file import MAX_BYTES, read_run
 from ecv_core.store import Store, import_run, open_store, origins
+
+
+def import_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `import`."""
+    parser.add_argument("file", type=Path, help="what 'Run as JSON' or run --json wrote")
+    parser.set_defaults(command=import_file)
+
+
+def report_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `report`."""
+    parser.add_argument("run_id", metavar="RUN_ID")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.html")
+    parser.set_defaults(command=write_report)
 
 
 def import_file(options: argparse.Namespace) -> int:
     """Keep a run that was exported elsewhere."""
+    from ecv_core.runs.run_file import MAX_BYTES, read_run
+
     path: Path = options.file
     try:
         with path.open("rb") as stream:
@@ -42,6 +54,8 @@ def write_report(options: argparse.Namespace) -> int:
         raise InputError(f"the folder of {path} does not exist; make it first")
     store = open_store()
     run = _find(store, options.run_id)
+    from ecv_core.report import provenance, run_report
+
     origin = origins(store).get(run.run_id)
     text = run_report(run, provenance([run.spec.dataset], origin.made_with if origin else None))
     try:
@@ -54,5 +68,7 @@ def write_report(options: argparse.Namespace) -> int:
 
 def _find(store: Store, run_id: str) -> Run:
     """An own run, else a recorded one."""
+    from ecv_core.runs.recorded import recorded_runs
+
     recorded = [run for run in recorded_runs() if run.run_id == run_id]
     return recorded[0] if recorded else store.run(run_id)

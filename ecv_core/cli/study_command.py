@@ -8,18 +8,39 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ecv_core import datasets, splits
+import ecv_core.datasets as datasets
+from ecv_core import splits
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
 from ecv_core.fold import prepared
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import work
+from ecv_core.runs.recorded import FOLDER
 from ecv_core.store import open_store
 from ecv_core.study import recording as study
 
 ALSO = ("recall@10",)
 """Kept per user besides the score where splits are compared: the other metric of the paper on them.
 """
+
+
+def study_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `study`."""
+    parser.add_argument("--datasets", default="", metavar="A,B", help="ids, with commas")
+    parser.add_argument("--algorithms", default="", metavar="A,B", help="ids, with commas")
+    parser.add_argument(
+        "--splits",
+        default="",
+        metavar="A,B",
+        help=f"compare splits, single ones too: of {', '.join(splits.SPLITS)}",
+    )
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
+    parser.add_argument(
+        "--summary", action="store_true", help="run nothing; print what the recorded runs say"
+    )
+    parser.add_argument("--alpha", type=float, default=1e-4, help="of the summary")
+    parser.set_defaults(command=run_study)
 
 
 def run_study(options: argparse.Namespace) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ecv_core.datasets._dirs import PROJECT_ROOT, data_dir
+from ecv_core.datasets._dirs import search_dirs
 from ecv_core.errors import DatasetError, UnknownName
+from ecv_core.places import SHIPPED
 from ecv_core.records import Interactions
 
 PLAIN_SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet")
@@ -109,15 +111,15 @@ def _counts(counts: tuple[int | None, ...]) -> str:
 def catalogue() -> dict[str, DatasetEntry]:
     """All datasets by id: the catalogue's in its order, then the user's own files by name.
 
-    An own file is any `<id>.csv`, `.csv.gz`, `.csv.xz` or `.parquet` directly in `data_dir()` whose
-    id (letters, digits, - and _) the catalogue does not have.
+    An own file is any `<id>.csv`, `.csv.gz`, `.csv.xz` or `.parquet` directly in a folder of
+    `search_dirs()` whose id (letters, digits, - and _) the catalogue does not have.
     """
     official = _official()
     taken = {name for known in official.values() for name in known.file_names}
-    try:
-        names = sorted(path.name for path in data_dir().iterdir())
-    except OSError:
-        names = []
+    names: set[str] = set()
+    for folder in search_dirs():
+        with suppress(OSError):
+            names.update(path.name for path in folder.iterdir())
     matches = (_OWN_FILE.fullmatch(name) for name in names if name not in taken)
     ids = sorted({match["id"] for match in matches if match})
     return official | {own: _own_entry(own) for own in ids}
@@ -126,7 +128,7 @@ def catalogue() -> dict[str, DatasetEntry]:
 def entry(dataset_id: str) -> DatasetEntry:
     """The entry of one dataset.
 
-    Raises: UnknownName if neither the catalogue nor the data folder has it.
+    Raises: UnknownName if neither the catalogue nor a folder of `search_dirs()` has it.
     """
     known = catalogue()
     if dataset_id not in known:
@@ -136,7 +138,7 @@ def entry(dataset_id: str) -> DatasetEntry:
 
 @cache
 def _official() -> dict[str, DatasetEntry]:
-    text = (PROJECT_ROOT / "data" / "catalogue.toml").read_text(encoding="utf-8")
+    text = (SHIPPED / "catalogue.toml").read_text(encoding="utf-8")
     return {name: _parse(name, fields) for name, fields in tomllib.loads(text).items()}
 
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
+from ecv_core.places import OWN
 
 
 def data_dir() -> Path:
-    """Where downloads and own files live: ECV_DATA_DIR, or data/downloads in the project."""
+    """Where downloads and own files live: ECV_DATA_DIR, or downloads/ in `places.OWN`."""
     chosen = os.environ.get("ECV_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
-    return PROJECT_ROOT / "data" / "downloads"
+    return OWN / "downloads"
 
 
 def search_dirs() -> tuple[Path, ...]:
     """Folders searched for a dataset, first match wins.
 
-    `data_dir()` comes first; then a folder ../shared/datasets beside the project, if there is one.
+    `data_dir()` comes first; then those of ECV_DATA_PATH (separated as in PATH), which are only
+    read: a class room or a cluster keeps its datasets there. Those that are not there are left out.
     """
-    shared = PROJECT_ROOT.parent / "shared" / "datasets"
-    return (data_dir(), shared) if shared.is_dir() else (data_dir(),)
+    named = os.environ.get("ECV_DATA_PATH", "").split(os.pathsep)
+    folders = [Path(name).expanduser().absolute() for name in named if name.strip()]
+    more = [folder for folder in folders if os.path.isdir(folder)]  # never raises
+    return tuple(dict.fromkeys([data_dir(), *more]))
 
 
 def cache_dir() -> Path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from ecv_core.errors import InputError
+from ecv_core.places import SHIPPED
 
-FOLDER = Path(__file__).resolve().parents[2] / "data" / "energy"
+FOLDER = SHIPPED / "energy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from ecv_core import evaluation, models, splits
 from ecv_core.errors import InputError
 from ecv_core.fold import fold_seed, folds_of, prepared
+from ecv_core.places import SHIPPED
 from ecv_core.records import Progress, no_progress
 from ecv_core.spec import make_spec
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from ecv_core.models.base import Recommender
 
-RECORDED = Path(__file__).resolve().parents[2] / "data" / "lessons" / "seen-and-held-out.json"
+RECORDED = SHIPPED / "lessons" / "seen-and-held-out.json"
 MEMORISER = "memoriser"
 GRADED = (MEMORISER, "popular", "item-knn", "ease")
 DATASET, FOLD, METRIC = "synthetic", 0, "ndcg@10"

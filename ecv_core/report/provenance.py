@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.runs.surroundings import surroundings
 

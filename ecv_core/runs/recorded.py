@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ecv_core.errors import InputError
+from ecv_core.places import SHIPPED
 from ecv_core.records import Run, UserScores
 from ecv_core.runs.per_user import read_user_scores
 from ecv_core.runs.run_json import run_from
 
-FOLDER = Path(__file__).resolve().parents[2] / "data" / "recorded"
+FOLDER = SHIPPED / "recorded"
 """Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
 
 SPLITS = "splits"

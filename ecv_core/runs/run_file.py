@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from ecv_core import datasets, stopping
+import ecv_core.datasets as datasets
+from ecv_core import stopping
 from ecv_core.energy import SOURCES
 from ecv_core.errors import EcvError, InputError
 from ecv_core.records import Decision, Moment, Run, RunSpec, RunState

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from ecv_core.errors import StoreError
+from ecv_core.places import OWN
 
 SCHEMA_VERSION = 2
 """2: progress got a curve. 1: the first."""
 
-_DATA = Path(__file__).resolve().parents[2] / "data"
 metadata = sa.MetaData()
 
 schema = sa.Table("ecv_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
@@ -88,8 +88,8 @@ studies = sa.Table(
 
 
 def database_url() -> str:
-    """Where runs live: `ECV_DATABASE_URL`, else a SQLite file under data/."""
-    return os.environ.get("ECV_DATABASE_URL") or f"sqlite:///{_DATA / 'runs.sqlite'}"
+    """Where runs live: `ECV_DATABASE_URL`, else a SQLite file in `places.OWN`."""
+    return os.environ.get("ECV_DATABASE_URL") or f"sqlite:///{OWN / 'runs.sqlite'}"
 
 
 def connect(url: str) -> sa.Engine:

@@ -2,14 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from ecv_core.datasets import _dirs
-
 
 @pytest.fixture
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty ECV_DATA_DIR, with no shared folder beside the project."""
+    """An empty ECV_DATA_DIR, and no other folder to look into."""
     folder = tmp_path / "data"
     folder.mkdir()
     monkeypatch.setenv("ECV_DATA_DIR", str(folder))
-    monkeypatch.setattr(_dirs, "PROJECT_ROOT", tmp_path / "project")
+    monkeypatch.delenv("ECV_DATA_PATH", raising=False)
     return folder

@@ -1,10 +1,10 @@
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ecv_core import datasets
-from ecv_core.datasets import _dirs
 from ecv_core.errors import DatasetError, UnknownName
 from ecv_core.records import Interactions
 
@@ -94,17 +94,40 @@ def test_a_missing_data_folder_means_no_own_files(monkeypatch: pytest.MonkeyPatc
     assert set(datasets.catalogue()) == OURS
 
 
-def test_the_data_folder_is_searched_before_the_shared_one(
+def test_the_data_folder_is_searched_before_those_of_the_path(
     data_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    shared = tmp_path / "shared" / "datasets"
-    shared.mkdir(parents=True)
-    assert _dirs.search_dirs() == (data_folder, shared)
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    path = os.pathsep.join(map(str, (first, tmp_path / "missing", "", second, first)))
+    monkeypatch.setenv("ECV_DATA_PATH", path)
+    assert datasets.search_dirs() == (data_folder, first, second)
     entry = datasets.entry("ml-100k")
-    (shared / "ml-100k.zip").touch()
-    assert datasets.locate(entry) == shared / "ml-100k.zip"
-    (data_folder / "ml-100k.csv.gz").touch()
-    assert datasets.locate(entry) == data_folder / "ml-100k.csv.gz"
+    (second / "ml-100k.zip").touch()
+    assert datasets.locate(entry) == second / "ml-100k.zip"
+    (first / "ml-100k.csv.gz").touch()
+    assert datasets.locate(entry) == first / "ml-100k.csv.gz"
+    (data_folder / "ml-100k.csv").touch()
+    assert datasets.locate(entry) == data_folder / "ml-100k.csv"
+
+
+def test_a_plain_file_of_the_path_is_a_dataset_and_nothing_is_written_there(
+    data_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    course = tmp_path / "course"
+    course.mkdir()
+    rows = [f"u{user},i{item}" for user in range(6) for item in range(6)]
+    (course / "lecture.csv").write_text("\n".join(["user_id,item_id", *rows]), encoding="utf-8")
+    course.chmod(0o555)
+    monkeypatch.setenv("ECV_DATA_PATH", str(course))
+    assert list(datasets.catalogue())[-1] == "lecture"
+    assert len(datasets.load("lecture")) == 36
+    assert [path.name for path in course.iterdir()] == ["lecture.csv"]
+
+
+def test_no_folder_is_searched_that_nobody_named(data_folder: Path):
+    assert datasets.search_dirs() == (data_folder,)
 
 
 def test_downloads_live_in_the_project_by_default(monkeypatch: pytest.MonkeyPatch):

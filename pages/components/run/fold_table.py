@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
 from ecv_core.records import Moment, Run

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ecv_core import datasets, models, splits, stopping
+import ecv_core.datasets as datasets
+from ecv_core import models, splits, stopping
 from ecv_core.energy import country
 from ecv_core.errors import EcvError, InputError, UnknownName
 from ecv_core.evaluation import METRICS, check_metric

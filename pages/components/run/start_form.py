@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import RunSpec

@@ -6,7 +6,7 @@ import time
 
 import streamlit as st
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 from ecv_core.datasets import DatasetEntry
 from pages.components.shared.glossary import explained
 from pages.components.shared.state import escaped, sentences

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ecv_core import datasets, splits
+import ecv_core.datasets as datasets
+from ecv_core import splits
 from ecv_core.analysis.split_tables.leakages import leakages
 from ecv_core.analysis.split_tables.periods import Period, period
 from ecv_core.analysis.split_tables.roles import roles

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 
 
 def datasets_frame(names: Sequence[str]) -> pd.DataFrame:
