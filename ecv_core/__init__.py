@@ -1,3 +1,97 @@
-"""e-fold cross-validation for recommender systems: stop folding once the score is trusted."""
+"""e-fold cross-validation for recommender systems: stop folding once the score is trusted.
 
-__version__ = "0.1.0"
+    import ecv_core as ecv
+
+    run = ecv.evaluate("ml-100k", "ease", rule=ecv.EFold(alpha=1e-4))
+
+Everything that a notebook needs is here and loads when it is first used; see docs/library.md.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ecv_core._version import __version__
+
+if TYPE_CHECKING:
+    from ecv_core import errors as errors
+    from ecv_core.library.data import datasets as datasets
+    from ecv_core.library.data import load as load
+    from ecv_core.library.data import metrics as metrics
+    from ecv_core.library.data import split as split
+    from ecv_core.library.order import orders as orders
+    from ecv_core.library.run import Run as Run
+    from ecv_core.library.run import Runs as Runs
+    from ecv_core.library.run import evaluate as evaluate
+    from ecv_core.library.run import runs as runs
+    from ecv_core.records import Decision as Decision
+    from ecv_core.records import FoldResult as FoldResult
+    from ecv_core.records import Folds as Folds
+    from ecv_core.records import Interactions as Interactions
+    from ecv_core.splits import fold_matrices as fold_matrices
+    from ecv_core.stopping import EFold as EFold
+    from ecv_core.stopping import Fixed as Fixed
+    from ecv_core.stopping import Never as Never
+    from ecv_core.stopping import Precision as Precision
+    from ecv_core.stopping import Rule as Rule
+    from ecv_core.stopping import StdStagnation as StdStagnation
+    from ecv_core.stopping import StoppingRule as StoppingRule
+    from ecv_core.stopping import register_rule as register_rule
+
+_HOMES = {
+    "ecv_core.library.data": ("load", "metrics", "split"),
+    "ecv_core.library.order": ("orders",),
+    "ecv_core.library.run": ("Run", "Runs", "evaluate"),
+    "ecv_core.records": ("Decision", "FoldResult", "Folds", "Interactions"),
+    "ecv_core.splits": ("fold_matrices",),
+    "ecv_core.stopping": (
+        *("EFold", "Fixed", "Never", "Precision", "Rule", "StdStagnation", "StoppingRule"),
+        "register_rule",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_PACKAGES = ("datasets", "errors", "runs")
+"""Offered as they are; `datasets` and `runs` can be called too, see `callable_packages`."""
+
+__all__ = [
+    "Decision",
+    "EFold",
+    "Fixed",
+    "FoldResult",
+    "Folds",
+    "Interactions",
+    "Never",
+    "Precision",
+    "Rule",
+    "Run",
+    "Runs",
+    "StdStagnation",
+    "StoppingRule",
+    "__version__",
+    "datasets",
+    "errors",
+    "evaluate",
+    "fold_matrices",
+    "load",
+    "metrics",
+    "orders",
+    "register_rule",
+    "runs",
+    "split",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME_OF:
+        found: object = getattr(import_module(_HOME_OF[name]), name)
+    elif name in _PACKAGES:
+        found = import_module(f"ecv_core.{name}")
+    else:
+        raise AttributeError(f"module 'ecv_core' has no attribute '{name}'")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,13 +1,24 @@
-"""`python -m ecv_core`: the command line."""
+"""The command line: `python -m ecv_core`, and `ecv` where the package is installed."""
 
 import sys
 
-try:
-    from ecv_core.cli import main
-except ModuleNotFoundError as missing:
-    sys.exit(
-        f"error: the package '{missing.name}' is not installed here; run 'make run' once and use "
-        "its Python: .venv/bin/python -m ecv_core"
-    )
 
-sys.exit(main())
+def run() -> int:
+    """Run the command of this process's arguments; gives its exit code."""
+    try:
+        from ecv_core.cli import main
+
+        return main()
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("ecv_core"):
+            raise
+        print(
+            f"error: the package '{missing.name}' is not installed here; run 'make run' once and "
+            "use its Python: .venv/bin/python -m ecv_core",
+            file=sys.stderr,
+        )
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis import orders
 from ecv_core.errors import InputError
-from ecv_core.records import Progress, no_progress
+from ecv_core.records import Energy, FoldResult, Progress, no_progress
+from ecv_core.stopping import Fixed, Never, Precision, StoppingRule
 from ecv_core.stopping import rule as rule_named
 from ecv_core.stopping.efold import EFold, least_alpha
 from ecv_core.stopping.precision import least_tolerance, precision_half_widths
@@ -17,6 +19,10 @@ from ecv_core.stopping.stagnation import StdStagnation, stands
 
 MAX_USER_K = 16
 """Folds up to which the precision rule is worked out exactly."""
+MAX_ASKED_K = 12
+"""Folds up to which a rule is asked about every set of folds: k * 2^(k-1) questions, 24,576."""
+DRAWS = 5000
+"""Orders drawn where they are not all worked out: as many as in the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,6 +35,9 @@ class Scores:
     """What each fold cost, in joules or any unit; shape (k,). None counts folds."""
     users: NDArray[np.floating] | None = None
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
+    results: tuple[FoldResult, ...] | None = None
+    """What rules from outside are shown; k of them, in the order of `folds`. None where there is
+    nothing but the scores."""
 
 
 def explore(
@@ -120,6 +129,145 @@ def stagnation(
         costs=scores.costs,
         within_percent=within_percent,
     )
+
+
+def outcome(
+    scores: Scores,
+    rule: StoppingRule,
+    *,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = 0,
+    within_percent: float | None = None,
+) -> orders.Outcome:
+    """What any rule does over the orders of some folds.
+
+    Exact for the rules of this package but std-stagnation, and for a rule that says `order_free` of
+    itself, up to MAX_ASKED_K folds; else over drawn orders, with standard errors.
+
+    Args:
+        scores: the folds; with `users` for the precision rule, and with `results` for a rule that
+            looks at more than scores.
+        rule: an instance.
+        confidence: of the interval whose coverage is told (Student's t), where the rule has none.
+        draws: how many orders are drawn.
+        seed: same seed, same orders.
+        within_percent: the difference to count as close enough.
+    Raises: InputError for bad scores, or a rule that says it is `order_free` and is not.
+    """
+    if isinstance(rule, EFold | Precision):
+        by_alpha = isinstance(rule, EFold)
+        walk = explore(
+            scores,
+            "e-fold" if by_alpha else "precision",
+            confidence=rule.confidence,
+            min_folds=rule.min_folds,
+        )
+        setting = rule.alpha if isinstance(rule, EFold) else rule.tolerance
+        return walk.at(setting, within_percent=within_percent)
+    if isinstance(rule, Fixed | Never):
+        curve = fixed(scores, confidence=confidence, within_percent=within_percent)
+        if isinstance(rule, Never):
+            return replace(curve.at(float(curve.k)), setting=None)
+        return curve.at(float(min(rule.folds, curve.k)))
+    if isinstance(rule, StdStagnation):
+        return stagnation(
+            scores,
+            confidence=confidence,
+            min_folds=rule.min_folds,
+            draws=draws,
+            seed=seed,
+            within_percent=within_percent,
+        )
+    results = _shown(scores)
+    if getattr(rule, "order_free", False) and len(results) <= MAX_ASKED_K:
+        _check_order_free(rule, results)
+        return _asked_about_sets(scores, results, rule, confidence, within_percent)
+    order = orders.drawn_orders(len(results), draws, seed)
+
+    def stops(_shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
+        found = [_first_stop(rule, [results[fold] for fold in row]) for row in order.tolist()]
+        return np.array(found, dtype=np.intp)
+
+    return orders.sampled(
+        scores.folds,
+        stops,
+        confidence=confidence,
+        orders=draws,
+        seed=seed,
+        costs=scores.costs,
+        within_percent=within_percent,
+    )
+
+
+def _shown(scores: Scores) -> tuple[FoldResult, ...]:
+    """The folds as a rule sees them."""
+    if scores.results is not None:
+        return scores.results
+    return tuple(
+        FoldResult(
+            fold=fold,
+            score=float(score),
+            metrics={},
+            users=0,
+            fit_seconds=0.0,
+            evaluate_seconds=0.0,
+            total_seconds=0.0,
+            energy=Energy.none(),
+        )
+        for fold, score in enumerate(scores.folds)
+    )
+
+
+def _first_stop(rule: StoppingRule, results: Sequence[FoldResult]) -> int:
+    """The fold after which this order stops; the last one ends it in any case."""
+    k = len(results)
+    return next((n for n in range(1, k) if rule.decide(results[:n]).stop), k)
+
+
+def _asked_about_sets(
+    scores: Scores,
+    results: Sequence[FoldResult],
+    rule: StoppingRule,
+    confidence: float,
+    within_percent: float | None,
+) -> orders.Outcome:
+    subsets = orders.FoldSubsets(scores.folds)
+    masks = subsets.lattice.masks
+
+    def stops(before: int, after: int) -> bool:
+        newest = int(masks[after] ^ masks[before]).bit_length() - 1
+        seen = [result for fold, result in enumerate(results) if masks[before] >> fold & 1]
+        return rule.decide([*seen, results[newest]]).stop
+
+    def step(before: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.float64]:
+        rows = [[stops(one, end) for one, end in zip(row, after, strict=True)] for row in before]
+        return np.where(np.array(rows), 0.0, np.inf)
+
+    half = subsets.half_widths(confidence)
+    walk = orders.Orders(subsets, half, step, costs=scores.costs)
+    return replace(walk.at(0.0, within_percent=within_percent), setting=None)
+
+
+def _check_order_free(rule: StoppingRule, results: Sequence[FoldResult]) -> None:
+    """Refuse a rule that decides otherwise when what came before the newest fold is shuffled."""
+    for row in orders.drawn_orders(len(results), _CHECKED, seed=0).tolist():
+        for n in range(3, len(row) + 1):
+            seen, newest = row[: n - 1], row[n - 1]
+            one, other = (
+                rule.decide([*(results[fold] for fold in before), results[newest]]).stop
+                for before in (seen, sorted(seen))
+            )
+            if one != other:
+                raise InputError(
+                    f"the rule {type(rule).__name__} says that it is order_free, but after the "
+                    f"folds {seen} and then {newest} it decides otherwise than after "
+                    f"{sorted(seen)} and then {newest}; leave order_free out"
+                )
+
+
+_CHECKED = 20
+"""Orders on which a rule's word is checked."""
 
 
 def _precision_half_widths(

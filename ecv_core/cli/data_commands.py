@@ -47,19 +47,7 @@ def folds_options(parser: argparse.ArgumentParser) -> None:
 
 def list_datasets(options: argparse.Namespace) -> int:
     """List the datasets, for people or as JSON."""
-    rows = [
-        {
-            "id": entry.id,
-            "title": entry.title,
-            "users": entry.users,
-            "items": entry.items,
-            "interactions": entry.interactions,
-            "on_disk": datasets.available(entry),
-            "source": entry.homepage,
-            "licence": entry.licence,
-        }
-        for entry in datasets.catalogue().values()
-    ]
+    rows = datasets.listing()
     if options.json:
         print(json.dumps(rows, indent=2))
         return OK

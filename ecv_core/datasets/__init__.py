@@ -1,5 +1,6 @@
 """Catalogue entry or file on disk -> Interactions, with every checksum verified."""
 
+from ecv_core.callable_packages import make_callable
 from ecv_core.datasets._catalogue import DatasetEntry, catalogue, entry
 from ecv_core.datasets._download import download
 from ecv_core.datasets._hashing import source_key
@@ -9,6 +10,7 @@ from ecv_core.datasets._places import (
     cache_dir,
     data_dir,
     how_to_supply,
+    listing,
     locate,
     search_dirs,
 )
@@ -22,8 +24,11 @@ __all__ = [
     "download",
     "entry",
     "how_to_supply",
+    "listing",
     "load",
     "locate",
     "search_dirs",
     "source_key",
 ]
+
+make_callable(__name__, "ecv_core.library.data")

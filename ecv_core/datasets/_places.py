@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 from pathlib import Path
+from typing import Any
 
-from ecv_core.datasets._catalogue import DatasetEntry, SourceFile
+from ecv_core.datasets._catalogue import DatasetEntry, SourceFile, catalogue
 from ecv_core.datasets._dirs import cache_dir, data_dir, search_dirs
 from ecv_core.errors import DatasetError
 
@@ -15,6 +16,7 @@ __all__ = [
     "data_dir",
     "find",
     "how_to_supply",
+    "listing",
     "locate",
     "search_dirs",
 ]
@@ -48,6 +50,26 @@ def locate(entry: DatasetEntry) -> Path | None:
 def available(entry: DatasetEntry) -> bool:
     """True if the dataset can be loaded without a download."""
     return entry.generated or locate(entry) is not None
+
+
+def listing() -> list[dict[str, Any]]:
+    """Every dataset as a row: id, title, counts after preparation, whether it is on disk, source.
+
+    Counts are None where they are not known before the file is read.
+    """
+    return [
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "users": entry.users,
+            "items": entry.items,
+            "interactions": entry.interactions,
+            "on_disk": available(entry),
+            "source": entry.homepage,
+            "licence": entry.licence,
+        }
+        for entry in catalogue().values()
+    ]
 
 
 def how_to_supply(entry: DatasetEntry) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, runtime_checkable
 from typing import Protocol as Interface
 
 import numpy as np
@@ -50,6 +50,7 @@ __all__ = [
     "Kind",
     "Metric",
     "Protocol",
+    "Scorer",
     "TopN",
     "check_metric",
     "check_protocol",
@@ -64,6 +65,7 @@ __all__ = [
 FULL = Protocol()
 
 
+@runtime_checkable
 class Scorer(Interface):
     """The part of a recommender that evaluation needs."""
 

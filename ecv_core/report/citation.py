@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ecv_core
+from ecv_core._version import __version__
 
 PAPER = """@inproceedings{baumgart2024efold,
   author    = {Baumgart, Moritz and Wegmeth, Lukas and Vente, Tobias and Beel, Joeran},
@@ -22,7 +22,7 @@ def software() -> str:
   author = {{{{the e-fold maintainers}}}},
   title  = {{e-fold: a dashboard for e-fold cross-validation of recommender systems}},
   year   = {{2026}},
-  note   = {{Version {ecv_core.__version__}}}
+  note   = {{Version {__version__}}}
 }}"""
 
 

@@ -13,6 +13,7 @@ from ecv_core.errors import Cancelled, EcvError, StoreError
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
 from ecv_core.runner.owner import this_process
 from ecv_core.runner.worker import InProcess, Worker, failure, work
+from ecv_core.stopping import StoppingRule
 from ecv_core.store import Store
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ def execute(
     worker: Worker | InProcess,
     *,
     job: Job = work,
+    rule: StoppingRule | None = None,
     on_fold: Callable[[Run], None] = lambda run: None,
     on_trouble: Callable[[str | None], None] = lambda sentence: None,
 ) -> None:
@@ -43,6 +45,7 @@ def execute(
         run_id: the run.
         worker: computes the folds.
         job: what it computes; see `Job`.
+        rule: stops the run, where it is none that the spec could name.
         on_fold: called with the run after each fold is on disk.
         on_trouble: called with a sentence while a fold cannot be saved, and with None after.
     """
@@ -53,7 +56,7 @@ def execute(
             if store.cancel_requested(run_id):
                 raise Cancelled
             result = _one_fold(store, run_id, worker, job, index)
-            _save(store, run_id, result, on_trouble)
+            _save(store, run_id, result, rule, on_trouble)
             on_fold(store.run(run_id))
         _finish(store, run_id, RunState.FINISHED, None, on_trouble)
     except Cancelled:
@@ -92,15 +95,25 @@ def _one_fold(
 
 
 def _save(
-    store: Store, run_id: str, result: FoldResult, on_trouble: Callable[[str | None], None]
+    store: Store,
+    run_id: str,
+    result: FoldResult,
+    rule: StoppingRule | None,
+    on_trouble: Callable[[str | None], None],
 ) -> None:
     """Commit a fold and what the rule makes of it; a full disk delays this, but loses nothing."""
     run = store.run(run_id)
     folds = [fold for fold in run.folds if fold.fold != result.fold]
-    if stopping.rule(run.spec.rule).needs_user_scores:
+    needs_user_scores = (
+        stopping.rule(run.spec.rule).needs_user_scores
+        if rule is None
+        else bool(getattr(rule, "needs_user_scores", False))
+    )
+    if needs_user_scores:
         scores = store.user_scores(run_id)
         folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
-    moments = stopping.moments(stopping.rule_for(run.spec), [*folds, result], run.spec.confidence)
+    rule = stopping.rule_for(run.spec) if rule is None else rule
+    moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
     stopped_at = stopping.stop_of(moments, len(run.spec.fold_order))
     _insist(
         lambda: store.add_fold(run_id, result, stopped_at=stopped_at, moment=moments[-1]),

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import psutil
 
-from ecv_core import __version__
+from ecv_core._version import __version__
 
 PACKAGES = ("codecarbon", "lenskit", "numpy", "scipy", "torch")
 

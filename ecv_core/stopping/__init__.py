@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.records import FoldResult, Moment, RunSpec
@@ -13,6 +13,7 @@ from ecv_core.stopping.fixed import FIXED, Fixed
 from ecv_core.stopping.interval import difference_percent, mean_and_deviation, mean_interval
 from ecv_core.stopping.never import NEVER, Never
 from ecv_core.stopping.precision import PRECISION, Precision
+from ecv_core.stopping.registering import load_plugins, record_of
 from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
 
 __all__ = [
@@ -27,8 +28,10 @@ __all__ = [
     "difference_percent",
     "mean_interval",
     "moments",
+    "register_rule",
     "rule",
     "rule_for",
+    "settings_of",
     "stop_of",
 ]
 
@@ -40,7 +43,58 @@ RULES: dict[str, Rule] = {
     "fixed": FIXED,
     "never": NEVER,
 }
-"""Every stopping rule, by id, in the order in which pages list them."""
+"""Every stopping rule, by id, in the order in which pages list them; `register_rule` adds to it."""
+
+
+def register_rule(
+    rule: Rule | StoppingRule,
+    *,
+    id: str | None = None,
+    title: str | None = None,
+    help: str | None = None,
+) -> Rule:
+    """Make a rule known to runs, pages, tables of rules and the command line of this process.
+
+    The dashboard and the command line are told of it by ECV_RULES, which names the modules, with
+    commas, that register rules as they are imported.
+
+    Args:
+        rule: an instance, with its settings as they are; or a Rule, whose settings users choose.
+        id: by default the instance's class name, 'HalfWidth' -> 'half-width'.
+        title: by default the instance's `title`, else made of the id.
+        help: by default the first line of the class's docstring.
+    Returns: what is known of it now. The same rule may be registered again under its id.
+    Raises: InputError for an id that another rule has, or what is no rule.
+    """
+    found = rule if isinstance(rule, Rule) else record_of(rule, id, title, help)
+    known = RULES.get(found.id)
+    if known is not None and not _is_again(known, found):
+        raise InputError(
+            f"there is a stopping rule '{found.id}' already ({known.title}); give another id"
+        )
+    RULES[found.id] = found
+    return found
+
+
+def _is_again(known: Rule, new: Rule) -> bool:
+    """Whether this is the rule of before, as a notebook's cell makes it when it is run again."""
+    if known is new:
+        return True
+    if known.instance is None or new.instance is None:
+        return False
+    one, other = type(known.instance), type(new.instance)
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def settings_of(instance: StoppingRule) -> Mapping[str, object] | None:
+    """The rule and its settings as arguments of `spec.make_spec`; None if it is not registered."""
+    for known in RULES.values():
+        if known.kind is type(instance):
+            settings = {name: getattr(instance, name) for name in known.settings}
+            return {"rule": known.id} | settings
+        if known.instance is instance:
+            return {"rule": known.id}
+    return None
 
 
 def rule(rule_id: str) -> Rule:
@@ -122,3 +176,6 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
         if moment.decision.stop:
             return moment.n
     return k if len(moments) >= k else None
+
+
+load_plugins()

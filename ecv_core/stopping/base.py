@@ -15,7 +15,13 @@ def after(n: int) -> str:
 
 
 class StoppingRule(Protocol):
-    """Decides from fold results only, so that live and recorded runs use the same code."""
+    """Decides from fold results only, so that live and recorded runs use the same code.
+
+    An instance may say more of itself: `title`, its name for people; `needs_user_scores = True`,
+    where it reads FoldResult.user_scores; `order_free = True`, where it decides by which folds it
+    has seen and which of them is the newest, so that every order of k folds can be worked out
+    exactly (see `analysis.exploration.outcome`).
+    """
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         """Whether to stop after the newest of these folds.
@@ -56,3 +62,14 @@ class Rule:
     """The `min_folds` to offer first."""
     needs_user_scores: bool = False
     """True where FoldResult.user_scores must be there, which stored runs keep apart."""
+    kind: type | None = None
+    """The class that `build` makes, where an instance alone says its settings: it has each of
+    `settings` as an attribute."""
+    instance: StoppingRule | None = None
+    """What `build` gives, where a rule was registered as an instance, with nothing left to set."""
+
+    @property
+    def axis(self) -> str | None:
+        """The setting that is varied where rules are compared; None where there is none."""
+        ranked = ("alpha", "tolerance", "min_folds")
+        return next((name for name in ranked if name in self.settings), None)

@@ -93,6 +93,7 @@ E_FOLD = Rule(
     source="e-fold cross-validation for recommender systems (the paper's rule)",
     settings=("alpha", "confidence", "min_folds"),
     least_folds=2,
+    kind=EFold,
     build=lambda spec: EFold(
         alpha=spec.alpha, confidence=spec.confidence, min_folds=spec.min_folds
     ),

@@ -15,6 +15,11 @@ class Fixed:
 
     folds: int
 
+    @property
+    def min_folds(self) -> int:
+        """The same number, by the name that it has among the settings of a run."""
+        return self.folds
+
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         if n >= self.folds:
@@ -31,5 +36,6 @@ FIXED = Rule(
     source="baseline",
     settings=("min_folds",),
     least_folds=1,
+    kind=Fixed,
     build=lambda spec: Fixed(folds=spec.min_folds),
 )

@@ -24,5 +24,6 @@ NEVER = Rule(
     source="k-fold cross-validation",
     settings=(),
     least_folds=1,
+    kind=Never,
     build=lambda spec: Never(),
 )

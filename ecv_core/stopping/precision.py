@@ -60,9 +60,10 @@ class Precision:
 
     tolerance: float
     """A share of the mean: 0.03 is 3 %."""
-    k: int
-    metric: str
-    """As in UserScores.metrics: 'ndcg@10'."""
+    k: int = 10
+    """Folds in all; in a run, that run's."""
+    metric: str = "ndcg@10"
+    """As in UserScores.metrics; in a run, that run's."""
     confidence: float = 0.95
     min_folds: int = 1
 
@@ -146,5 +147,6 @@ PRECISION = Rule(
     least_folds=1,
     default_folds=1,
     needs_user_scores=True,
+    kind=Precision,
     build=_build,
 )

@@ -84,5 +84,6 @@ STD_STAGNATION = Rule(
     source="Mahlich, Vente, Beel (2024), general e-fold cross-validation",
     settings=("min_folds",),
     least_folds=2,
+    kind=StdStagnation,
     build=lambda spec: StdStagnation(min_folds=spec.min_folds),
 )

@@ -3,7 +3,7 @@
 from ecv_core.analysis.orders.files import read_scores
 from ecv_core.analysis.orders.lattice import MAX_K, Lattice
 from ecv_core.analysis.orders.outcome import QUANTILES, Curve, Outcome
-from ecv_core.analysis.orders.sampling import running, sampled
+from ecv_core.analysis.orders.sampling import drawn_orders, running, sampled
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.analysis.orders.walk import Orders, fixed
 
@@ -15,6 +15,7 @@ __all__ = [
     "Lattice",
     "Orders",
     "Outcome",
+    "drawn_orders",
     "fixed",
     "read_scores",
     "running",

@@ -45,8 +45,7 @@ def sampled(
     k = len(values)
     if orders < 2:
         raise InputError(f"at least 2 orders must be drawn, not {orders}; the paper draws 5000")
-    rng = np.random.default_rng(seed)
-    drawn = rng.permuted(np.tile(np.arange(k), (orders, 1)), axis=1)
+    drawn = drawn_orders(k, orders, seed)
     shuffled = values[drawn]
     stop = stops(shuffled)
     at_stop = (np.arange(orders), stop - 1)
@@ -81,6 +80,12 @@ def sampled(
         },
         **{name: float(column.mean()) for name, column in columns.items()},
     )
+
+
+def drawn_orders(k: int, orders: int, seed: int) -> NDArray[np.intp]:
+    """The orders of k folds that `sampled` draws; shape (orders, k)."""
+    rng = np.random.default_rng(seed)
+    return rng.permuted(np.tile(np.arange(k), (orders, 1)), axis=1)
 
 
 def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -108,7 +108,9 @@ def system_of(run: Run, metric: str) -> System:
         algorithm=run.spec.algorithm,
         metric=metric,
         scores=Scores(
-            folds=np.array([fold.score for fold in folds]), costs=joules if metered else None
+            folds=np.array([fold.score for fold in folds]),
+            costs=joules if metered else None,
+            results=tuple(folds),
         ),
         source=folds[0].energy.source if metered else "none",
         run_id=run.run_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ecv_core.analysis.exploration import MAX_USER_K
+from ecv_core.analysis.exploration import MAX_USER_K, Scores
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff.curves import System, precision_curve
 from ecv_core.records import Run, UserScores
@@ -25,11 +25,28 @@ def precision_of_run(
         system: the run as a system.
         within_percent: the difference to count as close enough.
     """
-    if run.spec.k > MAX_USER_K or any(fold.fold not in users for fold in run.folds):
+    if run.spec.k > MAX_USER_K:
         return None
-    if any(run.spec.metric_name not in scores.metrics for scores in users.values()):
-        return None  # a metric of all lists together, such as item coverage, has no users' scores
+    scores = with_users(run, users, system.scores)
+    if scores.users is None:
+        return None
+    return precision_curve(scores, within_percent=within_percent)
+
+
+def with_users(run: Run, users: Mapping[int, UserScores], scores: Scores) -> Scores:
+    """A complete run's scores with its users' ones; as they were where a fold came without them.
+
+    Args:
+        run: a complete one.
+        users: fold -> per-user scores; may be empty.
+        scores: of the run's folds.
+    """
+    if any(fold.fold not in users for fold in run.folds):
+        return scores
     folds = sorted(run.folds, key=lambda fold: fold.fold)
-    results = [replace(fold, user_scores=users[fold.fold]) for fold in folds]
+    results = tuple(replace(fold, user_scores=users[fold.fold]) for fold in folds)
+    if any(run.spec.metric_name not in one.metrics for one in users.values()):
+        # A metric of all lists together, such as item coverage, has no users' scores.
+        return replace(scores, results=results)
     values = user_matrix(results, run.spec.metric_name)
-    return precision_curve(replace(system.scores, users=values), within_percent=within_percent)
+    return replace(scores, results=results, users=values)

@@ -1,0 +1,117 @@
+"""Datasets, their folds, and the metrics of any model's scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+import ecv_core.datasets as on_disk
+from ecv_core import evaluation, fold, splits
+from ecv_core.errors import InputError
+from ecv_core.evaluation import Scorer
+from ecv_core.records import Folds, Interactions, ParamValue
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import torch
+
+
+def datasets() -> pd.DataFrame:
+    """What there is to evaluate on: the catalogue and your own files.
+
+    Returns: one row per dataset, by id: `title`, `users`, `items` and `interactions` after
+        preparation (missing where they are not known yet), `on_disk`, `source`, `licence`.
+    """
+    import pandas as pd
+
+    counts = dict.fromkeys(("users", "items", "interactions"), "Int64")
+    return pd.DataFrame(on_disk.listing()).set_index("id").astype(counts)
+
+
+def load(dataset: str, *, download: bool = False) -> Interactions:
+    """A dataset as runs use it: implicit feedback, 5-core; users and items as codes from 0.
+
+    Args:
+        dataset: an id of `datasets()`.
+        download: get it if it is not on disk; its licence is in `datasets()`.
+    Raises: UnknownName; DatasetError if it is not on disk, damaged, or cannot be downloaded.
+    """
+    entry = on_disk.entry(dataset)
+    if download and not on_disk.available(entry):
+        on_disk.download(entry, lambda done, total: None)
+    return fold.prepared(dataset)
+
+
+def split(
+    data: Interactions | str,
+    strategy: str = "user-k-fold",
+    *,
+    k: int | None = None,
+    seed: int = 42,
+    params: Mapping[str, ParamValue] | None = None,
+) -> Folds:
+    """The folds of a dataset: those that a run with the same strategy, k and seed has.
+
+    Args:
+        data: from `load`, or a dataset's id.
+        strategy: how it is split: an id of `splits.SPLITS`.
+        k: number of folds; by default the strategy's, mostly 10.
+        seed: fixes every random choice.
+        params: the strategy's own parameters by name; the rest by default.
+    Returns: `folds.parts(i)` says what each interaction is for in fold i; `ecv.fold_matrices(data,
+        folds, i)` gives its matrices.
+    Raises: InputError for a name or a value; FoldsError if the data cannot be split so.
+    """
+    interactions = fold.prepared(data) if isinstance(data, str) else data
+    folds = splits.strategy(strategy).default_k if k is None else k
+    splits.strategy(strategy).check_k(folds)
+    return splits.split(interactions, strategy, folds, seed, params)
+
+
+def metrics(
+    scores: NDArray[np.floating] | Scorer,
+    train: csr_array,
+    held_out: csr_array,
+    *,
+    cutoffs: Sequence[int] = (10,),
+    names: Sequence[str] | None = None,
+) -> dict[str, float]:
+    """Every metric of a model's scores, under full ranking, averaged over users.
+
+    Args:
+        scores: of every user and item, higher is better, shape (users, items); or a fitted model
+            with `score(users)`, as in `models.base.Recommender`.
+        train: nonzero where the user has the item in training: never a candidate; shape (users,
+            items).
+        held_out: nonzero where it is held out; users without any do not count; same shape.
+        cutoffs: list lengths.
+        names: ids of metrics; by default all that cost little beside ranking.
+    Returns: 'ndcg@10' -> mean.
+    Raises: InputError for shapes that differ, nothing held out, a bad cut-off or an unknown name;
+        RunError for scores that are not finite.
+    """
+    shape = np.shape(scores) if not isinstance(scores, Scorer) else train.shape
+    if not shape == train.shape == held_out.shape:
+        raise InputError(
+            "scores, train and held_out must have the same shape (users, items), but have "
+            f"{shape}, {train.shape} and {held_out.shape}"
+        )
+    model = scores if isinstance(scores, Scorer) else _Table(scores)
+    found = evaluation.evaluate(model, train, held_out, cutoffs, metrics=names)
+    return dict(found.means)
+
+
+class _Table:
+    """Scores that are all there, as a model gives them."""
+
+    def __init__(self, scores: NDArray[np.floating]) -> None:
+        self._scores = np.asarray(scores)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(self._scores[users].astype(np.float32))

@@ -1,0 +1,65 @@
+"""A rule over every order of some folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.analysis import exploration
+from ecv_core.analysis.exploration import DRAWS, Scores
+from ecv_core.analysis.orders import Outcome
+from ecv_core.analysis.tradeoff import is_complete, system_of
+from ecv_core.analysis.tradeoff.users import with_users
+from ecv_core.errors import InputError
+from ecv_core.library.run import Run
+from ecv_core.runs.recorded import recorded_user_scores
+from ecv_core.stopping import StoppingRule
+from ecv_core.store import open_store
+
+
+def orders(
+    scores: Sequence[float] | NDArray[np.floating] | Run,
+    rule: StoppingRule,
+    *,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = 0,
+    within_percent: float | None = None,
+) -> Outcome:
+    """What a rule would have done over every order in which the folds could have come.
+
+    Exact for e-fold, precision, fixed and never, and for an own rule with `order_free = True` (up
+    to 12 folds); else `draws` orders are drawn, and `standard_errors` says how exact that is.
+
+    Args:
+        scores: one per fold; or a run all of whose folds are in, so that costs are joules and
+            rules see what else is known of each fold.
+        rule: any object with `decide(results)`.
+        confidence: of the interval at the stop, for the coverage, where the rule has none.
+        draws: how many orders are drawn.
+        seed: same seed, same orders.
+        within_percent: a difference to the k-fold mean that is close enough; gives `within`.
+    Raises: InputError for bad scores, a run that is not complete, or a rule that needs users'
+        scores which are not there.
+    """
+    return exploration.outcome(
+        _of_run(scores) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),
+        rule,
+        confidence=confidence,
+        draws=draws,
+        seed=seed,
+        within_percent=within_percent,
+    )
+
+
+def _of_run(run: Run) -> Scores:
+    if not is_complete(run.record):
+        raise InputError(
+            f"run {run.run_id} has {len(run.scores)} of {run.spec.k} folds, but every order of the "
+            "folds needs them all; run it with full=True"
+        )
+    system = system_of(run.record, run.spec.metric_name)
+    users = recorded_user_scores(run.run_id) or open_store().user_scores(run.run_id)
+    return with_users(run.record, users, system.scores)

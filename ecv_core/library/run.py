@@ -1,0 +1,292 @@
+"""A run from one line of Python, and what it shows of itself in a notebook."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, overload
+
+from ecv_core import fold, spec, stopping
+from ecv_core.errors import InputError, RunError, UnknownName
+from ecv_core.records import Run as RunRecord
+from ecv_core.records import RunSpec, RunState
+from ecv_core.runs.document import moments_of, run_document
+from ecv_core.runs.recorded import recorded_under_splits
+from ecv_core.stopping import StoppingRule
+from ecv_core.stopping.registering import record_of
+from ecv_core.store import Store, open_store
+from ecv_core.words import metric_label, run_title
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Run:
+    """One algorithm evaluated on one dataset; a notebook shows it as a small table."""
+
+    record: RunRecord
+    """Everything that is known of it."""
+
+    @property
+    def run_id(self) -> str:
+        """Its id, as pages and commands know it."""
+        return self.record.run_id
+
+    @property
+    def spec(self) -> RunSpec:
+        """Everything that was set."""
+        return self.record.spec
+
+    @property
+    def k(self) -> int:
+        """How many folds it has when none is saved."""
+        return len(self.spec.fold_order)
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """One per fold that ran, in the order of the folds."""
+        return tuple(result.score for result in self.record.folds)
+
+    @property
+    def stopped_at(self) -> int | None:
+        """Folds used: where the rule said stop, or k if it never did; None while it goes on."""
+        return self.record.stopped_at
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        return run_document(self.record)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean at the stop, or after the newest fold while there is none."""
+        mean: float | None = self._document["mean"]
+        return mean
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The confidence interval of that mean; None after one fold."""
+        found = self._document["interval"]
+        return (found[0], found[1]) if found else None
+
+    @property
+    def difference_percent(self) -> float | None:
+        """From that mean to the mean of all k folds; None unless they all ran."""
+        percent: float | None = self._document["difference_percent"]
+        return percent
+
+    @property
+    def reason(self) -> str:
+        """What the rule said where it stopped, or after the newest fold."""
+        moments = moments_of(self.record)
+        if not moments:
+            return "No fold has run yet."
+        return moments[(self.stopped_at or len(moments)) - 1].decision.reason
+
+    def frame(self) -> pd.DataFrame:
+        """One row per fold: score, running mean with its interval, metrics, seconds, energy."""
+        import pandas as pd
+
+        from ecv_core.figures.efold import efold_frame
+
+        steps = efold_frame(moments_of(self.record), self.stopped_at)
+        rows = [
+            {
+                "fit_seconds": result.fit_seconds,
+                "evaluate_seconds": result.evaluate_seconds,
+                "total_seconds": result.total_seconds,
+                "joules": result.energy.joules,
+                "grams_co2e": result.energy.grams_co2e,
+                **result.metrics,
+            }
+            for result in self.record.folds
+        ]
+        return pd.concat([steps, pd.DataFrame(rows, index=steps.index)], axis=1)
+
+    def figure(self, *, dark: bool = False, height: int = 470) -> go.Figure:
+        """Figure 1 of the paper: scores, the mean, its interval, its width, and the stop."""
+        from ecv_core.figures.efold import efold_frame
+        from ecv_core.figures.efold_plot import efold_figure
+
+        return efold_figure(
+            efold_frame(moments_of(self.record), self.stopped_at),
+            k=self.k,
+            metric=metric_label(self.spec),
+            stopped_at=self.stopped_at,
+            confidence=self.spec.confidence,
+            dark=dark,
+            height=height,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The run as plain JSON values, as `run --json` writes it."""
+        return dict(self._document)
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts()[1:])
+        return f"<Run {self.run_id}: {run_title(self.record)}, {facts}>"
+
+    def _repr_html_(self) -> str:
+        rows = [*self._facts(), ("rule", self.reason)]
+        cells = "".join(
+            f'<tr><th style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(value)}</td></tr>'
+            for name, value in rows
+        )
+        return f"<table>{cells}</table>"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What one wants to know first, as words."""
+        facts = [("run", f"{run_title(self.record)} ({self.run_id})")]
+        if self.mean is not None:
+            half = "" if self.interval is None else f" ± {(self.interval[1] - self.mean):.4f}"
+            facts.append((metric_label(self.spec), f"{self.mean:.4f}{half}"))
+        used = self.stopped_at or len(self.scores)
+        facts.append(("folds", f"{used} of {self.k}, {self.record.state.value}"))
+        if self.difference_percent is not None and used < self.k:
+            facts.append((f"difference to {self.k}-fold", f"{self.difference_percent:.2f} %"))
+        return facts
+
+
+class Runs(Sequence[Run]):
+    """Several runs; a notebook shows them as a table."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = tuple(runs)
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> Runs: ...
+    def __getitem__(self, place: int | slice) -> Run | Runs:
+        return Runs(self._runs[place]) if isinstance(place, slice) else self._runs[place]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per run, by id: what ran, its state, the score at the stop and the folds used."""
+        import pandas as pd
+
+        names = ("dataset", "algorithm", "split", "rule", "metric", "state")
+        columns = [*names, "mean", "low", "high", "folds_used", "k", "created_at"]
+        rows = {
+            run.run_id: (
+                *(run.spec.dataset, run.spec.algorithm, run.spec.split, run.spec.rule),
+                *(run.spec.metric_name, run.record.state.value),
+                *(run.mean, *(run.interval or (None, None)), run.stopped_at, run.k),
+                run.record.created_at,
+            )
+            for run in self
+        }
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "no runs"
+
+    def _repr_html_(self) -> str:
+        return str(self.frame().to_html()) if self._runs else "<p>no runs</p>"
+
+
+def runs(*, recorded: bool = False) -> Runs:
+    """The runs of the database, in the order of their start.
+
+    Args:
+        recorded: those that come with the project instead, every fold of each.
+    Raises: StoreError if the database cannot be read.
+    """
+    found = recorded_under_splits() if recorded else open_store().runs()
+    return Runs([Run(run) for run in found])
+
+
+def evaluate(
+    dataset: str,
+    algorithm: str,
+    *,
+    rule: StoppingRule | str | None = None,
+    keep: bool = True,
+    on_fold: Callable[[Run], None] = lambda run: None,
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> Run:
+    """Evaluate an algorithm fold by fold in this process, until the rule says stop.
+
+    Args:
+        dataset: an id of `datasets()`, on disk; see `load`.
+        algorithm: an id, such as 'ease'.
+        rule: when to stop: an instance, of the package or any object with `decide(results)`; or
+            an id. By default `EFold(alpha=1e-4)`, or `Never()` for a split with one fold.
+        keep: leave the run in the database, where pages and `runs()` find it. One by an instance
+            that is not registered (`register_rule`) is not kept: nobody could say its rule again.
+        on_fold: told of the run after every fold.
+        settings: as of `spec.make_spec`: params, split, split_params, k, seed, metric, n, full, ...
+    Returns: the finished run.
+    Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
+    """
+    known: dict[str, Any] = {}
+    strange = None
+    if isinstance(rule, str):
+        known = {"rule": rule}
+    elif rule is not None:
+        given = stopping.settings_of(rule)
+        strange = rule if given is None else None
+        known = {"rule": "never"} if given is None else dict(given)
+    accepted = inspect.signature(spec.make_spec).parameters
+    for name in settings:
+        if name not in accepted:
+            raise UnknownName("setting", name, set(accepted) - {"dataset", "algorithm"})
+        if name in known:
+            raise InputError(
+                f"{name} is said twice: by the rule {rule!r} and as {settings[name]!r}; "
+                "leave one out"
+            )
+    asked = spec.make_spec(dataset=dataset, algorithm=algorithm, **known, **settings)
+    if strange is not None:
+        asked = replace(asked, rule=record_of(strange, None, None, None).id)
+    fold.prepared(asked.dataset)  # a dataset that cannot be read is bad input, not a failed run
+    fold.folds_of(asked)
+    with _store(keep and strange is None) as store:
+        return _executed(store, asked, strange, on_fold)
+
+
+def _executed(
+    store: Store,
+    asked: RunSpec,
+    rule: StoppingRule | None,
+    on_fold: Callable[[Run], None],
+) -> Run:
+    from ecv_core.runner import InProcess, execute, this_process
+
+    run_id = store.create([asked], owner=this_process())[0]
+
+    def refuse(sentence: str | None) -> None:
+        if sentence:
+            raise RunError(f"a fold could not be saved: {sentence}")
+
+    execute(
+        store,
+        run_id,
+        InProcess(),
+        rule=rule,
+        on_fold=lambda run: on_fold(Run(run)),
+        on_trouble=refuse,
+    )
+    done = store.run(run_id)
+    if done.state is not RunState.FINISHED:
+        raise RunError(done.error or f"the run was {done.state}; its finished folds are kept")
+    return Run(done)
+
+
+@contextmanager
+def _store(keep: bool) -> Iterator[Store]:
+    """The database, or one that is gone afterwards."""
+    if keep:
+        yield open_store()
+        return
+    with tempfile.TemporaryDirectory(prefix="ecv-") as folder:
+        yield open_store(f"sqlite:///{folder}/run.sqlite")
