@@ -6,6 +6,7 @@ from math import floor, log10
 
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.records import Run, RunSpec
+from ecv_core.stopping import RULES
 from ecv_core.stopping.efold import alpha_text as alpha_text  # also for those who take it from here
 
 
@@ -41,6 +42,28 @@ def rule_words(spec: RunSpec) -> str:
         case "fixed":
             return f"fixed {spec.min_folds}"
     return spec.rule
+
+
+def setting_words(rule_id: str, value: float) -> str:
+    """A setting of a rule's axis where rules are compared: 'tolerance 2.1 %', 'at least 4 folds'.
+
+    Args:
+        rule_id: a registered rule.
+        value: of `Rule.axis`; for a rule without one the share of the runs that it stops, the rest
+            using all folds. 0 is all folds.
+    """
+    if not value:
+        return "all folds"
+    if rule_id == "fixed":
+        return f"{value:.1f} folds"
+    match RULES[rule_id].axis:
+        case "alpha":
+            return f"alpha {alpha_text(float(f'{value:.1e}'))}"
+        case "tolerance":
+            return f"tolerance {100 * value:.1f} %"
+        case "min_folds":
+            return f"at least {value:.0f} folds"
+    return "as registered" if value == 1 else f"in {value:.0%} of the runs, else all folds"
 
 
 def small_number(value: float) -> str:

@@ -15,12 +15,8 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.rules import (
-    fixed_line,
-    precision_line,
-    rules_frame,
-    stagnation_line,
-)
+from ecv_core.analysis.tradeoff.registered import other_lines
+from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.analysis.tradeoff.study_frames import (
     cells_frame,
     headline_frame,
@@ -55,8 +51,7 @@ def print_summary(options: argparse.Namespace) -> int:
         curve = precision_of_run(run, users, system, within_percent=_WITHIN_PERCENT)
         if curve is not None:
             curves[number] = curve
-    lines = [fixed_line(systems), stagnation_line(systems)]
-    lines += [precision_line(curves)] if curves else []
+    lines = other_lines(systems, curves)
     at = float(explored.alphas[max(int((explored.alphas <= alpha).sum()) - 1, 0)])
     ranked = rankings(systems, [at])
     head = headline_frame(explored, [at]).iloc[0]

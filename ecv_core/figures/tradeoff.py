@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, SYSTEM
+from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, RULE, SYSTEM
 from ecv_core.figures.palette import Palette, base_layout, palette
 from ecv_core.figures.steps import Steps
+from ecv_core.words import setting_words
 
 HERE, SYSTEMS_HERE = 0, 1
 """Numbers of the traces that move; they are drawn in `zorder`, not in this order."""
@@ -59,6 +60,7 @@ def tradeoff_figure(
         _systems(figure, systems, colours)
     _fixed(figure, fixed, colours)
     _precision(figure, frame[frame["kind"] == PRECISION], colours)
+    _others(figure, frame[frame["kind"] == RULE], colours)
     figure.add_scatter(
         x=average["energy_percent"],
         y=average["difference_percent"],
@@ -171,6 +173,23 @@ def _precision(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
         hovertemplate="tolerance %{customdata:.1%}: %{x:.1f} % spent, %{y:.2f} % off"
         "<extra></extra>",
     )
+
+
+def _others(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    symbols = ("diamond", "cross", "triangle-up", "x", "pentagon")
+    for place, (name, rule) in enumerate(rows.groupby("system", sort=False)):
+        figure.add_scatter(
+            x=rule["energy_percent"],
+            y=rule["difference_percent"],
+            text=[setting_words(str(name), setting) for setting in rule["setting"]],
+            mode="lines+markers",
+            line={"color": colours.ink, "width": 1.5, "dash": "dashdot"},
+            marker={"size": 8, "symbol": symbols[place % len(symbols)], "color": colours.ink},
+            opacity=0.75,
+            zorder=2,
+            name=str(name),
+            hovertemplate=f"{name}, %{{text}}: %{{x:.1f}} % spent, %{{y:.2f}} % off<extra></extra>",
+        )
 
 
 def _paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,21 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
     Tradeoff,
 )
+from ecv_core.analysis.tradeoff.registered import RuleCurve
 
 SYSTEM, AVERAGE, FIXED, PRECISION, PAPER = "system", "average", "fixed e", "precision", "paper"
+RULE = "rule"
 """Kinds of rows of the frame."""
 
 Columns = dict[str, NDArray[Any]]
 
 TRADEOFF_COLUMNS = {
     "kind": "'system' and 'average': the paper's rule; 'fixed e': always e folds, averaged; "
-    "'precision': the precision rule, averaged; 'paper': the averages that the paper reports",
-    "system": "the system; empty for averages",
-    "setting": "alpha; e for 'fixed e'; the tolerance as a share for 'precision'",
+    "'precision': the precision rule, averaged; 'rule': another registered rule, averaged; "
+    "'paper': the averages that the paper reports",
+    "system": "the system, or the other rule's id; empty for the other averages",
+    "setting": "alpha; e for 'fixed e'; the tolerance as a share for 'precision'; what another "
+    "rule varies",
     "folds": "expected folds used",
     "energy_percent": "expected energy used, of all k folds",
     "difference_percent": "expected difference to the k-fold mean",
@@ -43,12 +48,15 @@ STOPS_COLUMNS = {
 """The columns of the frame of stops."""
 
 
-def tradeoff_frame(explored: Tradeoff, precision: Curve | None = None) -> pd.DataFrame:
+def tradeoff_frame(
+    explored: Tradeoff, precision: Curve | None = None, others: Sequence[RuleCurve] = ()
+) -> pd.DataFrame:
     """One row per curve and setting, with the TRADEOFF_COLUMNS.
 
     Args:
         explored: the paper's rule and the baseline.
         precision: the precision rule over its tolerances, averaged over the same systems.
+        others: the other registered rules.
     """
     parts = [_rows(AVERAGE, "", explored.average)]
     parts += [
@@ -59,6 +67,7 @@ def tradeoff_frame(explored: Tradeoff, precision: Curve | None = None) -> pd.Dat
         parts.append(_rows(FIXED, "", explored.baseline))
     if precision is not None:
         parts.append(_rows(PRECISION, "", precision))
+    parts += [_rows(RULE, other.rule, other.curve) for other in others]
     parts.append(
         _filled(
             kind=[PAPER],

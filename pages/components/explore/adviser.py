@@ -7,6 +7,7 @@ import streamlit as st
 
 from ecv_core.analysis.orders import Outcome
 from ecv_core.analysis.tradeoff import CarryOver, cheapest, leave_one_dataset_out
+from ecv_core.words import setting_words
 from pages.components.explore.curves import Explored
 from pages.components.shared.alpha_slider import KEY
 from pages.components.shared.words import alpha_text
@@ -93,6 +94,13 @@ def advice_text(explored: Explored, advice: Outcome | None, share: float) -> str
             lines.append(
                 f" The precision rule with a tolerance of **{100 * own.setting:.1f} %** keeps it "
                 f"for **{own.cost_percent:.0f} %**."
+            )
+    for other in explored.others:
+        own = cheapest(other.curve, share)
+        if own is not None and own.setting is not None:
+            lines.append(
+                f" The rule {other.rule}, {setting_words(other.rule, own.setting)}, keeps it for "
+                f"**{own.cost_percent:.0f} %**{' (sampled)' if other.sampled else ''}."
             )
     return "\n".join(lines[:2]) + "".join(lines[2:])
 

@@ -19,6 +19,8 @@ from ecv_core.analysis.tradeoff import (
     tradeoff,
     tradeoff_frame,
 )
+from ecv_core.analysis.tradeoff.registered import RuleCurve, registered_curves
+from ecv_core.stopping import RULES
 from pages.components.shared.alpha_slider import usual_alpha
 from pages.components.shared.link_warning import keep_link_warnings
 from pages.components.shared.precision_curves import is_worked_out, precision_of
@@ -36,6 +38,8 @@ class Explored:
     """Changes with the choice and the limit, and with nothing else."""
     tradeoff: Tradeoff
     precision: Curve | None
+    others: list[RuleCurve]
+    """The other registered rules; left out like the precision rule."""
     complete: bool
     """False while the precision rule is still left out, because it takes its time."""
     within_percent: float
@@ -69,19 +73,25 @@ def explore_systems(systems: list[System], within_percent: float) -> Explored:
     contents = tuple(system.content for system in systems)
     found = _walked(contents, within_percent, systems)
     waiting = sum(not is_worked_out(system, within_percent) for system in systems)
-    return _explored(contents, within_percent, waiting <= _AT_ONCE, found)
+    asked = (contents, within_percent, tuple(RULES))
+    complete = waiting <= _AT_ONCE and (len(systems) <= _AT_ONCE or asked in _asked())
+    return _explored(contents, within_percent, tuple(RULES), complete, found)
 
 
 def add_precision(explored: Explored) -> None:
-    """Work out the precision rule where it was left out, and show the page with it.
+    """Work out the precision rule and others where they were left out, and show them too.
 
-    It reads every user's scores, so the page is painted without it first.
+    One reads every user's scores, others are sampled, so the page is painted without them first.
     """
     if explored.complete:
         return
-    with st.spinner("Adding the precision rule to the chart ..."):
-        for system in explored.tradeoff.systems:
+    with st.spinner("Adding the other rules to the chart ..."):
+        systems = explored.tradeoff.systems
+        for system in systems:
             precision_of(system, explored.within_percent)
+        asked = (tuple(one.content for one in systems), explored.within_percent, tuple(RULES))
+        _others(*asked, list(systems))
+        _asked().add(asked)
     keep_link_warnings()
     st.rerun()
 
@@ -93,20 +103,42 @@ def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[Sys
 
 @st.cache_data(show_spinner=False, max_entries=24)
 def _explored(
-    contents: tuple[str, ...], within_percent: float, complete: bool, _found: Tradeoff
+    contents: tuple[str, ...],
+    within_percent: float,
+    rules: tuple[str, ...],
+    complete: bool,
+    _found: Tradeoff,
 ) -> Explored:
     precision = _precision(_found.systems, within_percent) if complete else None
+    others = _others(contents, within_percent, rules, list(_found.systems)) if complete else []
     version = sha256("".join(contents).encode()).hexdigest()[:16]
     return Explored(
         version=f"{version}-{within_percent}" + ("" if complete else "-first"),
         tradeoff=_found,
         precision=precision,
+        others=others,
         complete=complete,
         within_percent=within_percent,
-        frame=tradeoff_frame(_found, precision),
+        frame=tradeoff_frame(_found, precision, others),
         stops=stops_frame(_found.average),
         alphas=slider_alphas(_found.alphas),
     )
+
+
+@st.cache_data(show_spinner=False, max_entries=24)
+def _others(
+    contents: tuple[str, ...],
+    within_percent: float,
+    rules: tuple[str, ...],
+    _systems: list[System],
+) -> list[RuleCurve]:
+    return registered_curves(_systems, within_percent=within_percent)
+
+
+@st.cache_resource(show_spinner=False)
+def _asked() -> set[tuple[tuple[str, ...], float, tuple[str, ...]]]:
+    """For which systems, limit and rules `_others` answers at once."""
+    return set()
 
 
 def _precision(systems: Sequence[System], within_percent: float) -> Curve | None:

@@ -12,12 +12,8 @@ import streamlit as st
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import System, Tradeoff, slider_alphas, system_of, tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.rules import (
-    fixed_line,
-    precision_line,
-    rules_frame,
-    stagnation_line,
-)
+from ecv_core.analysis.tradeoff.registered import other_lines
+from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.analysis.tradeoff.study_frames import (
     cells_frame,
     headline_frame,
@@ -25,6 +21,7 @@ from ecv_core.analysis.tradeoff.study_frames import (
     stability_frame,
 )
 from ecv_core.records import Run
+from ecv_core.stopping import RULES
 from pages.components.shared.alpha_slider import usual_alpha
 from pages.components.shared.precision_curves import precision_of
 from pages.components.shared.words import alpha_text, metric_label
@@ -82,7 +79,7 @@ def rules_of(done: Studied) -> pd.DataFrame:
     with st.spinner("Working out the precision rule ..."):
         found = [precision_of(system, _WITHIN_PERCENT) for system in done.tradeoff.systems]
     curves = {number: curve for number, curve in enumerate(found) if curve is not None}
-    return _rules(done.version, tuple(curves), done, curves)
+    return _rules(done.version, tuple(curves), tuple(RULES), done, curves)
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
@@ -103,10 +100,11 @@ def _studied(contents: tuple[str, ...], _systems: list[System]) -> Studied:
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
 def _rules(
-    version: str, with_users: tuple[int, ...], _done: Studied, _curves: dict[int, Curve]
+    version: str,
+    with_users: tuple[int, ...],
+    rules: tuple[str, ...],
+    _done: Studied,
+    _curves: dict[int, Curve],
 ) -> pd.DataFrame:
     systems = _done.tradeoff.systems
-    lines = [fixed_line(systems), stagnation_line(systems)]
-    if _curves:
-        lines.append(precision_line(_curves))
-    return rules_frame(_done.tradeoff, lines, _done.alphas)
+    return rules_frame(_done.tradeoff, other_lines(systems, _curves), _done.alphas)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, FIXED, JOULES, PRECISION, STAGNATION
+from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, JOULES
+from ecv_core.words import setting_words
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.chart_table import chart_table
 from pages.components.shared.slider_watch import numbers
 from pages.components.study.analysis import Studied
 
 _HERE = Path(__file__).parent
-_ORDER = (EFOLD, FIXED, STAGNATION, PRECISION)
 _GROUPS = {CELLS: "Every cell counts the same", JOULES: "Every joule counts the same"}
 
 _table = st.components.v2.component(
@@ -58,7 +58,8 @@ def rules_table(done: Studied, frame: pd.DataFrame) -> None:
         "misses exactly the mix of both, so these are no idle interpolations. The difference is "
         "averaged over cells in both halves; in the right half energy is the sum of joules, where "
         "large data and neural models dominate. e-fold, fixed and precision are exact over every "
-        "order; std-stagnation needs the whole history and is sampled (± is its standard error)."
+        "order; rules that need the whole history, as std-stagnation does, are sampled (± is the "
+        "standard error)."
     )
     chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
 
@@ -95,7 +96,7 @@ def table_steps(
         key: dict(zip(columns, row, strict=True))
         for key, row in zip(values, numbers.to_numpy().tolist(), strict=True)
     }
-    rules = [rule for rule in _ORDER if rule in set(frame["rule"])]
+    rules = list(dict.fromkeys(frame["rule"]))
     steps = []
     for alpha in alphas:
         rows: list[tuple[str, list[Cell]]] = []
@@ -129,22 +130,13 @@ def _pair(rule: str, row: dict[str, float]) -> list[Cell]:
     else:
         first = (
             f"{off:.2f} %{_error(row['equal_energy_error'], 2)}",
-            _setting(rule, row["equal_energy_setting"]),
+            setting_words(rule, row["equal_energy_setting"]),
         )
     second = (
         f"{energy:.1f} %{_error(row['equal_difference_error'], 1)}",
-        _setting(rule, row["equal_difference_setting"]),
+        setting_words(rule, row["equal_difference_setting"]),
     )
     return [first, second]
-
-
-def _setting(rule: str, value: float) -> str:
-    match rule:
-        case "fixed":
-            return f"{value:.1f} folds"
-        case "precision":
-            return f"tolerance {100 * value:.1f} %" if value else "all folds"
-    return f"at least {value:.0f} folds"
 
 
 def _error(error: float, digits: int) -> str:

@@ -17,8 +17,6 @@ from pages.components.run.stop_settings import (
 )
 from pages.components.shared.words import alpha_text
 
-_RULES = ("e-fold", "precision", "std-stagnation", "never")
-
 
 def study_settings() -> dict[str, object]:
     """Folds, score and rule, as arguments of `make_spec`."""
@@ -68,7 +66,7 @@ def _folds_and_rule() -> dict[str, object]:
     }
     rule = which.selectbox(
         "Stopping rule",
-        _RULES,
+        [name for name in RULES if name != "fixed"],  # whose number is no setting here
         format_func=lambda name: RULES[name].title,
         key="new_rule",
         persist_state="session",
