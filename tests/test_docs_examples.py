@@ -21,6 +21,7 @@ from ecv_core import cli
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
 EXTENDING = ROOT / "docs" / "extending.md"
+LIBRARY = ROOT / "docs" / "library.md"
 NEEDED = ("ecv_core", "data/catalogue.toml", "data/energy", "pyproject.toml", "tests/conftest.py")
 TRIED_WITH = ("tests/models", "tests/stopping")
 
@@ -182,6 +183,34 @@ def test_the_example_model_is_the_walk_it_says_it_is() -> None:
             assert scores[user, item] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
+def test_the_examples_of_the_library_run_from_top_to_bottom(tmp_path: Path) -> None:
+    shown = blocks(LIBRARY)
+    assert {block.kind for block in shown} == {"python", "sh"}
+    for block in shown:
+        if block.path:
+            (tmp_path / block.path).write_text(block.text, "utf-8")
+    script = "".join(f"{b.text}\n" for b in shown if b.kind == "python" and not b.path)
+    (tmp_path / "notebook.py").write_text(script, "utf-8")
+    commands = "".join(block.text for block in shown if block.kind == "sh")
+    for words in ([sys.executable, "notebook.py"], ["bash", "-euc", commands]):
+        done = subprocess.run(
+            words,
+            cwd=tmp_path,
+            env=os.environ
+            | {
+                "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]),
+                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            },
+            capture_output=True,
+            text=True,
+            timeout=250,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "popular on synthetic" in done.stdout or "ease on synthetic" in done.stdout
+
+
 def relative_links(document: Path) -> list[str]:
     text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
     links = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(
@@ -209,7 +238,7 @@ def test_every_relative_link_and_image_is_there(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_and_folder_that_is_named_is_there(document: Path) -> None:
-    added = {block.path for block in blocks(EXTENDING)}
+    added = {block.path for page in (EXTENDING, LIBRARY) for block in blocks(page)}
     named = re.findall(
         r"`((?:ecv_core|pages|data|docs|tests|scripts|benchmarks)/[\w./-]*)`",
         document.read_text("utf-8"),
