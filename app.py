@@ -2,21 +2,21 @@
 
 import streamlit as st
 
-from pages.components.shared.look import look
+from pages.components.shared.navigation import look, old_pages
 
 st.set_page_config(page_title="e-fold", page_icon="pages/components/shared/icon.svg", layout="wide")
+st.logo("pages/components/shared/logo.svg", size="large")
 look()
 st.navigation(
     [
-        st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
-        st.Page("pages/study.py", title="Study", icon=":material/grid_on:"),
-        st.Page("pages/explore.py", title="Explore", icon=":material/tune:"),
-        st.Page("pages/compare.py", title="Compare", icon=":material/balance:"),
-        st.Page("pages/splits.py", title="Splits", icon=":material/splitscreen:"),
-        st.Page("pages/replay.py", title="Replay", icon=":material/replay:"),
-        st.Page("pages/race.py", title="Race", icon=":material/flag:"),
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
-        st.Page("pages/history.py", title="History", icon=":material/history:"),
+        st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
+        st.Page("pages/folds.py", title="How many folds?", icon=":material/tune:"),
+        st.Page("pages/splits.py", title="Splits", icon=":material/splitscreen:"),
+        st.Page("pages/runs.py", title="Runs", icon=":material/balance:"),
+        st.Page("pages/studies.py", title="Studies", icon=":material/grid_on:"),
+        st.Page("pages/replay.py", title="Replay", icon=":material/replay:"),
+        *old_pages(),
     ],
     position="top",
 ).run()

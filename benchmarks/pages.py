@@ -3,9 +3,9 @@
 python -m benchmarks.pages [--moves 40] [--visits 5]
 
 Prints markdown, measured on this machine in this run. A page is usable when its first chart is
-painted, or where it has none, its first control is there. It is reached from History in a new tab,
+painted, or where it has none, its first control is there. It is reached from Runs in a new tab,
 as by a person who goes from page to page, and opened by its address, where Streamlit's own start in
-the browser counts too: `history` has little else. A move runs from the key press inside the browser
+the browser counts too: `runs` has little else. A move runs from the key press inside the browser
 to the frame after the chart in sight has been redrawn.
 """
 
@@ -25,25 +25,24 @@ VIEW: ViewportSize = {"width": 1280, "height": 900}
 DRAWN = '.ecv-figure[data-drawn="true"]'
 OPENED = {
     "": "button:has-text('Start')",
-    "study": DRAWN,
-    "explore": DRAWN,
-    "compare": "[data-testid=stMain] button",
-    "splits": DRAWN,
-    "replay": DRAWN,
-    "race": ".ecv-race",
     "learn": DRAWN,
-    "history": "[data-testid=stMain] h1",
+    "folds": DRAWN,
+    "splits": DRAWN,
+    "runs": "[data-testid=stMain] h1",
+    "studies": DRAWN,
+    "replay": DRAWN,
 }
 """Page -> what is there when it can be used."""
+NAMES = {"folds": "How many folds?"}
 
 MOVED = {
-    "Explore, one system (promise: 150 ms)": (
-        "explore?datasets=ml-100k&algorithms=item-knn",
+    "How many folds?, one system (promise: 150 ms)": (
+        "folds?datasets=ml-100k&algorithms=item-knn",
         ".st-key-tradeoff",
     ),
-    "Explore, all cells (promise: 300 ms)": ("explore", ".st-key-tradeoff"),
-    "Study, figures 2 and 3": ("study", ".st-key-study-figures"),
-    "Study, figure 4": ("study", ".st-key-study-ranks-figure"),
+    "How many folds?, all cells (promise: 300 ms)": ("folds", ".st-key-tradeoff"),
+    "Studies, figures 2 and 3": ("studies", ".st-key-study-figures"),
+    "Studies, figure 4": ("studies", ".st-key-study-ranks-figure"),
 }
 """What moves -> its address and the element that holds the chart."""
 
@@ -72,7 +71,7 @@ def main() -> None:
         dashboard = Dashboard(Path(folder), Path(folder))
         try:
             dashboard.start()
-            print("| page | server's first, s | from History, s | by its address, s |")
+            print("| page | server's first, s | from Runs, s | by its address, s |")
             print("|---|---|---|---|")
             context = browser.new_context(viewport=VIEW)  # keeps what it has loaded once
             for name, there in OPENED.items():
@@ -108,11 +107,13 @@ def _open(context: BrowserContext, url: str, there: str) -> float:
 def _reach(context: BrowserContext, url: str, name: str) -> float:
     """Seconds from the click on the page's link to the page."""
     page = _tab(context)
-    page.goto(f"{url}/{'learn' if name == 'history' else 'history'}")
+    page.goto(f"{url}/{'learn' if name == 'runs' else 'runs'}")
     page.locator("h1").first.wait_for()
     page.wait_for_timeout(3000)  # as a person would look before moving on
     begin = time.perf_counter()
-    page.get_by_role("link", name=(name or "run").capitalize(), exact=True).first.click()
+    page.get_by_role(
+        "link", name=NAMES.get(name, (name or "run").capitalize()), exact=True
+    ).first.click()
     page.locator(OPENED[name]).first.wait_for()
     seconds = time.perf_counter() - begin
     page.close()

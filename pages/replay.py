@@ -1,27 +1,23 @@
-"""Any finished run again, fold by fold, with the sentence that explains each moment."""
+"""A finished run again, fold by fold; or as a race of e-fold against k-fold."""
 
-import streamlit as st
-
-from pages.components.replay.present import presentation, presenting
-from pages.components.replay.settings import from_address, settings
-from pages.components.replay.view import replay_view
-from pages.components.shared.navigation import through_app
+from pages.components.replay.view import presentation, presenting, replay
+from pages.components.shared.navigation import FOLD_BY_FOLD, RACE, head, page
 from pages.components.shared.plot import preload_plots
-from pages.components.shared.state import sentences
 
-through_app()
-with sentences():
+with page():
     if presenting():
-        chosen = from_address()
-        if chosen is not None:
-            presentation(chosen)
+        presentation()
     else:
-        with st.container(
-            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-        ):
-            st.title("Replay: see why it stopped", anchor=False, width="content")
-            beside_title = st.container(width="content")
+        view, beside_title = head(
+            {
+                FOLD_BY_FOLD: "Replay: see why it stopped",
+                RACE: "Race: e-fold against k-fold",
+            }
+        )
         preload_plots()
-        chosen = settings()
-        if chosen is not None:
-            replay_view(chosen, beside_title)
+        if view == FOLD_BY_FOLD:
+            replay(beside_title)
+        else:
+            from pages.components.replay.race import race
+
+            race()

@@ -9,7 +9,8 @@ from ecv_core.records import Run
 from pages.components.run.start_form import start_form
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import through_app
-from pages.components.shared.state import manager, opened_runs, sentence, sentences, store
+from pages.components.shared.runs import opened_runs
+from pages.components.shared.state import manager, sentence, sentences, store
 
 
 def _opened() -> list[Run]:

@@ -1,4 +1,4 @@
-"""`study --summary`: what the recorded runs say at one alpha, as the Study page shows it."""
+"""`study --summary`: what the recorded runs say at one alpha, as the page Studies shows it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Store:
         found = self._load(runs.c.run_id == run_id)
         if not found:
             raise InputError(
-                f"there is no run '{run_id}' in this database; see History for all runs"
+                f"there is no run '{run_id}' in this database; see the page Runs for all of them"
             )
         return found[0]
 

@@ -15,17 +15,21 @@ PAGES = {
     "form": ("/", "[data-testid=stButton]"),
     "run": ("/?run={run}", FIGURE),
     "unknown run": ("/?run=nothing", "[data-testid=stAlert]"),
-    "study": ("/study", f".st-key-study-ranks-figure {FIGURE}"),
-    "explore": ("/explore", f".st-key-order-figure {FIGURE}"),
-    "compare": ("/compare?runs=ml-100k--item-knn,ml-100k--popular,{run}", FIGURE),
-    "nothing to compare": ("/compare", "[data-testid=stButton]"),
+    "studies": ("/studies", f".st-key-study-ranks-figure {FIGURE}"),
+    "folds": ("/folds", f".st-key-order-figure {FIGURE}"),
+    "compare": ("/runs?view=Compare&runs=ml-100k--item-knn,ml-100k--popular,{run}", FIGURE),
+    "nothing to compare": ("/runs?view=Compare", "[data-testid=stButton]"),
     "replay": ("/replay?fold=4", FIGURE),
     "presentation": ("/replay?fold=4&present=1", FIGURE),
+    "ranks under splits": (
+        "/studies?view=Splits+and+ranks",
+        f".st-key-swaps-scatter-figure {FIGURE}",
+    ),
     "splits": ("/splits?split=temporal-global", f".st-key-split-leakage {FIGURE}"),
-    "race": ("/race?fold=3", ".ecv-lane-says"),
+    "race": ("/replay?view=Race&fold=3", ".ecv-lane-says"),
     "learn": ("/learn?chapter=rule", FIGURE),
     "glossary": ("/learn?chapter=glossary&term=alpha", ".ecv-entry"),
-    "history": ("/history", "[data-testid=stPageLink]"),
+    "runs": ("/runs", "[data-testid=stPageLink]"),
 }
 """Address, and what is there once the page is."""
 SIZES = ((1024, 768), (390, 844))

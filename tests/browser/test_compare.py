@@ -1,4 +1,4 @@
-"""Compare in a real browser: one-click example, a link that restores it, ticks in History."""
+"""Compare in a real browser: one-click example, a link that restores it, ticks in the list."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def put(dashboard: Dashboard, algorithm: str, scores: list[float]) -> str:
 def test_an_example_opens_with_one_click_and_its_link_restores_it(
     page: Page, dashboard: Dashboard
 ) -> None:
-    page.goto(f"{dashboard.url}/compare")
+    page.goto(f"{dashboard.url}/runs?view=Compare")
     page.get_by_role("button", name="Every algorithm on ml-100k").click()
     expect(figure(page)).to_be_visible(timeout=60_000)
     expect(page.get_by_text("Is one really better?")).to_be_visible()
@@ -57,22 +57,20 @@ def test_an_example_opens_with_one_click_and_its_link_restores_it(
     expect(figure(page)).to_have_attribute("aria-label", re.compile("Mean so far.* on ml-100k"))
 
 
-def test_ticked_runs_in_history_open_side_by_side_and_come_back(
-    page: Page, dashboard: Dashboard
-) -> None:
+def test_ticked_runs_open_side_by_side_and_come_back(page: Page, dashboard: Dashboard) -> None:
     better = put(dashboard, "item-knn", [0.30, 0.31, 0.32])
     other = put(dashboard, "popular", [0.10, 0.11, 0.11])
-    page.goto(f"{dashboard.url}/history")
+    page.goto(f"{dashboard.url}/runs")
     for label in ("Compare item-knn on synthetic", "Compare popular on synthetic"):
         page.locator("label", has=page.get_by_role("checkbox", name=label)).click()
     page.get_by_role("button", name="Compare 2 runs").click()
-    page.wait_for_url(re.compile("/compare"))
+    page.wait_for_url(re.compile("view=Compare"))
     expect(figure(page)).to_be_visible(timeout=60_000)
     assert better in page.url
     assert other in page.url
     expect(page.get_by_text("item-knn is better than popular")).to_be_visible()
-    page.get_by_role("link", name="History").click()
-    expect(page.get_by_role("heading", name="History")).to_be_visible()
-    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_text("All runs", exact=True).click()
+    expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+    page.get_by_text("Compare", exact=True).click()
     expect(page.get_by_text("item-knn is better than popular")).to_be_visible()
     assert better in page.url

@@ -1,4 +1,4 @@
-"""Explore in a real browser: recorded runs at once, and the slider moves every number."""
+"""How many folds? in a real browser: recorded runs at once, and the slider moves every number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 def test_moving_alpha_changes_the_sentence_and_fewer_folds_are_used(
     page: Page, dashboard: Dashboard
 ) -> None:
-    page.goto(f"{dashboard.url}/explore")
+    page.goto(f"{dashboard.url}/folds")
     sentence = page.get_by_text(re.compile(r"With alpha .* folding stops after [\d.]+ of 10 folds"))
     expect(sentence.first).to_be_visible(timeout=60_000)
     expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible(timeout=30_000)

@@ -129,7 +129,7 @@ def test_a_restart_finds_the_run_interrupted_and_resumes_it(
     wait_for(dashboard, run_id, computing)
     dashboard.kill()
     dashboard.start()
-    page.goto(f"{dashboard.url}/history")
+    page.goto(f"{dashboard.url}/runs")
     expect(page.get_by_text("interrupted").first).to_be_visible()
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
@@ -141,11 +141,11 @@ def test_a_restart_finds_the_run_interrupted_and_resumes_it(
 def test_history_opens_and_deletes_after_asking(page: Page, dashboard: Dashboard) -> None:
     run_id = start(page, dashboard, algorithm="popular")
     wait_for(dashboard, run_id, lambda run: not run.state.active)
-    page.goto(f"{dashboard.url}/history")
+    page.goto(f"{dashboard.url}/runs")
     page.get_by_role("link", name="Open").click()
     page.wait_for_url(re.compile(f"run={run_id}"))
     expect(figure(page)).to_be_visible()
-    page.goto(f"{dashboard.url}/history")
+    page.goto(f"{dashboard.url}/runs")
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("will be gone for good")).to_be_visible()
     assert len(open_store(dashboard.database_url).runs()) == 1

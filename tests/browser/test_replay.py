@@ -129,7 +129,7 @@ def test_the_presentation_says_what_is_shown_and_its_figure_takes_the_room(
 def test_the_race_ends_with_the_difference_and_what_was_saved(
     page: Page, dashboard: Dashboard
 ) -> None:
-    open_page(page, f"{dashboard.url}/race")
+    open_page(page, f"{dashboard.url}/replay?view=Race")
     lanes = page.locator(".ecv-lane-says")
     expect(lanes.first).to_contain_text("0 of 10 folds")
     page.get_by_role("button", name="Play").click()
@@ -149,7 +149,7 @@ def test_who_wants_less_motion_sees_whole_folds_only(
 ) -> None:
     context = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
-    open_page(page, f"{dashboard.url}/race")
+    open_page(page, f"{dashboard.url}/replay?view=Race")
     page.evaluate(
         "window.seen = [];"
         "window.addEventListener('ecv-progress', () => seen.push(ecvProgress.race));"
@@ -169,10 +169,10 @@ def test_a_live_race_becomes_one_that_can_be_played_again(page: Page, dashboard:
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"), timeout=PATIENT)
     match = re.search(r"run=([0-9a-f]+)", page.url)
     assert match
-    page.goto(f"{dashboard.url}/race?run={match[1]}")
+    page.goto(f"{dashboard.url}/replay?view=Race&run={match[1]}")
     expect(page.locator(".ecv-player button").first).to_be_visible(timeout=120_000)
     page.keyboard.press("End")
     expect(page.locator(".ecv-lane-says").nth(1)).to_contain_text("done after all 10 folds")
-    page.get_by_role("link", name="Replay it fold by fold").click()
+    page.get_by_role("button", name="Replay it fold by fold").click()
     page.wait_for_url(re.compile(f"replay.*run={match[1]}"), timeout=PATIENT)
     sentence(page, "Before the first fold|After")

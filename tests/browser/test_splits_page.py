@@ -86,8 +86,8 @@ def test_the_run_page_opens_with_the_split_and_the_zip_holds_it(
 def test_another_reference_is_told_in_another_sentence_and_the_csv_holds_the_ranks(
     tab: Page, warm: Dashboard
 ) -> None:
-    tab.goto(f"{warm.url}/splits")
-    tab.get_by_text("What it does to the ranking", exact=True).click(timeout=60_000)
+    tab.goto(f"{warm.url}/studies")
+    tab.get_by_text("Splits and ranks", exact=True).click(timeout=60_000)
     expect(tab.get_by_role("heading", name="Ranks under each split")).to_be_visible(timeout=60_000)
     said = tab.get_by_text(re.compile(r"of algorithms swap")).first
     expect(said).to_contain_text(re.compile(r"\w+ wins? under"))

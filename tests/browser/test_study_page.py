@@ -1,4 +1,4 @@
-"""Study in a real browser: the recorded grid at once, the slider moves it, a study runs live."""
+"""Studies in a real browser: the recorded grid at once, the slider moves it, a study runs live."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRAWN = '.ecv-figure[data-drawn="true"]'
 def test_the_slider_moves_sentence_cells_and_rules_by_keyboard(
     page: Page, dashboard: Dashboard
 ) -> None:
-    page.goto(f"{dashboard.url}/study")
+    page.goto(f"{dashboard.url}/studies")
     sentence = page.get_by_text(re.compile(r"With alpha .* e-fold uses [\d.]+ of 10 folds")).first
     expect(sentence).to_be_visible(timeout=60_000)
     stops = page.locator(f".st-key-study-figures {DRAWN}").nth(1)
@@ -36,7 +36,7 @@ def test_the_slider_moves_sentence_cells_and_rules_by_keyboard(
 
 
 def test_the_report_is_about_the_alpha_picked(page: Page, dashboard: Dashboard) -> None:
-    page.goto(f"{dashboard.url}/study?datasets=ml-100k")
+    page.goto(f"{dashboard.url}/studies?study_datasets=ml-100k")
     expect(page.get_by_role("button", name="Report at alpha 1e-4")).to_be_visible(timeout=60_000)
     slider = page.get_by_role("slider").first
     slider.focus()
@@ -51,7 +51,7 @@ def test_the_report_is_about_the_alpha_picked(page: Page, dashboard: Dashboard) 
 def test_a_study_runs_live_and_a_second_tab_shows_the_same(
     page: Page, dashboard: Dashboard
 ) -> None:
-    page.goto(f"{dashboard.url}/study")
+    page.goto(f"{dashboard.url}/studies")
     page.get_by_text("Start a study of your own").click()
     form = page.locator(".st-key-new-study")
     for name in ("item-knn", "ease"):  # leaves popular on synthetic

@@ -49,7 +49,7 @@ def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser)
     )
 
 
-@pytest.mark.parametrize("page", ["study", "explore"])
+@pytest.mark.parametrize("page", ["studies", "folds"])
 def test_alpha_and_the_chosen_cells_travel(
     page: str, tab: Page, warm: Dashboard, browser: Browser
 ) -> None:
@@ -57,7 +57,7 @@ def test_alpha_and_the_chosen_cells_travel(
     there(tab.locator(FIGURE))
     whole = said(tab, "^With alpha ")
     there(tab.get_by_role("button", name="ml-1m", exact=True)).click()
-    where = "study_datasets" if page == "study" else "datasets"
+    where = "study_datasets" if page == "studies" else "datasets"
     tab.wait_for_url(re.compile(rf"[?&]{where}="), timeout=PATIENT)
     sentence = tab.get_by_text(re.compile("^With alpha ")).first
     expect(sentence).not_to_have_text(whole, timeout=PATIENT)
@@ -89,7 +89,7 @@ def test_a_replay_travels_with_alpha_order_and_moment(
 def test_a_race_travels_with_its_year(
     tab: Page, warm: Dashboard, run_id: str, browser: Browser
 ) -> None:
-    tab.goto(f"{warm.url}/race?run={run_id}")
+    tab.goto(f"{warm.url}/replay?view=Race&run={run_id}")
     there(tab.locator(".ecv-lane-says"))
     for label, value in (("Folds used on average", "2"), ("Price of a kWh", "0.4")):
         box = tab.get_by_role("spinbutton", name=label)
@@ -113,7 +113,7 @@ def test_the_draws_of_a_chapter_travel(tab: Page, warm: Dashboard, browser: Brow
 def test_the_filter_of_history_travels(
     tab: Page, warm: Dashboard, run_id: str, browser: Browser
 ) -> None:
-    tab.goto(f"{warm.url}/history")
+    tab.goto(f"{warm.url}/runs")
     find = there(tab.get_by_role("textbox", name="Find"))
     find.fill("nothing like it")
     find.press("Enter")
@@ -126,8 +126,8 @@ def test_the_filter_of_history_travels(
     [
         ("/?alpha=0.001", "alpha", "1e-3"),
         ("/?rule=precision&tolerance=0.05", "Tolerance", "5%"),
-        ("/study?explore_alpha=0.001", "alpha: left", "1e-3"),
-        ("/explore?explore_alpha=0.001", "alpha: left", "1e-3"),
+        ("/studies?explore_alpha=0.001", "alpha: left", "1e-3"),
+        ("/folds?explore_alpha=0.001", "alpha: left", "1e-3"),
         ("/replay?replay_alpha=0.001", "alpha", "1e-3"),
         ("/replay?replay_alpha=1e-7", "alpha", "1e-7"),
         ("/learn?chapter=rule&lesson_alpha=0.001", "alpha: left", "1e-3"),
@@ -143,7 +143,7 @@ def test_a_number_written_by_hand_is_the_sliders_step(
 
 
 def test_a_words_link_leads_to_its_entry(tab: Page, warm: Dashboard) -> None:
-    tab.goto(f"{warm.url}/explore")
+    tab.goto(f"{warm.url}/folds")
     link = there(tab.get_by_role("link", name="order", exact=True))
     with tab.context.expect_page() as opened:
         link.click()

@@ -1,4 +1,4 @@
-"""The Compare page: choosing, the address, what is compared and what is not, and the words."""
+"""Runs compared: choosing, the address, what is compared and what is not, and the words."""
 
 import json
 
@@ -9,8 +9,8 @@ from ecv_core.analysis.comparison import Comparison
 from ecv_core.analysis.significance import PairedTest
 from ecv_core.records import FoldResult, RunState, UserScores
 from ecv_core.runs.document import run_document
-from pages.components.compare.settings import DIFFERS, PARTIAL, SAME
-from pages.components.compare.verdicts import details, effect_words, p_words, verdict
+from pages.components.runs.side_by_side import DIFFERS, PARTIAL, SAME
+from pages.components.runs.verdicts import details, effect_words, p_words, verdict
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -39,7 +39,8 @@ def open_compare(app, *keys):
     app.run()
     if keys:
         app.query_params["runs"] = ",".join(keys)
-    app.switch_page("pages/compare.py").run()
+    app.query_params["view"] = "Compare"
+    app.switch_page("pages/runs.py").run()
     assert not app.exception
     return app
 
@@ -205,7 +206,7 @@ def test_fold_by_fold_is_another_picture_of_the_same_runs(app, record):
     record("ml-100k", "item-knn", 0.1)
     app.query_params["compare_view"] = "Fold by fold"
     open_compare(app, "ml-100k--popular", "ml-100k--item-knn")
-    app.get("button_group")[0].set_value("Fold by fold").run()
+    app.get("button_group")[1].set_value("Fold by fold").run()
     assert not app.exception
     assert "A large mark is the stop" in texts(app)
 

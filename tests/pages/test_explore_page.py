@@ -1,4 +1,4 @@
-"""The Explore page: what is chosen, the slider, the advice, an order played, bad files."""
+"""How many folds?: what is chosen, the slider, the advice, an order played, bad files."""
 
 import json
 
@@ -12,8 +12,8 @@ from ecv_core.records import UserScores
 from ecv_core.runs.document import run_document
 from ecv_core.runs.per_user import write_user_scores
 from ecv_core.runs.recorded import user_scores_path
-from pages.components.explore.adviser import careful_step
-from pages.components.explore.order import order_of, order_steps
+from pages.components.folds.adviser import careful_step
+from pages.components.folds.order import order_of, order_steps
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -40,7 +40,7 @@ def record(recorded, a_run, store):
 
 def open_explore(app):
     app.run()
-    app.switch_page("pages/explore.py").run()
+    app.switch_page("pages/folds.py").run()
     assert not app.exception
     return app
 
@@ -166,7 +166,7 @@ def test_an_address_opens_the_system_the_order_and_the_folds_shown(app, record):
     record("synthetic", "item-knn")
     record("synthetic", "popular", 0.1)
     app.run()
-    app.switch_page("pages/explore.py")
+    app.switch_page("pages/folds.py")
     app.query_params["order-system"] = "popular on synthetic"
     app.query_params["order-seed"] = "7"
     app.query_params["order-shown"] = "6"
@@ -200,7 +200,7 @@ def test_two_steps_at_once_are_two_although_the_browser_knew_of_none(app, a_run)
 def test_a_link_to_a_system_that_is_not_here_says_so(app, a_run):
     a_run(SCORES, stopped_at=4)
     app.run()
-    app.switch_page("pages/explore.py")
+    app.switch_page("pages/folds.py")
     app.query_params["order-system"] = "*nobody*"
     app.run()
     assert not app.exception
@@ -211,7 +211,7 @@ def test_a_warning_about_the_link_outlives_the_second_look_at_many_systems(app, 
     for algorithm in ("item-knn", "popular", "ease", "user-knn", "implicit-mf"):
         record("synthetic", algorithm)
     app.run()
-    app.switch_page("pages/explore.py")
+    app.switch_page("pages/folds.py")
     app.query_params["explore_alpha"] = "5"
     app.run()
     assert not app.exception
@@ -271,7 +271,7 @@ def test_an_alpha_of_another_scale_gives_way_to_what_spends_as_the_paper_does(ap
 def test_the_precision_rule_is_there_once_the_page_has_settled(
     app, record, recorded, monkeypatch, at_once
 ):
-    monkeypatch.setattr("pages.components.explore.curves._AT_ONCE", at_once)
+    monkeypatch.setattr("pages.components.folds.curves._AT_ONCE", at_once)
     record("synthetic", "item-knn")
     rng = np.random.default_rng(at_once)
     people = np.arange(50)

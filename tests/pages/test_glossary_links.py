@@ -6,23 +6,22 @@ import pytest
 
 from ecv_core.records import RunState
 from pages.components.shared.glossary import explained, terms
-from pages.components.splits.views import RANKING
 
 LINK = re.compile(r"\]\(learn\?chapter=glossary&term=([^)]*)\)")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 PAGES = {
     "run": {"e-fold", "fold", "k-fold", "energy-saved", "alpha", "stopping-rule", "k-core"},
     "a run": {"ndcg", "confidence-interval", "e", "energy", "emissions", "energy-saved", "stop"},
-    "study": {"alpha", "difference", "k-fold-mean", "stop", "energy"},
-    "explore": {"alpha", "order", "fold"},
+    "studies": {"alpha", "difference", "k-fold-mean", "stop", "energy"},
+    "folds": {"alpha", "order", "fold"},
     "compare": {"paired-test", "confidence-interval", "fold"},
     "runs compared": {"paired-test", "multiple-comparisons", "stop", "energy", "e"},
     "replay": {"alpha", "order", "seed", "energy"},
     "race": {"fold", "carbon-intensity", "energy"},
-    "history": {"run"},
-    "empty history": {"run"},
+    "runs": {"run"},
+    "empty runs": {"run"},
     "splits": {"split", "leakage", "validation-part", "fold-in", "k", "seed"},
-    "ranks under splits": {"kendalls-tau", "bootstrap", "rank", "user", "split"},
+    "ranks under splits": {"kendalls-tau", "bootstrap", "rank", "user"},
 }
 """What each page must link to, at the least."""
 
@@ -38,7 +37,7 @@ def texts(app):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
-    if page not in ("run", "compare", "empty history"):
+    if page not in ("run", "compare", "empty runs"):
         first = a_run(SCORES, stopped_at=4, k=5)
         second = a_run(SCORES, stopped_at=4, k=5, algorithm="popular", state=RunState.FINISHED)
     app.run()
@@ -47,16 +46,22 @@ def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
             app.query_params["run"] = first.run_id
             app.run()
         case "runs compared":
-            app.switch_page("pages/compare.py")
+            app.switch_page("pages/runs.py")
+            app.query_params["view"] = "Compare"
             third = a_run(SCORES, stopped_at=4, k=5, algorithm="ease")  # several comparisons
             app.query_params["runs"] = f"{first.run_id},{second.run_id},{third.run_id}"
             app.run()
+        case "compare":
+            app.switch_page("pages/runs.py")
+            app.query_params["view"] = "Compare"
+            app.run()
         case "ranks under splits":
-            app.switch_page("pages/splits.py")
-            app.query_params["view"] = RANKING
+            app.switch_page("pages/studies.py")
+            app.query_params["view"] = "Splits and ranks"
             app.run()
         case "replay" | "race":
-            app.switch_page(f"pages/{page}.py")
+            app.switch_page("pages/replay.py")
+            app.query_params["view"] = "Race" if page == "race" else "Fold by fold"
             app.query_params["run"] = first.run_id
             app.run()
         case _:

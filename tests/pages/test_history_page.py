@@ -1,4 +1,4 @@
-"""The History page: every run with its facts, filters, and deletion that asks first."""
+"""All runs on the page Runs: every run with its facts, filters, and deletion that asks first."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -7,7 +7,7 @@ from ecv_core.records import RunState
 
 def open_history(app):
     app.run()
-    app.switch_page("pages/history.py").run()
+    app.switch_page("pages/runs.py").run()
     assert not app.exception
     return app
 
@@ -82,7 +82,7 @@ def test_deleting_asks_first_and_keeping_keeps(app, a_run, store):
 
 
 def only_the_dialog():
-    from pages.components.run.run_actions import confirm_delete
+    from pages.components.shared.runs import confirm_delete
     from pages.components.shared.state import store
 
     for run in store().runs():

@@ -1,4 +1,4 @@
-"""The Race page: what the lanes show, live and again; equivalents; a year of runs."""
+"""Race on the page Replay: what the lanes show, live and again; equivalents; a year of runs."""
 
 import json
 from dataclasses import replace
@@ -8,9 +8,9 @@ import pytest
 from ecv_core.energy import AtScale, at_scale
 from ecv_core.records import RunState
 from ecv_core.runs.document import moments_of, run_document
-from pages.components.race.at_scale import at_scale_sentence
-from pages.components.race.story import race_data, story_of
-from pages.components.race.view import race_frame, usual_speed
+from pages.components.replay.at_scale import at_scale_sentence
+from pages.components.replay.race import race_frame, usual_speed
+from pages.components.replay.story import race_data, story_of
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 
@@ -33,7 +33,8 @@ def counter(data, label):
 
 def open_race(app, **params):
     app.run()
-    app.switch_page("pages/race.py")
+    app.switch_page("pages/replay.py")
+    app.query_params["view"] = "Race"
     for name, value in params.items():
         app.query_params[name] = value
     app.run()

@@ -18,11 +18,11 @@ SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
 
 
 def section():
-    from pages.components.rank_swaps import rank_swaps_section
     from pages.components.shared.state import sentences
+    from pages.components.studies.swaps_view import ranks_under_splits
 
     with sentences():
-        rank_swaps_section()
+        ranks_under_splits()
 
 
 @pytest.fixture
@@ -204,9 +204,9 @@ def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):
     specs = [a_run([0.2], algorithm="ease", split=split, full=True).spec for split in SPLITS[1:]]
     app.query_params["study"] = begin(store, manager(), specs)
     app.run()
-    app.switch_page("pages/study.py").run()
+    app.switch_page("pages/studies.py").run()
     assert not app.exception
-    assert "it is shown on the Splits page" in app.warning[0].value
+    assert "it is in the view Splits and ranks" in app.warning[0].value
 
 
 def test_a_damaged_file_is_a_sentence(page, recorded):

@@ -177,7 +177,7 @@ def test_a_run_of_another_rule_is_told_as_it_ran_or_with_an_alpha(app, a_run, ca
     open_replay(app)
     assert not app.select_slider
     assert calls["player"]["pauses"] == [5]
-    app.get("button_group")[0].set_value("e-fold").run()
+    app.get("button_group")[1].set_value("e-fold").run()
     assert app.select_slider(key="replay_alpha").value == 1e-4
 
 

@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.runs.document import run_document
 from ecv_core.store import open_store
-from pages.components.run.fold_table import _document, _report
+from pages.components.run.details import _document, _report
 from pages.components.shared.link import chosen
-from pages.components.shared.names import file_name
+from pages.components.shared.tables import file_name
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -94,7 +94,7 @@ def test_a_link_names_what_is_at_its_default_too():
 @pytest.fixture
 def history(app):
     app.run()
-    app.switch_page("pages/history.py").run()
+    app.switch_page("pages/runs.py").run()
     assert not app.exception
     return app
 

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from ecv_core import datasets
-from pages.components.splits.take import address_of
+from pages.components.splits.view import address_of
 
 
 def open_splits(app, **query):
@@ -199,12 +199,6 @@ def test_a_single_split_has_no_k_in_its_link():
     address = address_of(spec)
     assert "k" not in address
     assert address["param-split-temporal-global-time_point"] == "2024-06-01"
-
-
-def test_only_the_chosen_view_is_drawn(app):
-    open_splits(app, view="What it does to the ranking")
-    assert "Use this split" not in headings(app)
-    assert "does the winner stay the winner" in texts(app)
 
 
 def test_the_toy_says_what_is_left_out_and_names_its_leak():

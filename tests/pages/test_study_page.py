@@ -10,8 +10,8 @@ from ecv_core.spec import make_spec
 from ecv_core.store import stored_studies
 from ecv_core.study.grid import begin
 from pages.components.shared.state import manager
-from pages.components.study.live import grid_html, progress_words
-from pages.components.study.source import missing_sentence
+from pages.components.studies.choice import missing_sentence
+from pages.components.studies.live import grid_html, progress_words
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -41,7 +41,7 @@ def open_study(app, **query):
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
-    app.switch_page("pages/study.py").run()
+    app.switch_page("pages/studies.py").run()
     assert not app.exception
     return app
 

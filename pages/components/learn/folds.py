@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
 from ecv_core.lessons.deal import MOST_K, Deal, small_deal
 from pages.components.learn.parts import numbers_behind
+from pages.components.shared.component import component
 
-_HERE = Path(__file__).parent
 _USUAL = 5
 
-_deal = st.components.v2.component(
+_deal = component(
+    __file__,
     "ecv_deal",
     html='<div class="ecv-deal"></div>',
-    css=(_HERE / "folds.css").read_text(encoding="utf-8"),
-    js=(_HERE / "folds.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    css="folds.css",
+    js="folds.js",
 )
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 
 from pages.components.learn.chapters import CHAPTERS
 from pages.components.learn.parts import numbers_behind
+from pages.components.shared.component import component
 from pages.components.shared.glossary import glossary_address, terms
 from pages.components.shared.state import escaped
 
 PARAMETER = "term"
-_HERE = Path(__file__).parent
 
-_glossary = st.components.v2.component(
+_glossary = component(
+    __file__,
     "ecv_glossary",
     html='<div class="ecv-glossary"></div>',
-    css=(_HERE / "glossary.css").read_text(encoding="utf-8"),
-    js=(_HERE / "glossary.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    css="glossary.css",
+    js="glossary.js",
 )
 
 

@@ -9,6 +9,7 @@ from ecv_core.figures.grades import grades_figure
 from ecv_core.lessons.memory import MEMORISER, Grades, grades
 from pages.components.learn.parts import numbers_behind, takeaway
 from pages.components.shared.plot import plot
+from pages.components.shared.state import KEPT
 
 SEEN, HELD_OUT = "what the model has seen", "what was held out"
 NAMES = {
@@ -28,8 +29,7 @@ def show() -> None:
         default=SEEN,
         required=True,
         key="graded",
-        bind="query-params",
-        persist_state="session",
+        **KEPT,
     )
     held_out = graded == HELD_OUT
     found = grades()

@@ -9,10 +9,10 @@ import streamlit as st
 
 from ecv_core.figures.widths import widths_figure, widths_steps
 from ecv_core.lessons.draws import widths_frame
-from pages.components.learn.parts import Moving, numbers_behind
-from pages.components.learn.recorded import guide, guide_note
+from pages.components.learn.parts import Moving, guide, guide_note, numbers_behind
 from pages.components.shared.plot import plot
 from pages.components.shared.slider_watch import slider_watch
+from pages.components.shared.state import KEPT
 
 SLIDER, KEY, _BOX = "learn-n", "lesson_n", "learn-n-box"
 _HEIGHT = 380
@@ -54,8 +54,7 @@ def _slider(k: int) -> None:
         k,
         _USUAL,
         key=KEY,
-        bind="query-params",
-        persist_state="session",
+        **KEPT,
     )
     slider_watch(SLIDER, container=_BOX, step=int(n) - 2)
 

@@ -16,9 +16,9 @@ from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
 from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
 from ecv_core.records import Run
-from pages.components.learn.parts import numbers_behind, takeaway
-from pages.components.learn.recorded import guide, guide_note
+from pages.components.learn.parts import guide, guide_note, numbers_behind, takeaway
 from pages.components.shared.plot import plot
+from pages.components.shared.state import KEPT
 from pages.components.shared.words import alpha_text, metric_label, run_title
 
 ALPHA = 1e-4
@@ -34,8 +34,7 @@ def show() -> None:
         default=next(iter(TRAPS)),
         required=True,
         key="trap",
-        bind="query-params",
-        persist_state="session",
+        **KEPT,
         label_visibility="collapsed",
     )
     TRAPS[trap]()
@@ -151,8 +150,8 @@ def _unit() -> None:
     st.markdown(
         "The same happens from one dataset to the next: where scores are small, the same alpha "
         "is large, and the rule stops at fold 3 whatever happens. *Way out: choose alpha for your "
-        "metric and data, on the page Explore; scores 100 times larger need an alpha 10,000 times "
-        "larger.*"
+        "metric and data, on the page How many folds?; scores 100 times larger need an alpha "
+        "10,000 times larger.*"
     )
     st.caption(f"{guide_note(run)} Its score is {metric_label(run.spec)}.")
     numbers_behind(pd.DataFrame({"score": list(names), "folds_used": stops}), "units")

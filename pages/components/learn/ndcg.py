@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 
 from pages.components.learn.parts import numbers_behind
+from pages.components.shared.component import component
 
 N = 5
 ITEMS = (
@@ -20,14 +19,13 @@ ITEMS = (
     ("Salt and Honey", True),
 )
 """Made-up titles in the order in which the list begins, and whether the user took them."""
-_HERE = Path(__file__).parent
 
-_ranked = st.components.v2.component(
+_ranked = component(
+    __file__,
     "ecv_ranked",
     html='<div class="ecv-rank-list"></div>',
-    css=(_HERE / "ndcg.css").read_text(encoding="utf-8"),
-    js=(_HERE / "ndcg.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    css="ndcg.css",
+    js="ndcg.js",
 )
 
 

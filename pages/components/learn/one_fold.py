@@ -6,8 +6,7 @@ import streamlit as st
 
 from ecv_core.figures.wander import wander_figure
 from ecv_core.lessons.draws import draws_frame
-from pages.components.learn.parts import numbers_behind, takeaway
-from pages.components.learn.recorded import guide, guide_note
+from pages.components.learn.parts import guide, guide_note, numbers_behind, takeaway
 from pages.components.shared.plot import plot
 
 MOST_DRAWS = 60

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from pages.components.shared.chart_table import chart_table
+from ecv_core.lessons.guide import complete_runs, guide_run, scores_of
+from ecv_core.records import Run
 from pages.components.shared.slider_watch import numbers
+from pages.components.shared.tables import chart_table
+from pages.components.shared.words import metric_label, run_title
 
 
 def takeaway(text: str) -> None:
@@ -55,3 +60,17 @@ class Moving:
             notes=self.notes,
             sentences=[""] * len(self.sentences),
         )
+
+
+def guide() -> tuple[Run, NDArray[np.float64], str]:
+    """The run, its fold scores of shape (k,), and the name of its score.
+
+    Raises: InputError without any recorded run.
+    """
+    run = guide_run(complete_runs())
+    return run, scores_of(run), metric_label(run.spec)
+
+
+def guide_note(run: Run) -> str:
+    """Where the numbers of a chapter come from."""
+    return f"A recorded run: {run_title(run)}, {run.spec.k} folds, seed {run.spec.seed}."

@@ -14,11 +14,11 @@ from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records import Moment
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
-from pages.components.learn.parts import Moving, numbers_behind
-from pages.components.learn.recorded import guide, guide_note
+from pages.components.learn.parts import Moving, guide, guide_note, numbers_behind
+from pages.components.shared.link import step_from_link
 from pages.components.shared.plot import plot
 from pages.components.shared.slider_watch import slider_watch
-from pages.components.shared.step_link import step_from_link
+from pages.components.shared.state import KEPT
 from pages.components.shared.words import alpha_text
 
 SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
@@ -82,8 +82,7 @@ def alpha_slider(name: str, key: str, box: str) -> None:
         value=USUAL,
         format_func=alpha_text,
         key=key,
-        bind="query-params",
-        persist_state="session",
+        **KEPT,
     )
     slider_watch(name, container=box, step=ALPHAS.index(float(alpha)))
 

@@ -10,16 +10,19 @@ from ecv_core.analysis.replay import explanations
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
 from ecv_core.stopping.efold import least_alpha
-from pages.components.replay.settings import ALPHA, ORDER, Chosen
-from pages.components.run.facts import source_sentence
+from pages.components.replay.choice import ALPHA, ORDER, Chosen, from_address, settings
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
+from pages.components.shared.navigation import RACE, show_view
 from pages.components.shared.player import asked_step, player
 from pages.components.shared.plot import plot
+from pages.components.shared.runs import source_sentence
 from pages.components.shared.slider_watch import numbers
+from pages.components.shared.state import escaped
 from pages.components.shared.words import (
     alpha_text,
     metric_label,
+    rule_words,
     run_title,
     small_number,
     watt_hours,
@@ -42,8 +45,14 @@ _STYLE = """
 """
 
 
-def replay_view(chosen: Chosen, beside_title: DeltaGenerator) -> None:
-    """Everything below the settings, and beside the title the way to the presentation."""
+def replay(beside_title: DeltaGenerator) -> None:
+    """Everything below the title, and beside it the way to the presentation.
+
+    Raises: EcvError for a run or setting that cannot be played.
+    """
+    chosen = settings()
+    if chosen is None:
+        return
     st.html(_STYLE)
     with beside_title:
         _present_button()
@@ -196,11 +205,13 @@ def _around(chosen: Chosen) -> None:
     run, played = chosen.run, chosen.played
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(
-            "pages/race.py",
-            label="Race it against k-fold",
+        st.button(
+            "Race it against k-fold",
             icon=":material/flag:",
-            query_params={"run": run.run_id},
+            key="to-race",
+            type="tertiary",
+            on_click=show_view,
+            args=(RACE,),
         )
         copy_link(_as_told(chosen))
     order = " ".join(str(fold.fold) for fold in played.folds)
@@ -209,3 +220,45 @@ def _around(chosen: Chosen) -> None:
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
         f"({how}). {source_sentence(run.folds[-1].energy.source)}"
     )
+
+
+_PRESENT_HEIGHT = 488
+_TYPE_SCALE = 1.35
+_PRESENT_STYLE = """
+<style>
+[data-testid="stHeader"] { display: none; }
+.st-key-replay-settings:not(:has([data-testid="stAlert"])) { display: none; }
+[data-testid="stMainBlockContainer"] { padding: 0.75rem 1.5rem 0; zoom: var(--ecv-zoom, 1); }
+[data-testid="stMainBlockContainer"] .ecv-sentence {
+  font-size: 1.9rem; line-height: 1.3; min-height: 3.9em; margin: 0; font-weight: 500;
+}
+.st-key-replay-told p { font-size: 1.35rem; line-height: 1.3; margin: 0 0 0.5rem; }
+</style>
+"""
+
+
+def presenting() -> bool:
+    """Whether the address asks for the presentation."""
+    return st.query_params.get("present", "") not in ("", "0", "false")
+
+
+def presentation() -> None:
+    """Large type, only the figure and the sentence; goes back to the page when someone leaves it.
+
+    Raises: EcvError for a run or setting that cannot be played.
+    """
+    chosen = from_address()
+    if chosen is None:
+        return
+    st.html(_PRESENT_STYLE)
+    spec = chosen.spec
+    with st.container(key="replay-told"):  # whoever comes late sees what is shown
+        st.markdown(
+            f"**{escaped(run_title(chosen.run))}**, {escaped(metric_label(spec))}, "
+            f"{rule_words(spec)}"
+        )
+    moment_sentence(chosen)
+    figure(chosen, height=_PRESENT_HEIGHT, type_scale=_TYPE_SCALE)
+    if controls(chosen, present=True):
+        st.query_params.pop("present", None)
+        st.rerun()

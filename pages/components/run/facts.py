@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from ecv_core.energy import SOURCES
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ecv_core.energy.savings import energy_facts
 from ecv_core.records import Moment, Run
 from ecv_core.stopping import difference_percent
-from pages.components.shared.glossary import glossary_link
-
-
-def source_sentence(source: str) -> str:
-    """How the energy is known, said honestly, as Markdown."""
-    return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
-
-
-def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
-    """Computing time: that of the finished folds and of the one that is running."""
-    done = sum(fold.total_seconds for fold in run.folds)
-    if run.progress is not None:
-        done += max(((at or datetime.now(UTC)) - run.progress.started_at).total_seconds(), 0.0)
-    return done
-
-
-def remaining_seconds(run: Run) -> float | None:
-    """At most this long to the last fold, at the mean pace so far; None before the first fold."""
-    if not run.folds:
-        return None
-    mean = sum(fold.total_seconds for fold in run.folds) / len(run.folds)
-    return mean * (len(run.spec.fold_order) - len(run.folds))
+from pages.components.shared.glossary import explained, metric_term
+from pages.components.shared.runs import source_sentence
+from pages.components.shared.words import duration, grams, metric_label, watt_hours
 
 
 def check_sentence(moments: Sequence[Moment], k: int, stopped_at: int | None) -> str:
@@ -41,3 +24,83 @@ def check_sentence(moments: Sequence[Moment], k: int, stopped_at: int | None) ->
         f"Checked: the mean of all {k} folds is {whole:.4f}, "
         f"a difference of {difference_percent(at, whole):.2f} % from the {at:.4f} at the stop."
     )
+
+
+def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
+    """A pure function of the completed folds; the clock is `live_run`'s."""
+    k = len(run.spec.fold_order)
+    at = moments[min(run.stopped_at or len(moments), len(moments)) - 1] if moments else None
+    mean = "-"
+    if at:
+        half = f" ± {at.interval.width / 2:.4f}" if at.interval else ""
+        mean = f"{at.mean:.4f}{half}"
+    st.metric(
+        f"Mean {metric_label(run.spec)}",
+        mean,
+        help=explained(
+            f"Mean of the folds used, plus or minus half the width of its "
+            f"{100 * run.spec.confidence:g} % interval.",
+            metric_term(run.spec.metric),
+            "confidence-interval",
+        ),
+    )
+    left, right = _pair()
+    used = at.n if at else 0
+    left.metric(
+        "Folds used",
+        f"{used} of {k}",
+        help=explained("Folds that the mean is of (e), of k.", "e", "k"),
+    )
+    seconds = sum(fold.total_seconds for fold in run.folds)
+    right.metric(
+        "Time",
+        duration(seconds) if run.folds else "-",
+        help="Computing time of the finished folds: splitting, fitting and evaluating.",
+    )
+    _energy(run, k)
+
+
+def _pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two metrics side by side, one below the other where they would be cut off."""
+    row = st.container(horizontal=True, gap="small")
+    return row.container(width=130), row.container(width=130)
+
+
+def _energy(run: Run, k: int) -> None:
+    facts = energy_facts(run.folds, k, run.stopped_at)
+    left, right = _pair()
+    if facts.source == "none":
+        left.metric("Energy used", "-")
+        right.metric("Energy saved", "-")
+        if run.folds:
+            st.caption(source_sentence("none"))
+        return
+    left.metric("Energy used", watt_hours(facts.joules))
+    checked = run.stopped_at is not None and len(run.folds) > run.stopped_at
+    saved, percent = facts.saved_joules, facts.saved_percent
+    right.metric(
+        "Saving given up" if checked else "Energy saved",
+        "-" if saved is None else watt_hours(saved),
+        None if not percent else f"{percent:.0f} % of all {k}",
+        delta_arrow="off",
+        delta_color="off" if checked else "normal",
+        help=explained(
+            "What the folds after the stop cost: they ran to check it."
+            if checked
+            else "Known at the stop: the folds never run, at the mean energy of those that ran.",
+            "energy-saved",
+            "stop",
+        ),
+    )
+    left, right = _pair()
+    left.metric(
+        "Emissions",
+        grams(facts.grams_co2e),
+        help=explained(
+            f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
+            "emissions",
+            "carbon-intensity",
+        ),
+    )
+    right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))
+    st.caption(source_sentence(facts.source))

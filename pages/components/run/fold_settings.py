@@ -14,12 +14,7 @@ from ecv_core.evaluation import METRICS
 from ecv_core.fold import import_folds
 from ecv_core.records import ParamValue
 from ecv_core.splits import IMPORTED, SPLITS
-from pages.components.run.score_settings import (
-    CHOICES,
-    METRIC_HELP,
-    ScoreSettings,
-    score_settings,
-)
+from pages.components.run.score_settings import CHOICES, METRIC_HELP, ScoreSettings, score_settings
 from pages.components.shared.glossary import explained
 from pages.components.shared.split_widgets import (
     k_input,

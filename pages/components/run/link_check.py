@@ -14,8 +14,8 @@ from ecv_core.evaluation import METRICS, check_metric
 from ecv_core.splits import IMPORTED
 from pages.components.run.score_settings import CHOICES
 from pages.components.run.stop_settings import ALPHAS, TOLERANCES, tolerance_text
+from pages.components.shared.link import label_from_link, step_from_link
 from pages.components.shared.state import sentence
-from pages.components.shared.step_link import label_from_link, step_from_link
 from pages.components.shared.words import alpha_text
 
 

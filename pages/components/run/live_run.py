@@ -14,18 +14,20 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
 from ecv_core.runs.document import moments_of
-from pages.components.compare.choice import address_of
-from pages.components.compare.entries import entry_of
-from pages.components.compare.runs_table import RUN_COLUMNS, runs_table
-from pages.components.run.fact_panel import fact_panel
-from pages.components.run.facts import check_sentence, elapsed_seconds, remaining_seconds
-from pages.components.run.fold_table import downloads, fold_table, repeat_command
+from pages.components.run.details import downloads, fold_table, repeat_command, training
+from pages.components.run.facts import check_sentence, fact_panel
 from pages.components.run.run_actions import run_actions
-from pages.components.run.training import training
-from pages.components.shared.import_run import imported_note
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
-from pages.components.shared.state import escaped, manager, opened_runs, sentences
+from pages.components.shared.runs import (
+    comparison_of,
+    elapsed_seconds,
+    imported_note,
+    opened_runs,
+    remaining_seconds,
+)
+from pages.components.shared.runs_table import RUN_COLUMNS, entry_of, runs_table
+from pages.components.shared.state import escaped, manager, sentences
 from pages.components.shared.words import duration, metric_label, run_title, state_badge
 
 FIGURE_HEIGHT = 440
@@ -223,10 +225,10 @@ def _compare(runs: list[Run]) -> None:
     with right:
         runs_table(frame, RUN_COLUMNS, key="together")
         st.page_link(
-            "pages/compare.py",
+            "pages/runs.py",
             label="Compare them: tests and settings",
             icon=":material/balance:",
-            query_params=address_of([run.run_id for run in runs]),
+            query_params=comparison_of([run.run_id for run in runs]),
         )
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from ecv_core.records import Run, RunState
 from pages.components.run.start_form import fill_form
-from pages.components.shared.state import manager, sentences, store
-from pages.components.shared.words import counted, run_title
-
-RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
+from pages.components.shared.navigation import RACE, VIEW
+from pages.components.shared.runs import RESUMABLE, act_and_rerun
+from pages.components.shared.state import manager
 
 
 def can_check(run: Run) -> bool:
@@ -24,17 +21,17 @@ def run_actions(run: Run, group: list[Run]) -> None:
     """The buttons that make sense now; a press acts and draws the page anew."""
     active = [one for one in group if one.state.active]
     if run.state.active and st.button("Cancel", icon=":material/stop:", key="cancel"):
-        _act(lambda: manager().cancel(run.run_id))
+        act_and_rerun(lambda: manager().cancel(run.run_id))
     if len(active) > 1 and st.button("Cancel all", icon=":material/cancel:", key="cancel-all"):
-        _act(lambda: _cancel_all(active))
+        act_and_rerun(lambda: _cancel_all(active))
     if run.state in RESUMABLE and st.button(
         "Resume", icon=":material/resume:", type="primary", key="resume"
     ):
-        _act(lambda: manager().resume(run.run_id))
+        act_and_rerun(lambda: manager().resume(run.run_id))
     if can_check(run) and st.button(
         "Run the remaining folds to check", icon=":material/fact_check:", key="check"
     ):
-        _act(lambda: manager().resume(run.run_id, full=True))
+        act_and_rerun(lambda: manager().resume(run.run_id, full=True))
     _look_back(run)
     st.button(
         "New run",
@@ -57,23 +54,11 @@ def _look_back(run: Run) -> None:
         )
     if run.spec.full and (run.folds or run.state.active):
         st.page_link(
-            "pages/race.py",
+            "pages/replay.py",
             label="Race",
             icon=":material/flag:",
-            query_params={"run": run.run_id},
+            query_params={VIEW: RACE, "run": run.run_id},
         )
-
-
-@st.dialog("Delete this run?", icon=":material/delete:")
-def confirm_delete(run: Run) -> None:
-    """Ask before a run and its folds are deleted."""
-    folds = counted(len(run.folds), "fold")
-    st.markdown(f"**{run_title(run)}** and its {folds} will be gone for good.")
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep", key="keep"):
-            st.rerun()
-        if st.button("Delete", type="primary", icon=":material/delete:", key="confirm-delete"):
-            _act(lambda: store().delete(run.run_id))
 
 
 def _new_run(run: Run, algorithms: list[str]) -> None:
@@ -84,9 +69,3 @@ def _new_run(run: Run, algorithms: list[str]) -> None:
 def _cancel_all(runs: list[Run]) -> None:
     for run in reversed(runs):  # the queue first, or the next one would start
         manager().cancel(run.run_id)
-
-
-def _act(act: Callable[[], None]) -> None:
-    with sentences():
-        act()
-        st.rerun()

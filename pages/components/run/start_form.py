@@ -9,6 +9,7 @@ from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import RunSpec
 from ecv_core.spec import make_spec
+from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.run.fold_settings import STORED, fold_settings
 from pages.components.run.link_check import link_check
 from pages.components.run.score_settings import FULL, NEGATIVES, SAMPLED
@@ -18,7 +19,6 @@ from pages.components.run.stop_settings import (
     nearest_tolerance,
     stop_settings,
 )
-from pages.components.shared.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.shared.dataset_picker import dataset_picker
 from pages.components.shared.given import keep_given
 from pages.components.shared.link import copy_link

@@ -9,8 +9,9 @@ import streamlit as st
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
 from pages.components.shared.glossary import explained
+from pages.components.shared.link import step_from_link
 from pages.components.shared.slider_watch import slider_watch
-from pages.components.shared.step_link import step_from_link
+from pages.components.shared.state import KEPT
 from pages.components.shared.words import alpha_text
 
 KEY = "explore_alpha"
@@ -69,8 +70,7 @@ def _slider(
             value=usual,
             format_func=alpha_text,
             key=KEY,
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
             help=explained(
                 "The paper's rule stops when the interval's width times its last change is at "
                 "most alpha. It has the unit of the score squared, so its scale is logarithmic.",

@@ -9,7 +9,7 @@ import streamlit as st
 import ecv_core.datasets as datasets
 from ecv_core.datasets import DatasetEntry
 from pages.components.shared.glossary import explained
-from pages.components.shared.state import escaped, sentences
+from pages.components.shared.state import KEPT, escaped, sentences
 
 DEFAULT = "synthetic"
 
@@ -23,8 +23,7 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
         names,
         index=names.index(DEFAULT),
         key="dataset",
-        bind="query-params",
-        persist_state="session",
+        **KEPT,
         help=explained(
             "Sizes are those after preparation: every rating counts as positive feedback, and "
             "users and items with fewer than five interactions are pruned (5-core).",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from math import isclose
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
-_HERE = Path(__file__).parent
+from pages.components.shared.component import component
+from pages.components.shared.state import escaped
 
-_link = st.components.v2.component(
+_link = component(
+    __file__,
     "ecv_link",
     html="""
 <div class="ecv-link">
@@ -24,9 +27,8 @@ _link = st.components.v2.component(
   <input type="text" readonly hidden aria-label="Link to this view">
   <span role="status" style="position:absolute;clip-path:inset(50%);width:1px;height:1px"></span>
 </div>""",
-    css=(_HERE / "link.css").read_text(encoding="utf-8"),
-    js=(_HERE / "link.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    css="link.css",
+    js="link.js",
 )
 
 
@@ -63,3 +65,83 @@ def chosen(*keys: str) -> dict[str, list[str]]:
         values = value if isinstance(value, list | tuple) else [value]
         found[key] = [str(one) for one in values]
     return found
+
+
+_SAID, _AGAIN = "link-warnings", "link-warnings-again"
+
+
+def link_warning(text: str) -> None:
+    """One sentence, as Markdown, about the link that opened the page."""
+    st.warning(f"From the link: {text}", icon=":material/link_off:")
+    st.session_state[_SAID] = [*st.session_state.get(_SAID, []), text]
+
+
+def link_warnings_again() -> None:
+    """Call at the top of a page: says once more what the run before said, if it was cut short."""
+    said = st.session_state.pop(_SAID, [])
+    if st.session_state.pop(_AGAIN, False):
+        for text in said:
+            link_warning(text)
+
+
+def keep_link_warnings() -> None:
+    """Call before a rerun that nobody asked for: by then the address is put right."""
+    st.session_state[_AGAIN] = True
+
+
+def step_from_link(
+    key: str, steps: Sequence[float], text_of: Callable[[float], str], *, name: str = "alpha"
+) -> None:
+    """Call before the slider is drawn: '?alpha=0.001' is the step that the slider calls '1e-3'.
+
+    Streamlit knows the steps of a slider by their texts alone, and drops everything else from the
+    address without a word. A number that is no step is said so.
+
+    Args:
+        key: of the slider, and in the address.
+        steps: of the slider, in ascending order.
+        text_of: how the slider writes a step.
+        name: of the setting, for the sentence.
+    """
+    asked = st.query_params.get(key)
+    if asked is None or asked in map(text_of, steps):
+        return
+    step = _step(asked, steps)
+    if step is None:
+        link_warning(
+            f"the slider has no {name} {escaped(asked)}; its steps go from "
+            f"{text_of(steps[0])} to {text_of(steps[-1])}."
+        )
+        return
+    try:
+        st.query_params[key] = text_of(step)
+    except StreamlitAPIException:  # the way back in the browser: the slider is there already
+        st.session_state[key] = step
+        return
+    st.rerun()  # a slider reads the address as it was when the run of the page began
+
+
+def label_from_link(key: str, labels: Mapping[str, str]) -> None:
+    """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
+
+    Args:
+        key: of the widget, and in the address.
+        labels: id -> how the widget writes it, which is how Streamlit knows it in the address.
+    """
+    asked = st.query_params.get(key, "")
+    if asked not in labels or labels[asked] == asked:
+        return
+    try:
+        st.query_params[key] = labels[asked]
+    except StreamlitAPIException:  # the way back in the browser: the widget is there already
+        st.session_state[key] = asked
+        return
+    st.rerun()
+
+
+def _step(asked: str, steps: Sequence[float]) -> float | None:
+    try:
+        number = float(asked)
+    except ValueError:
+        return None
+    return next((step for step in steps if isclose(step, number, rel_tol=1e-6)), None)

@@ -1,18 +1,137 @@
-"""Every page is reached through app.py, also the first one after the server started."""
+"""The frame of every page: its head, its look, and where old addresses lead."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from urllib.parse import urlencode
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
+
+from pages.components.shared.component import component
+from pages.components.shared.state import sentences
+
+VIEW = "view"
+"""In the address: which view of a page that has several."""
+ALL_RUNS, COMPARE = "All runs", "Compare"
+FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
+ALGORITHMS, RANKS = "Datasets and algorithms", "Splits and ranks"
+
+_OLD: dict[str, tuple[str, dict[str, str]]] = {
+    "explore": ("folds", {}),
+    "compare": ("runs", {VIEW: COMPARE}),
+    "history": ("runs", {}),
+    "study": ("studies", {}),
+    "race": ("replay", {VIEW: RACE}),
+}
+"""Address of a page in version 0.1 -> the page, and the view of it, where its content is now."""
+
+# Streamlit writes white on the primary colour, which is unreadable on a dark page's light blue.
+# A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
+# The CSV button of a chart sits in the line of "Table" and leaves the open table its whole width.
+_STYLE = """
+<style>
+[data-testid="stBaseButton-primary"]:not(:disabled),
+[data-testid="stMultiSelect"] [data-tag-index] :is(span, svg) { color: light-dark(#fff, #0b1620); }
+[data-testid="stCaptionContainer"] a { color: inherit; }
+[class*="st-key-chart-data-"] { position: relative; }
+[class*="st-key-chart-data-"] > [data-testid="stLayoutWrapper"] { flex-basis: 100%; }
+[class*="st-key-chart-data-"] > [data-testid="stElementContainer"] {
+  position: absolute; top: 0; right: 0; z-index: 1;
+}
+</style>
+"""
+
+_lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
+
+
+def look() -> None:
+    """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
+    st.html(_STYLE)
+
+
+@contextmanager
+def page() -> Iterator[None]:
+    """What a page file does all its work in: errors raised on purpose become sentences."""
+    through_app()
+    with sentences():
+        yield
 
 
 def through_app() -> None:
-    """Call first in a page file: hands over to app.py if the page was run on its own.
+    """Hand over to app.py if the page was run on its own.
 
     Until app.py has run once, Streamlit takes a folder called pages for an app without navigation
-    and runs its files directly, so that a tab that was open on /history when the server restarted
+    and runs its files directly, so that a tab that was open on /runs when the server restarted
     would come back without navigation.
     """
     if PagesManager.uses_pages_directory:
         PagesManager.uses_pages_directory = False
         st.rerun()
+
+
+def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
+    """The title of a page with several views, and the choice among them beside it.
+
+    Args:
+        titles: view -> the page's title in it; the first view is the usual one.
+    Returns: the chosen view, and room for more beside the title.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        title = st.container(width="content")
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            views = list(titles)
+            view = (
+                st.segmented_control(
+                    "View",
+                    views,
+                    default=views[0],
+                    required=True,
+                    key=VIEW,
+                    bind="query-params",
+                    label_visibility="collapsed",
+                    width="content",
+                )
+                or views[0]
+            )
+            beside = st.container(width="content")
+    title.title(titles[view], anchor=False, width="content")
+    return view, beside
+
+
+def show_view(view: str) -> None:
+    """Go to another view of this page; call it from a callback."""
+    st.session_state[VIEW] = view
+
+
+def old_pages() -> list[st.Page]:
+    """A hidden page for every address that a link of version 0.1 may have."""
+    return [
+        st.Page(_moved(*where), title="Moved", url_path=old, visibility="hidden")
+        for old, where in _OLD.items()
+    ]
+
+
+def lead_to(page: str, more: Mapping[str, str]) -> None:
+    """Open another page in place of this one, with this one's query parameters.
+
+    The browser does it, because the entry in its history must be replaced: after
+    `st.switch_page`, Back would lead here and so forward again.
+
+    Args:
+        page: its address.
+        more: query parameters beside those of this address, which they override.
+    """
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    query = urlencode(asked | dict(more), doseq=True)
+    address = f"{page}?{query}" if query else page
+    st.markdown(f"This page has moved: [open it at its new place]({address}).")
+    _lead(key="lead-to", data={"address": address})
+
+
+def _moved(page: str, more: Mapping[str, str]) -> Callable[[], None]:
+    return lambda: lead_to(page, more)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ecv_core.parameters import Parameter
 from ecv_core.records import ParamValue
+from pages.components.shared.state import KEPT
 
 
 def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, ParamValue]:
@@ -36,8 +37,7 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
             default,
             key=key,
             help=help_text,
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
         )
     if parameter.choices:
         return str(
@@ -47,8 +47,7 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
                 index=parameter.choices.index(str(default)),
                 key=key,
                 help=help_text,
-                bind="query-params",
-                persist_state="session",
+                **KEPT,
                 width=200,
             )
         )
@@ -58,8 +57,7 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
             default,
             key=key,
             help=help_text,
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
         )
     if isinstance(default, int):
         return int(
@@ -70,8 +68,7 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
                 max_value=None if parameter.high is None else int(parameter.high),
                 key=key,
                 help=help_text,
-                bind="query-params",
-                persist_state="session",
+                **KEPT,
                 width=200,
             )
         )
@@ -84,8 +81,7 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
             format="%g",
             key=key,
             help=help_text,
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
             width=200,
         )
     )

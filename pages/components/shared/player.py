@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
-_HERE = Path(__file__).parent
+from pages.components.shared.component import component
 
-_player = st.components.v2.component(
+_player = component(
+    __file__,
     "ecv_player",
     html='<div class="ecv-player"></div>',
-    css=(_HERE / "player.css").read_text(encoding="utf-8"),
-    js=(_HERE / "player.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    css="player.css",
+    js="player.js",
 )
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ecv_core.figures.steps import Steps
-from pages.components.shared.chart_table import chart_table
-from pages.components.shared.names import file_name
+from pages.components.shared.component import component
+from pages.components.shared.tables import chart_table, file_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,20 +26,13 @@ if TYPE_CHECKING:
 
 STATIC = Path(__file__).resolve().parents[3] / "static"
 
-_HERE = Path(__file__).parent
-
-
-def _source(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-_figure = st.components.v2.component(
+_figure = component(
+    __file__,
     "ecv_figure",
     html='<div class="ecv-chart"><div class="ecv-figure"></div>'
     '<div class="ecv-save" hidden></div></div>',
-    css=".ecv-figure { width: 100%; color: var(--st-text-color); }\n" + _source("save.css"),
-    js=_source("save.js") + _source("plot.js"),
-    isolate_styles=False,
+    css="save.css",
+    js=["save.js", "plot.js"],
 )
 
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pages.components.shared.component import component
 
-import streamlit as st
-
-_HERE = Path(__file__).parent
-
-_watch = st.components.v2.component(
+_watch = component(
+    __file__,
     "ecv_slider_watch",
     html='<span class="ecv-watch"></span>',
-    js=(_HERE / "slider_watch.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    js="slider_watch.js",
 )
 
-_numbers = st.components.v2.component(
+_numbers = component(
+    __file__,
     "ecv_numbers",
     html='<div class="ecv-numbers"></div>',
-    css=(_HERE / "numbers.css").read_text(encoding="utf-8"),
-    js=(_HERE / "numbers.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    css="numbers.css",
+    js="numbers.js",
 )
 
 

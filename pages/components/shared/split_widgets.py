@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
-from ecv_core.records import ParamValue
+from ecv_core.fold import split_archive
+from ecv_core.records import ParamValue, RunSpec
 from ecv_core.splits import SPLITS, Strategy
 from pages.components.shared.parameter_widgets import parameter_widgets
+from pages.components.shared.state import KEPT
 
 SPLIT, K, SEED = "split", "k", "seed"
 """Keys of the widgets, and names in the address."""
@@ -16,12 +19,7 @@ SPLIT, K, SEED = "split", "k", "seed"
 
 def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
-    return (
-        st.selectbox(
-            "Fold strategy", options, key=SPLIT, bind="query-params", persist_state="session"
-        )
-        or options[0]
-    )
+    return st.selectbox("Fold strategy", options, key=SPLIT, **KEPT) or options[0]
 
 
 def k_input(help_text: str) -> int:
@@ -31,8 +29,7 @@ def k_input(help_text: str) -> int:
             "Folds (k)",
             value=10,
             key=K,
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
             help=help_text,
         )
     )
@@ -45,8 +42,7 @@ def seed_input(help_text: str) -> int:
             "Seed",
             value=42,
             key=SEED,
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
             help=help_text,
             width=200,
         )
@@ -72,3 +68,33 @@ def known_split() -> None:
     """Call before `strategy_select` where a fold file cannot be picked, as on the form of Run."""
     if st.session_state.get(SPLIT, "") not in SPLITS:
         st.session_state.pop(SPLIT, None)
+
+
+_HELP = {
+    "csv": "What is learnt from and what is held out, as CSV, with a README that says how it was "
+    "made; another e-fold can import it.",
+    "recbole": "A folder per fold with RecBole's benchmark files, and a README that says which "
+    "settings to use.",
+}
+
+
+def split_download(spec: RunSpec, *, key: str, label: str, form: str = "csv") -> None:
+    """The button; the archive is made when it is pressed.
+
+    Args:
+        spec: whose split it is; the dataset must be on disk.
+        key: of the button.
+        label: on it.
+        form: one of `ecv_core.splits.FORMS`.
+    """
+    ending = "" if form == "csv" else f"-{form}"
+    st.download_button(
+        label,
+        partial(split_archive, spec, form),
+        file_name=f"{spec.dataset}-{spec.split}-seed{spec.seed}{ending}.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        key=key,
+        on_click="ignore",
+        help=_HELP[form],
+    )

@@ -1,17 +1,27 @@
-"""What all sessions share: one store, one run manager; and errors as sentences on the page."""
+"""What all sessions share: one store, one run manager; errors as sentences; choices that stay."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final, Literal, TypedDict
 
 import streamlit as st
 
-from ecv_core.errors import EcvError, InputError
-from ecv_core.records import Run, UserScores
+from ecv_core.errors import EcvError
+from ecv_core.records import UserScores
 from ecv_core.runner import RunManager
 from ecv_core.runs.recorded import recorded_user_scores
 from ecv_core.store import Store, database_url, open_store
+
+
+class _Kept(TypedDict):
+    bind: Literal["query-params"]
+    persist_state: Literal["session"]
+
+
+KEPT: Final[_Kept] = {"bind": "query-params", "persist_state": "session"}
+"""For a widget whose value belongs into the address and stays while one visits other pages."""
 
 
 def store() -> Store:
@@ -71,25 +81,3 @@ def escaped(text: str) -> str:
     for sign in ("\\", "`", "*", "_", "$", "[", "]", "<", "~", "#", ":"):
         text = text.replace(sign, "\\" + sign)
     return text
-
-
-def opened_runs() -> list[Run]:
-    """The runs that the address names, in the order of their start; none without a name.
-
-    `?run=` holds a group's id, or any run's.
-
-    Raises: InputError if nothing has this id; StoreError if the database cannot be read.
-    """
-    run_id = st.query_params.get("run")
-    if not run_id:
-        return []
-    runs = store().group(run_id)
-    if not runs:
-        try:
-            runs = [store().run(run_id)]
-        except InputError:
-            raise InputError(
-                f"there is no run '{run_id}' here; it may have been deleted: pick one in History, "
-                "or start a new one below"
-            ) from None
-    return runs

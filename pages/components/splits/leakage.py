@@ -10,7 +10,7 @@ from ecv_core.records import RunSpec
 from ecv_core.splits import Leakage
 from pages.components.shared.glossary import explained
 from pages.components.shared.plot import plot
-from pages.components.shared.state import escaped
+from pages.components.shared.state import KEPT, escaped
 from pages.components.splits.computed import all_leakages, leakage_of
 
 _AT_ONCE = 250_000
@@ -88,8 +88,7 @@ def _comparison(content: str, spec: RunSpec) -> None:
     if size > _AT_ONCE and not st.toggle(
         f"Compare all strategies (about {max(size // _PER_SECOND, 1)} seconds)",
         key="compare_leakage",
-        bind="query-params",
-        persist_state="session",
+        **KEPT,
     ):
         return
     frame = all_leakages(content, spec.dataset, spec.seed)

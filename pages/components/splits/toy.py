@@ -10,6 +10,7 @@ from ecv_core.records import RunSpec
 from ecv_core.splits import SPLITS
 from pages.components.shared.plot import plot
 from pages.components.shared.slider_watch import numbers, slider_watch
+from pages.components.shared.state import KEPT
 from pages.components.splits.computed import toy_of
 
 SLIDER = "split-fold"
@@ -35,8 +36,7 @@ def fold_slider(spec: RunSpec) -> int:
             spec.k - 1,
             value=0,
             key=FOLD,
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
         )
         slider_watch(SLIDER, container=_BOX, step=fold)
         return fold

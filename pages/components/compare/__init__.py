@@ -1,1 +1,0 @@
-"""What the Compare page is made of."""

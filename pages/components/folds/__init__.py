@@ -1,0 +1,1 @@
+"""What the page How many folds? is made of."""

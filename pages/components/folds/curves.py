@@ -1,0 +1,152 @@
+"""Chosen systems -> their curves, worked out once and kept as long as the choice stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.tradeoff import (
+    System,
+    Tradeoff,
+    averaged,
+    slider_alphas,
+    stops_frame,
+    tradeoff,
+    tradeoff_frame,
+)
+from ecv_core.analysis.tradeoff.registered import RuleCurve, registered_curves
+from ecv_core.stopping import RULES
+from pages.components.shared.alpha_slider import usual_alpha
+from pages.components.shared.link import keep_link_warnings
+from pages.components.shared.precision_curves import is_worked_out, precision_of
+from pages.components.shared.words import alpha_text
+
+_AT_ONCE = 4
+"""Systems whose precision rule is worked out before the page is painted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explored:
+    """Everything that the page shows about the chosen systems."""
+
+    version: str
+    """Changes with the choice and the limit, and with nothing else."""
+    tradeoff: Tradeoff
+    precision: Curve | None
+    others: list[RuleCurve]
+    """The other registered rules; left out like the precision rule."""
+    complete: bool
+    """False while the precision rule is still left out, because it takes its time."""
+    within_percent: float
+    frame: pd.DataFrame
+    stops: pd.DataFrame
+    alphas: list[float]
+    """The slider's steps."""
+
+    @property
+    def cost(self) -> str:
+        """What is spent: 'energy', or 'folds' where some system has no energy."""
+        sources = {system.source for system in self.tradeoff.systems}
+        return "folds" if "none" in sources else "energy"
+
+    @property
+    def texts(self) -> list[str]:
+        """Each alpha as shown."""
+        return [alpha_text(alpha) for alpha in self.alphas]
+
+    @property
+    def usual(self) -> float:
+        """The alpha to start with: the usual one, or on another scale what spends as the paper."""
+        return usual_alpha(self.alphas, self.tradeoff.average)
+
+
+def explore_systems(systems: list[System], within_percent: float) -> Explored:
+    """The curves of the chosen systems.
+
+    Raises: EcvError for scores that cannot be explored.
+    """
+    contents = tuple(system.content for system in systems)
+    found = _walked(contents, within_percent, systems)
+    waiting = sum(not is_worked_out(system, within_percent) for system in systems)
+    asked = (contents, within_percent, tuple(RULES))
+    complete = waiting <= _AT_ONCE and (len(systems) <= _AT_ONCE or asked in _asked())
+    return _explored(contents, within_percent, tuple(RULES), complete, found)
+
+
+def add_precision(explored: Explored) -> None:
+    """Work out the precision rule and others where they were left out, and show them too.
+
+    One reads every user's scores, others are sampled, so the page is painted without them first.
+    """
+    if explored.complete:
+        return
+    with st.spinner("Adding the other rules to the chart ..."):
+        systems = explored.tradeoff.systems
+        for system in systems:
+            precision_of(system, explored.within_percent)
+        asked = (tuple(one.content for one in systems), explored.within_percent, tuple(RULES))
+        _others(*asked, list(systems))
+        _asked().add(asked)
+    keep_link_warnings()
+    st.rerun()
+
+
+@st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
+def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[System]) -> Tradeoff:
+    return tradeoff(_systems, within_percent=within_percent)
+
+
+@st.cache_data(show_spinner=False, max_entries=24)
+def _explored(
+    contents: tuple[str, ...],
+    within_percent: float,
+    rules: tuple[str, ...],
+    complete: bool,
+    _found: Tradeoff,
+) -> Explored:
+    precision = _precision(_found.systems, within_percent) if complete else None
+    others = _others(contents, within_percent, rules, list(_found.systems)) if complete else []
+    version = sha256("".join(contents).encode()).hexdigest()[:16]
+    return Explored(
+        version=f"{version}-{within_percent}" + ("" if complete else "-first"),
+        tradeoff=_found,
+        precision=precision,
+        others=others,
+        complete=complete,
+        within_percent=within_percent,
+        frame=tradeoff_frame(_found, precision, others),
+        stops=stops_frame(_found.average),
+        alphas=slider_alphas(_found.alphas),
+    )
+
+
+@st.cache_data(show_spinner=False, max_entries=24)
+def _others(
+    contents: tuple[str, ...],
+    within_percent: float,
+    rules: tuple[str, ...],
+    _systems: list[System],
+) -> list[RuleCurve]:
+    return registered_curves(_systems, within_percent=within_percent)
+
+
+@st.cache_resource(show_spinner=False)
+def _asked() -> set[tuple[tuple[str, ...], float, tuple[str, ...]]]:
+    """For which systems, limit and rules `_others` answers at once."""
+    return set()
+
+
+def _precision(systems: Sequence[System], within_percent: float) -> Curve | None:
+    """The precision rule on the same systems; None unless every user's score is known for all."""
+    curves = []
+    for system in systems:
+        curve = precision_of(system, within_percent)
+        if curve is None:
+            return None
+        curves.append(curve)
+    return averaged(curves)

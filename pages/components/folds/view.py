@@ -1,0 +1,146 @@
+"""What follows the alpha slider: the numbers, the trade-off, where folding stops."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
+from ecv_core.energy import SOURCES
+from ecv_core.figures.stops import stops_figure, stops_steps
+from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
+from pages.components.folds.choice import run_label
+from pages.components.folds.curves import Explored
+from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
+from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.link import chosen, copy_link
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import numbers
+from pages.components.shared.state import store
+from pages.components.shared.words import alpha_text
+
+_HEIGHT = 500
+
+
+def view_link(explored: Explored) -> None:
+    """Copies the link to what is chosen, defaults too: another place has other ones."""
+    ids = st.session_state.get("runs") or []
+    mine = [run_label(run) for run in store().runs() if run.run_id in ids]
+    copy_link(
+        chosen("source", "datasets", "algorithms")
+        | ({"runs": mine} if mine else {})
+        | {ALPHA_KEY: [alpha_text(explored.usual)]}
+    )
+
+
+def numbers_row(explored: Explored) -> None:
+    """What the alpha costs and gives, as a sentence and six numbers."""
+    k = max(system.k for system in explored.tradeoff.systems)
+    several = len(explored.tradeoff.systems) > 1
+    limit = explored.within_percent
+    of = f" Average over {len(explored.tradeoff.systems)} systems." if several else ""
+    labels = [
+        ("Folds used", f"Mean stop over all orders of the folds.{of}"),
+        ("Energy used" if explored.cost == "energy" else "Share of folds", "Of all k folds."),
+        ("Difference", f"Expected difference to the k-fold mean.{of}"),
+        ("95 % of orders within", f"Only 5 % of the orders end further off.{of}"),
+        ("Interval is right", f"How often the interval at the stop holds the k-fold mean.{of}"),
+        (f"Within {limit:g} %", f"How often the difference is at most {limit:g} %.{of}"),
+    ]
+    same_k = explored.tradeoff.baseline is not None
+
+    def by_count(stop: float) -> str:
+        counted = same_k and explored.cost == "energy"
+        return f"by fold count {100 * stop / k:.1f} % · " if counted else ""
+
+    values, notes, sentences = [], [], []
+    for alpha, text in zip(explored.alphas, explored.texts, strict=True):
+        at = explored.tradeoff.average.at(alpha)
+        within = 100 * (at.within or 0.0)
+        values.append(
+            [
+                f"{at.mean_stop:.2f}",
+                f"{at.cost_percent:.1f} %",
+                f"{at.mean_difference_percent:.2f} %",
+                f"{at.difference_quantiles[0.95]:.2f} %",
+                f"{100 * at.coverage:.1f} %",
+                f"{within:.1f} %",
+            ]
+        )
+        notes.append(
+            [
+                f"of {k} · paper {PAPER_STOP}",
+                f"{by_count(at.mean_stop)}paper {PAPER_COST_PERCENT} %",
+                f"paper {PAPER_DIFFERENCE_PERCENT} %",
+                "of the k-fold mean",
+                "95 % is promised",
+                "of all orders",
+            ]
+        )
+        spent = f"{at.cost_percent:.0f} % of the {explored.cost}"
+        sentences.append(
+            f"With alpha {text}, folding stops after {at.mean_stop:.1f} of {k} folds on average: "
+            f"{spent}, and a score {at.mean_difference_percent:.2f} % off the {k}-fold mean."
+        )
+    numbers(
+        SLIDER,
+        key="explore-numbers",
+        labels=labels,
+        values=values,
+        notes=notes,
+        sentences=sentences,
+    )
+    st.caption(_exactness(explored))
+
+
+def charts(explored: Explored) -> None:
+    """The trade-off and the distribution of the stop, each with its data."""
+    left, right = st.columns([1.55, 1], gap="medium")
+    with left:
+        st.header("What you pay, what you get", anchor=False)
+        plot(
+            lambda dark: tradeoff_figure(
+                explored.frame, cost=explored.cost, dark=dark, height=_HEIGHT
+            ),
+            version=explored.version,
+            key="tradeoff",
+            alt="Cost against difference to the k-fold mean, for every alpha.",
+            height=_HEIGHT,
+            slider=SLIDER,
+            steps=lambda: tradeoff_steps(explored.frame, explored.alphas, explored.texts),
+            name="trade-off of all alphas",
+            table=lambda: explored.frame,
+        )
+    with right:
+        st.header("Where folding stops", anchor=False)
+        plot(
+            lambda dark: stops_figure(explored.stops, dark=dark, height=_HEIGHT),
+            version=explored.version,
+            key="stops",
+            alt="Share of orders that stop after each fold.",
+            height=_HEIGHT,
+            slider=SLIDER,
+            steps=lambda: stops_steps(explored.stops, explored.alphas, explored.texts),
+            name="where folding stops",
+            table=lambda: explored.stops,
+        )
+
+
+def _exactness(explored: Explored) -> str:
+    """How the numbers are known, said honestly."""
+    systems = explored.tradeoff.systems
+    drawn = [other.rule for other in explored.others if other.sampled]
+    words = ["Exact over every order of the folds, none of it sampled"]
+    if drawn:
+        words = [f"Exact over every order of the folds; only {' and '.join(drawn)} sampled"]
+    if len(systems) > 1:
+        words.append(f"each of the {len(systems)} systems counts the same")
+    if explored.cost == "energy":
+        sources = sorted({SOURCES.get(system.source, system.source) for system in systems})
+        words.append(f"energy: {', '.join(sources)}")
+    else:
+        words.append("no energy was recorded, so every fold costs the same")
+    return ". ".join(word[:1].upper() + word[1:] for word in words) + "."

@@ -1,0 +1,78 @@
+"""Pick one or several algorithms and set their parameters."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.models import ALGORITHMS
+from ecv_core.models.parameters import Algorithm
+from ecv_core.records import ParamValue
+from pages.components.shared.given import give
+from pages.components.shared.parameter_widgets import parameter_key, parameter_widgets
+from pages.components.shared.state import KEPT
+
+DEFAULT = "item-knn"
+
+Chosen = dict[str, dict[str, ParamValue]]
+"""Algorithm id -> its parameters."""
+
+
+def algorithm_picker() -> list[str]:
+    """Ids of the picked algorithms, in the registry's order; may be empty."""
+    picked = st.pills(
+        "Algorithms",
+        list(ALGORITHMS),
+        selection_mode="multi",
+        default=[DEFAULT],
+        key="algorithm",
+        **KEPT,
+        help="Each one is a run of its own; several run one after another and show together.\n\n"
+        + "\n".join(f"- **{name}**: {known.summary}" for name, known in ALGORITHMS.items()),
+    )
+    for name in picked:
+        st.caption(f"**{ALGORITHMS[name].title}.** {ALGORITHMS[name].summary}")
+    return [name for name in ALGORITHMS if name in picked]
+
+
+def parameter_settings(names: list[str]) -> Chosen:
+    """Widgets for the parameters of these algorithms, in an expander."""
+    chosen: Chosen = {name: {} for name in names}
+    if not any(ALGORITHMS[name].parameters for name in names):
+        return chosen
+    with st.expander("Model parameters", icon=":material/tune:"):
+        for name in names:
+            algorithm = ALGORITHMS[name]
+            if algorithm.parameters:
+                st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
+                _presets(algorithm)
+                with st.container(horizontal=True):
+                    chosen[name] = parameter_widgets(name, algorithm.parameters)
+    return chosen
+
+
+def _presets(algorithm: Algorithm) -> None:
+    """Buttons that fill in a named set of values; none where the paper's are ours."""
+    if not algorithm.paper_default:
+        return
+
+    def fill(name: str) -> None:
+        values = algorithm.presets[name]
+        give(
+            {parameter_key(algorithm.id, one): value for one, value in values.items()},
+            by=_preset_key(algorithm, name),
+        )
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Fill in:", width="content")
+        for name in algorithm.presets:
+            st.button(
+                name,
+                key=_preset_key(algorithm, name),
+                type="tertiary",
+                on_click=fill,
+                args=(name,),
+            )
+
+
+def _preset_key(algorithm: Algorithm, name: str) -> str:
+    return f"preset-{algorithm.id}-{name}"

@@ -1,0 +1,176 @@
+"""A run's folds as a table, with its exports and the command line that repeats it."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.evaluation import column_title
+from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.training import training_figure, training_frame, training_text
+from ecv_core.records import Moment, Run
+from ecv_core.report import provenance, run_report
+from ecv_core.runs.document import command_for, run_document
+from ecv_core.runs.surroundings import surroundings
+from ecv_core.store import origins
+from pages.components.shared.plot import plot
+from pages.components.shared.runs import imported_sentence
+from pages.components.shared.split_widgets import split_download
+from pages.components.shared.state import store
+from pages.components.shared.tables import file_name
+from pages.components.shared.words import metric_label, run_title
+
+
+def fold_table(run: Run, moments: list[Moment]) -> None:
+    """The table, newest fold last, and its downloads."""
+    if not run.folds:
+        st.caption("No fold is finished yet.")
+        return
+    frame = fold_frame(run, moments)
+    label = metric_label(run.spec)
+    reals = {
+        name: st.column_config.NumberColumn(name, format="%.4f")
+        for name in frame.columns
+        if name not in ("n", "fold", "users", "used", "source")
+    }
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=reals
+        | {
+            "n": st.column_config.NumberColumn("n", pinned=True, help="Folds seen so far."),
+            "fold": st.column_config.NumberColumn("fold", pinned=True, help="Its index, from 0."),
+            "used": st.column_config.CheckboxColumn("used", help="Up to the stop."),
+            "score": st.column_config.NumberColumn(label, format="%.4f", pinned=True),
+            "fit s": st.column_config.NumberColumn("fit s", format="%.2f"),
+            "evaluate s": st.column_config.NumberColumn("evaluate s", format="%.2f"),
+        },
+        placeholder="",
+        height="content" if len(frame) <= 12 else 460,
+        key=f"folds-{run.run_id}",
+        alt=f"{label}, all metrics, seconds and energy of each of {len(frame)} folds",
+    )
+
+
+def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
+    """One row per finished fold: score, mean and width so far, cost, and all metrics."""
+    so_far = efold_frame(moments, run.stopped_at)
+    costs = pd.DataFrame(
+        {
+            "fit s": [fold.fit_seconds for fold in run.folds],
+            "evaluate s": [fold.evaluate_seconds for fold in run.folds],
+            "energy Wh": [fold.energy.watt_hours for fold in run.folds],
+            "processor Wh": [fold.energy.cpu_joules / 3600 for fold in run.folds],
+            "GPU Wh": [fold.energy.gpu_joules / 3600 for fold in run.folds],
+            "memory Wh": [fold.energy.ram_joules / 3600 for fold in run.folds],
+            "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
+            "source": [fold.energy.source for fold in run.folds],
+            "users": [fold.users for fold in run.folds],
+        }
+    )
+    metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
+    metrics.columns = [column_title(name) for name in metrics.columns]
+    head = so_far[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
+    return pd.concat([head, costs, metrics], axis=1)
+
+
+def downloads(run: Run, moments: list[Moment]) -> None:
+    """Buttons for the report, the folds as CSV, the run as JSON, and the split itself."""
+    if not run.folds:
+        return
+    name = file_name(f"{run_title(run)} {run.run_id}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Report",
+            partial(_report, run),
+            file_name=f"{name}.html",
+            mime="text/html",
+            icon=":material/description:",
+            key=f"report-{run.run_id}",
+            on_click="ignore",
+            help="One page to print or to send: settings, figure 1, results, energy, how to "
+            "repeat it, what to cite.",
+        )
+        st.download_button(
+            "Folds as CSV",
+            fold_frame(run, moments).to_csv(index=False),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            key=f"csv-{run.run_id}",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Run as JSON",
+            partial(_document, run),
+            file_name=f"{name}.json",
+            mime="application/json",
+            icon=":material/download:",
+            key=f"json-{run.run_id}",
+            on_click="ignore",
+            help="Everything but the scores of single users; another e-fold can import it.",
+        )
+        if not _on_disk(run.spec.dataset):
+            return
+        split_download(run.spec, key=f"split-{run.run_id}", label="The split, for others to use")
+
+
+def _on_disk(dataset: str) -> bool:
+    known = datasets.catalogue()
+    return dataset in known and datasets.available(known[dataset])
+
+
+def _report(run: Run) -> str:
+    origin = origins(store()).get(run.run_id)
+    known = provenance([run.spec.dataset], origin.made_with if origin else None)
+    return run_report(run, known, origin=imported_sentence(run.run_id))
+
+
+def _document(run: Run) -> str:
+    origin = origins(store()).get(run.run_id)
+    made_with = origin.made_with if origin else surroundings()
+    return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
+
+
+def repeat_command(run: Run) -> None:
+    """The command line that gives the same scores again."""
+    st.markdown("The same run on a command line, with the same scores:")
+    st.code(command_for(run.spec), language="bash", wrap_lines=True)
+
+
+_HEIGHT = 280
+
+
+def training(run: Run) -> None:
+    """The curves of a run whose model stops early; nothing for any other run."""
+    params = dict(run.spec.params)
+    if not params.get("early_stopping"):
+        return
+    st.header("Training, epoch by epoch", anchor=False)
+    curves = [(fold.fold, fold.inner_curve) for fold in run.folds if fold.inner_curve]
+    if run.progress is not None and run.progress.curve:
+        curves.append((run.progress.fold, run.progress.curve))
+    if not curves:
+        st.caption("The curve starts with the first epoch.")
+        return
+    frame = training_frame(curves)
+    text = training_text(frame)
+    plot(
+        lambda dark: training_figure(
+            frame, epochs=int(params["epochs"]), dark=dark, height=_HEIGHT
+        ),
+        version=(run.run_id, tuple((fold, len(curve)) for fold, curve in curves)),
+        key="training",
+        alt=f"Inner nDCG@100 after each epoch. {text}",
+        height=_HEIGHT,
+        name=f"{run_title(run)} training",
+        table=lambda: frame,
+    )
+    st.caption(
+        f"{text} Training stops after {params['patience']} epochs without a better one and keeps "
+        "the best. The inner part is taken from the training data, never from what is held out."
+    )

@@ -1,0 +1,164 @@
+"""The chosen runs in one figure and one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.analysis.comparison.spec_differences import differences, names
+from ecv_core.figures.compare import Entry, compare_alt_text, compare_frame
+from ecv_core.figures.compare_plot import compare_figure, compare_height
+from ecv_core.figures.compare_running import running_figure, running_frame, running_height
+from ecv_core.records import Run
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.link import copy_link
+from pages.components.shared.plot import plot
+from pages.components.shared.runs_table import ALL_COLUMNS, entry_of, runs_table
+from pages.components.shared.state import KEPT
+from pages.components.shared.tables import csv_button
+
+AT_STOP, FOLD_BY_FOLD = "At the stop", "Fold by fold"
+
+
+def picture(entries: Sequence[Entry]) -> None:
+    """Means at the stop, or how they came about."""
+    frame = compare_frame(entries)
+    if frame["mean"].isna().all():
+        st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
+        return
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        how = st.segmented_control(
+            "Show",
+            [AT_STOP, FOLD_BY_FOLD],
+            default=AT_STOP,
+            required=True,
+            key="compare_view",
+            **KEPT,
+            label_visibility="collapsed",
+            width="content",
+        )
+        copy_link()
+    version = tuple(
+        (entry.name, entry.run.run_id, len(entry.run.folds), entry.run.stopped_at)
+        for entry in entries
+    )
+    alt = compare_alt_text(frame)
+    if how == FOLD_BY_FOLD:
+        running = running_frame(entries)
+        plot(
+            lambda dark: running_figure(running, dark=dark),
+            version=version,
+            key="compare-running",
+            alt=f"Mean so far, fold by fold. {alt}",
+            height=running_height(running),
+            name="comparison fold by fold",
+            table=lambda: running,
+        )
+        st.caption("A large mark is the stop; what was run after it, to check it, is faint.")
+        return
+    plot(
+        lambda dark: compare_figure(frame, dark=dark),
+        version=version,
+        key="compare-means",
+        alt=alt,
+        height=compare_height(frame),
+        name="comparison",
+        table=lambda: frame,
+    )
+
+
+def table(entries: Sequence[Entry]) -> None:
+    """Score, folds, energy: one row per run, with its CSV."""
+    st.header("Score, folds, energy", anchor=False)
+    st.caption(
+        f"Mean and {glossary_link('confidence-interval')} at the {glossary_link('stop')}, "
+        f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} and what was "
+        f"{glossary_link('energy-saved', 'saved')}; a star marks the best of a dataset and metric."
+    )
+    frame = compare_frame(entries)
+    runs_table(frame, ALL_COLUMNS, key="compare-runs")
+    csv_button("Table as CSV", frame, "comparison.csv")
+    if frame.groupby(["dataset", "metric"]).ngroups > 1:
+        st.caption(
+            "Scores on different datasets or metrics do not compare, so a star is for the best "
+            "of each; folds, savings in percent and the difference to the k-fold mean do compare."
+        )
+
+
+DIFFERS, PARTIAL, SAME = "≠", "◦", "="
+MARKED = "background-color: rgba(230, 159, 0, 0.22)"
+"""Reads on a light and on a dark page."""
+
+
+def settings_frame(entries: Sequence[Entry]) -> pd.DataFrame:
+    """One row per setting: a sign, its name, and its value in every run."""
+    fields = differences([entry.run.spec for entry in entries])
+    datasets = {entry.run.spec.dataset for entry in entries}
+    heads = [
+        f"{entry.name} on {entry.run.spec.dataset}" if len(datasets) > 1 else entry.name
+        for entry in entries
+    ]
+    metrics = {entry.metric for entry in entries}
+    if len(metrics) > 1:
+        heads = [f"{head}, {entry.metric}" for head, entry in zip(heads, entries, strict=True)]
+    columns = {
+        "": [DIFFERS if field.differs else PARTIAL if field.partial else SAME for field in fields],
+        "setting": [field.name for field in fields],
+    }
+    return pd.DataFrame(
+        columns | {head: [field.values[at] for field in fields] for at, head in enumerate(heads)}
+    )
+
+
+def settings(entries: Sequence[Entry]) -> None:
+    """Draw the table and its CSV."""
+    frame = settings_frame(entries)
+    differ = int((frame[""] == DIFFERS).sum())
+    st.header("Settings", anchor=False)
+    partial, same = int((frame[""] == PARTIAL).sum()), int((frame[""] == SAME).sum())
+    if differ + partial:
+        words = [f"{DIFFERS} **{differ} differ{'s' * (differ == 1)}**, on top"]
+        words += [f"{PARTIAL} {partial} only some runs have"] if partial else []
+        st.markdown(" · ".join([*words, f"{SAME} {same} are the same"]))
+    else:
+        st.markdown("**All settings are the same**: such runs should have the same scores.")
+
+    def ground(row: pd.Series) -> list[str]:
+        return [MARKED if row[""] == DIFFERS else ""] * len(row)
+
+    st.dataframe(
+        frame.style.apply(ground, axis=1),
+        hide_index=True,
+        column_config={
+            "": st.column_config.TextColumn("", pinned=True, width=36),
+            "setting": st.column_config.TextColumn("setting", pinned=True),
+        },
+        height="content" if len(frame) <= 12 else 460,
+        key="compare-settings",
+        alt=f"Settings of {len(entries)} runs; {differ} differ and come first",
+    )
+    csv_button("Settings as CSV", frame, "settings.csv")
+
+
+def entries_of(runs: Sequence[Run]) -> list[Entry]:
+    """The runs under names that tell them apart; datasets as chosen, the best mean first."""
+    entries = [entry_of(run, name) for run, name in zip(runs, names(runs), strict=True)]
+    panels = list(dict.fromkeys((entry.run.spec.dataset, entry.metric) for entry in entries))
+    return sorted(
+        entries,
+        key=lambda entry: (panels.index((entry.run.spec.dataset, entry.metric)), _rank(entry)),
+    )
+
+
+def _rank(entry: Entry) -> float:
+    """Lower comes first: the better mean, and last what has none yet."""
+    if not entry.moments:
+        return inf
+    used = min(entry.run.stopped_at or len(entry.moments), len(entry.moments))
+    mean = entry.moments[used - 1].mean
+    return -mean if entry.higher_is_better else mean

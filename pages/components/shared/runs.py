@@ -1,0 +1,131 @@
+"""What several pages ask of runs: which are open, how far they are, whence they come, deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from ecv_core.energy import SOURCES
+from ecv_core.errors import InputError
+from ecv_core.records import Run, RunState
+from ecv_core.store import origins
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.navigation import COMPARE, VIEW
+from pages.components.shared.state import escaped, sentences, store
+from pages.components.shared.words import counted, run_title
+
+COMPARED = "runs"
+"""In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
+RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
+
+_SECONDS_BETWEEN_LOOKS = 2.0
+
+_Where = list[tuple[str, RunState, int]]
+"""Of each run its state and how many folds it has."""
+
+
+def opened_runs() -> list[Run]:
+    """The runs that the address names, in the order of their start; none without a name.
+
+    `?run=` holds a group's id, or any run's.
+
+    Raises: InputError if nothing has this id; StoreError if the database cannot be read.
+    """
+    run_id = st.query_params.get("run")
+    if not run_id:
+        return []
+    runs = store().group(run_id)
+    if not runs:
+        try:
+            runs = [store().run(run_id)]
+        except InputError:
+            raise InputError(
+                f"there is no run '{run_id}' here; it may have been deleted: pick one on the page "
+                "Runs, or start a new one below"
+            ) from None
+    return runs
+
+
+def comparison_of(keys: Sequence[str]) -> dict[str, str]:
+    """The query parameters of the page Runs that open a comparison of these runs."""
+    return {VIEW: COMPARE, COMPARED: ",".join(keys)}
+
+
+def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
+    """Computing time: that of the finished folds and of the one that is running."""
+    done = sum(fold.total_seconds for fold in run.folds)
+    if run.progress is not None:
+        done += max(((at or datetime.now(UTC)) - run.progress.started_at).total_seconds(), 0.0)
+    return done
+
+
+def remaining_seconds(run: Run) -> float | None:
+    """At most this long to the last fold, at the mean pace so far; None before the first fold."""
+    if not run.folds:
+        return None
+    mean = sum(fold.total_seconds for fold in run.folds) / len(run.folds)
+    return mean * (len(run.spec.fold_order) - len(run.folds))
+
+
+def source_sentence(source: str) -> str:
+    """How the energy is known, said honestly, as Markdown."""
+    return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
+
+
+def imported_note(run_id: str) -> str:
+    """Where a run came from, fit for Markdown; empty for one that ran here."""
+    return escaped(imported_sentence(run_id))
+
+
+def imported_sentence(run_id: str) -> str:
+    """Where a run came from, in one plain sentence; empty for one that ran here."""
+    origin = origins(store()).get(run_id)
+    if origin is None:
+        return ""
+    there = "" if origin.original_id == run_id else f", where it is run {origin.original_id}"
+    return (
+        f"Imported on {origin.imported_at:%Y-%m-%d} from {origin.file_name}{there}: it was "
+        "computed elsewhere, so its seconds and energy are another machine's."
+    )
+
+
+def act_and_rerun(act: Callable[[], None]) -> None:
+    """Do what a press asked for and draw the page anew; an error stays as its sentence."""
+    with sentences():
+        act()
+        st.rerun()
+
+
+@st.dialog("Delete this run?", icon=":material/delete:")
+def confirm_delete(run: Run) -> None:
+    """Ask before a run and its folds are deleted."""
+    folds = counted(len(run.folds), "fold")
+    st.markdown(f"**{run_title(run)}** and its {folds} will be gone for good.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep", key="keep"):
+            st.rerun()
+        if st.button("Delete", type="primary", icon=":material/delete:", key="confirm-delete"):
+            act_and_rerun(lambda: store().delete(run.run_id))
+
+
+def follow(look: Callable[[], Sequence[Run]]) -> None:
+    """Draw the page anew when an active run goes on; nothing is asked while none is active.
+
+    Args:
+        look: the runs on the page, as they are now.
+    """
+    runs = look()
+    if any(run.state.active for run in runs):
+        st.fragment(_look_again, run_every=_SECONDS_BETWEEN_LOOKS)(look, _where(runs))
+
+
+def _look_again(look: Callable[[], Sequence[Run]], before: _Where) -> None:
+    with sentences():
+        if _where(look()) != before:
+            st.rerun()
+
+
+def _where(runs: Sequence[Run]) -> _Where:
+    return [(run.run_id, run.state, len(run.folds)) for run in runs]

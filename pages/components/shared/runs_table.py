@@ -1,0 +1,134 @@
+"""Runs as a table: one row each, the best marked by a star as well as by its ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
+
+from ecv_core.evaluation import METRICS
+from ecv_core.figures.compare import Entry
+from ecv_core.records import Run
+from ecv_core.runs.document import moments_of
+from pages.components.shared.words import metric_label
+
+RUN_COLUMNS = (
+    "best",
+    "name",
+    "mean",
+    "folds",
+    "energy Wh",
+    "saved Wh",
+    "saved %",
+    "state",
+)
+"""Beside the runs that were started together."""
+ALL_COLUMNS = (
+    "best",
+    "dataset",
+    "name",
+    "metric",
+    "mean",
+    "low",
+    "high",
+    "folds",
+    "stop",
+    "k-fold mean",
+    "off by %",
+    "energy Wh",
+    "grams CO2e",
+    "seconds",
+    "saved Wh",
+    "saved %",
+    "state",
+)
+
+STAR = "★"
+MARKED = "background-color: rgba(0, 158, 115, 0.20)"
+"""Reads on a light and on a dark page."""
+
+
+def entry_of(run: Run, name: str = "") -> Entry:
+    """A run with its moments, under this name or that of its algorithm."""
+    better = METRICS[run.spec.metric].higher_is_better
+    return Entry(run, moments_of(run), metric_label(run.spec), better, name)
+
+
+def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame of `figures.compare`, in the units and words of pages."""
+    return pd.DataFrame(
+        {
+            "best": [STAR if one else "" for one in frame["best"]],
+            "dataset": frame["dataset"],
+            "name": frame["name"],
+            "metric": frame["metric"],
+            "mean": frame["mean"],
+            "low": frame["low"],
+            "high": frame["high"],
+            "folds": [
+                f"{used} of {k}" for used, k in zip(frame["folds_used"], frame["k"], strict=True)
+            ],
+            "stop": ["-" if pd.isna(stop) else f"after {stop:.0f}" for stop in frame["stop"]],
+            "k-fold mean": frame["k_fold_mean"],
+            "off by %": frame["difference_percent"],
+            "energy Wh": frame["joules"] / 3600,
+            "grams CO2e": frame["grams_co2e"],
+            "seconds": frame["seconds"],
+            "saved Wh": frame["saved_joules"] / 3600,
+            "saved %": frame["saved_percent"],
+            "state": frame["state"],
+        }
+    )
+
+
+def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None:
+    """Draw it.
+
+    Args:
+        frame: from `figures.compare.compare_frame`.
+        columns: which of `shown_frame` to show, in this order.
+        key: of the table on the page.
+    """
+    shown = shown_frame(frame)[list(columns)]
+
+    def ground(row: pd.Series) -> list[str]:
+        return [MARKED if row["best"] else ""] * len(row)
+
+    def real(label: str, digits: int, help_text: str) -> ColumnConfig:
+        return st.column_config.NumberColumn(label, format=f"%.{digits}f", help=help_text)
+
+    st.dataframe(
+        shown.style.apply(ground, axis=1),
+        hide_index=True,
+        column_config={
+            "best": st.column_config.TextColumn(
+                STAR, help="The best mean on this dataset and metric.", pinned=True, width=36
+            ),
+            "name": st.column_config.TextColumn("run", pinned=True),
+            "mean": real("mean", 4, "At the stop, or so far."),
+            "low": real("from", 4, "Lower end of its interval."),
+            "high": real("to", 4, "Upper end of its interval."),
+            "folds": st.column_config.TextColumn("folds used"),
+            "stop": st.column_config.TextColumn("stop", help="The fold after which it stopped."),
+            "k-fold mean": real("k-fold mean", 4, "Mean of all folds, where all have run."),
+            "off by %": real(
+                "off by %", 2, "Difference between the mean at the stop and the k-fold mean."
+            ),
+            "energy Wh": real("energy Wh", 4, "Of the folds used."),
+            "grams CO2e": real("grams CO2e", 4, "Of the folds used."),
+            "seconds": real("seconds", 1, "Computing time of the folds used."),
+            "saved Wh": real(
+                "saved Wh",
+                4,
+                "Of the folds that were not needed; at the mean of those that ran, if they did "
+                "not run.",
+            ),
+            "saved %": real("saved %", 0, "Of the energy of all k folds."),
+        },
+        placeholder="-",
+        height="content" if len(shown) <= 12 else 460,
+        key=key,
+        alt=f"{len(shown)} runs with their means, folds used and energy; a star marks the best",
+    )

@@ -1,0 +1,141 @@
+"""Which study of datasets and algorithms is shown, and what of it: recorded, or one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.analysis.tradeoff import is_complete
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import Run
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.store import StudyRecord
+from ecv_core.words import counted
+from pages.components.shared.state import KEPT, sentences
+from pages.components.studies.live import cells_of, live_grid
+from pages.components.studies.picker import RECORDED, StudyPicker
+
+PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
+PAPER_DATASETS = (
+    *("amazon-cell-phones", "amazon-apps", "amazon-instant-video"),
+    *("hetrec-lastfm", "ml-100k", "ml-1m"),
+)
+
+
+def _counts(study: StudyRecord) -> str:
+    rows = {cell.spec.dataset for cell in study.cells}
+    columns = {cell.spec.algorithm for cell in study.cells}
+    return f"{counted(len(rows), 'dataset')} x {counted(len(columns), 'algorithm')}"
+
+
+STUDIES = StudyPicker(
+    parameter="study",
+    title="Study",
+    recorded="The recorded study",
+    help="The recorded study comes with e-fold; your own are those started on this page.",
+    shows=lambda study: study.n_splits == 1,
+    counts=_counts,
+    elsewhere="this study compares splits; it is in the view Splits and ranks.",
+    resets=("study_datasets", "study_algorithms"),  # every study starts with all its cells
+)
+
+
+def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
+    """The study as it stands, and what of it to look at; empty while there is nothing.
+
+    Raises: InputError if there is no such study.
+    """
+    if study_id == RECORDED:
+        runs = list(recorded)
+        specs = [run.spec for run in runs]
+        if runs:
+            st.caption(missing_sentence(runs))
+        else:
+            st.info("No recorded runs came with this copy; start a study of your own above.")
+    else:
+        cells = cells_of(study_id)
+        live_grid(study_id, cells, STUDIES)
+        runs = [cell.run for cell in cells if cell.run and is_complete(cell.run)]
+        specs = [cell.spec for cell in cells]
+        if not runs:
+            st.info("The figures come as soon as a cell has all its folds.")
+    if not runs:
+        return []
+    rows = in_order(spec.dataset for spec in specs)
+    columns = in_order(spec.algorithm for spec in specs)
+    chosen = narrowed(runs, rows, columns)
+    if not chosen:
+        st.info("Pick at least one dataset and one algorithm that has all its folds there.")
+    return sorted(
+        chosen, key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm))
+    )
+
+
+def recorded_study() -> list[Run]:
+    """The complete recorded runs; a damaged file is a sentence, and the others still count."""
+    with sentences():
+        return [run for run in recorded_runs() if is_complete(run)]
+    return []
+
+
+def missing_sentence(runs: Sequence[Run]) -> str:
+    """What of the recorded grid is there and what is not, said in full."""
+    there = {(run.spec.dataset, run.spec.algorithm) for run in runs}
+    nowhere = [a for a in ALGORITHMS if not any((d, a) in there for d in PAPER_DATASETS)]
+    gaps = [f"**{', '.join(nowhere)}** on every dataset"] if nowhere else []
+    for dataset in PAPER_DATASETS:
+        absent = [a for a in ALGORITHMS if (dataset, a) not in there and a not in nowhere]
+        if absent:
+            gaps.append(f"**{', '.join(absent)}** on {dataset}")
+    cells = len(PAPER_DATASETS) * len(ALGORITHMS)
+    paper = sum((d, a) in there for d in PAPER_DATASETS for a in PAPER_ALGORITHMS)
+    have = sum((d, a) in there for d in PAPER_DATASETS for a in ALGORITHMS)
+    text = (
+        f"**{have} of {cells} cells** are recorded, {paper} of them among the paper's "
+        f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."
+    )
+    return f"{text} Not recorded yet: {'; '.join(gaps)}." if gaps else text
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Each once, as rows and columns come: as the catalogue and the registry have them."""
+    known = [*datasets.catalogue(), *ALGORITHMS]
+    return sorted(set(names), key=lambda name: (known.index(name) if name in known else 99, name))
+
+
+def narrowed(
+    runs: Sequence[Run], datasets_of: Sequence[str], algorithms_of: Sequence[str]
+) -> list[Run]:
+    """The runs of the datasets and algorithms that are picked; all of them at first.
+
+    Args:
+        runs: the complete ones, in order.
+        datasets_of, algorithms_of: of the whole study, so that the choice stays as cells come in.
+    """
+    chosen = _pills("Datasets", "study_datasets", datasets_of)
+    picked = _pills("Algorithms", "study_algorithms", algorithms_of)
+    papers = [name for name in algorithms_of if name in PAPER_ALGORITHMS]
+    if 0 < len(papers) < len(algorithms_of) and set(picked) != set(papers):
+        st.button(
+            "Only the paper's algorithms",
+            key="papers-only",
+            type="tertiary",
+            icon=":material/filter_alt:",
+            on_click=lambda: st.session_state.update(study_algorithms=papers),
+        )
+    return [r for r in runs if r.spec.dataset in chosen and r.spec.algorithm in picked]
+
+
+def _pills(label: str, key: str, options: Sequence[str]) -> list[str]:
+    if not set(st.session_state.get(key, options)) <= set(options):
+        del st.session_state[key]  # another study's choice
+    return st.pills(
+        label,
+        options,
+        selection_mode="multi",
+        default=list(options),
+        key=key,
+        **KEPT,
+    )

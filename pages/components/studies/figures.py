@@ -1,0 +1,251 @@
+"""The headline numbers and figures 2, 3 and 4: all follow the alpha slider in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import factorial, sqrt
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
+from ecv_core.energy import SOURCES
+from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
+from ecv_core.figures.ranks import ranks_figure, ranks_steps
+from ecv_core.records import Run
+from ecv_core.report import provenance, study_report
+from ecv_core.runs.recorded import recorded_surroundings
+from ecv_core.runs.surroundings import surroundings
+from ecv_core.store import Origin, origins
+from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
+from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.link import chosen, copy_link
+from pages.components.shared.plot import plot
+from pages.components.shared.slider_watch import numbers
+from pages.components.shared.state import store
+from pages.components.shared.words import alpha_text
+from pages.components.studies.analysis import Studied
+
+_WIDE, _RANKS = "study-figures", "study-ranks-figure"
+_NAMES, _COLUMN, _RANK_COLUMN = 140, 35, 62
+"""Pixels of the datasets' names, and of a column that can still be read."""
+
+
+def _scrolling(columns: int) -> str:
+    """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
+    return f"""
+<style>
+.st-key-{_WIDE} .ecv-chart, .st-key-{_RANKS} .ecv-chart {{ overflow-x: auto; }}
+.st-key-{_WIDE} .ecv-figure {{ min-width: {_NAMES + _COLUMN * columns}px; }}
+.st-key-{_RANKS} .ecv-figure {{ min-width: {_NAMES + _RANK_COLUMN * (columns + 2)}px; }}
+</style>
+"""
+
+
+def headline(done: Studied) -> None:
+    """Difference, folds and energy beside the paper's, as a sentence and four numbers."""
+    cells, k = len(done.tradeoff.systems), done.k
+    over = "the one cell" if cells == 1 else f"{cells} cells"
+    labels = [
+        ("Difference", f"Expected difference to the k-fold mean, averaged over {over}."),
+        ("Folds used", f"Mean stop over all orders of the folds, averaged over {over}."),
+        ("Energy used", f"Of all k folds, averaged over {over}."),
+        ("Energy bill", "Of the sum of all cells' joules: large data and slow models dominate."),
+    ]
+    values, notes, sentences = [], [], []
+    columns = ("difference_percent", "mean_stop", "energy_percent", "folds_percent")
+    rows = done.headline[[*columns, "joules_percent"]].to_numpy(dtype=np.float64).tolist()
+    for (off, stop, energy, counted, bill), text in zip(rows, done.texts, strict=True):
+        billed = bill == bill  # NaN where some cell has no energy
+        values.append(
+            [
+                f"{off:.2f} %",
+                f"{stop:.2f}",
+                f"{energy:.1f} %",
+                f"{bill:.1f} %" if billed else "-",
+            ]
+        )
+        by_count = f"by fold count {counted:.1f} %"
+        notes.append(
+            [
+                f"paper {PAPER_DIFFERENCE_PERCENT} %",
+                f"of {k} · paper {PAPER_STOP}",
+                f"{by_count} · paper {PAPER_COST_PERCENT} %",
+                "of the sum of joules" if billed else "some cells have no energy",
+            ]
+        )
+        sentences.append(
+            f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
+            f"{energy:.0f} % of the energy on average over {over}, and ends "
+            f"{off:.2f} % off the {k}-fold mean. The paper reports "
+            f"{PAPER_STOP} folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
+        )
+    numbers(
+        SLIDER,
+        key="study-numbers",
+        labels=labels,
+        values=values,
+        notes=notes,
+        sentences=sentences,
+    )
+    st.caption(_how_known(done))
+
+
+def view_link(done: Studied) -> None:
+    """Copies the link to what is chosen, defaults too: another place has other cells."""
+    copy_link(chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(done.usual)]})
+
+
+def figures(done: Studied) -> None:
+    """Figures 2 and 3 side by side, figure 4 below."""
+    st.html(_scrolling(done.cells["algorithm"].nunique()))
+    with st.container(key=_WIDE):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            st.header(f"Difference to {done.k}-fold, in percent", anchor=False)
+            st.caption(
+                f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
+                f"{glossary_link('k-fold-mean', 'k-fold mean')}. Smaller is better."
+            )
+            _heatmap(
+                done,
+                "difference_percent",
+                span=(0.0, float(done.cells["difference_percent"].quantile(0.99))),
+                digits=2,
+                what="difference",
+                hover="%{text} % off",
+            )
+        with right:
+            st.header("Folds used", anchor=False)
+            st.caption(
+                f"Figure 3 of the paper: the mean {glossary_link('stop')}. Fewer folds, less "
+                f"{glossary_link('energy', 'energy')}."
+            )
+            _heatmap(
+                done,
+                "mean_stop",
+                span=(2.5, float(done.k)),
+                digits=1,
+                what="stop",
+                hover=f"stops after %{{text}} of {done.k} folds",
+            )
+    _ranks(done)
+
+
+def _heatmap(
+    done: Studied, value: str, *, span: tuple[float, float], digits: int, what: str, hover: str
+) -> None:
+    titles = {"difference": "Difference to the k-fold mean in percent", "stop": "Mean stop"}
+    plot(
+        lambda dark: heatmap_figure(done.cells, value=value, span=span, hover=hover, dark=dark),
+        version=done.version,
+        key=f"study-{what}",
+        alt=f"{titles[what]}, datasets by algorithms.",
+        height=height_of(done.cells),
+        slider=SLIDER,
+        steps=lambda: heatmap_steps(
+            done.cells,
+            done.alphas,
+            done.texts,
+            value=value,
+            label=partial(_number, digits),
+            title=titles[what],
+        ),
+        name=f"study {what}",
+        table=lambda: done.cells,
+    )
+
+
+def _ranks(done: Studied) -> None:
+    st.header(f"Do the algorithms keep their ranks? e-fold (and {done.k}-fold)", anchor=False)
+    if done.ranks.empty:
+        st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
+        return
+    orders = int(done.stability["orders"].max())
+    known = f"all {orders:,} orders are counted"
+    if orders < factorial(done.k):
+        error = 50 / sqrt(orders)  # where half of the orders keep it; less everywhere else
+        known = f"{orders:,} random orders per dataset, standard error at most {error:.1f} points"
+    st.caption(
+        f"Figure 4 of the paper: the mean rank by the scores at the stops and, in brackets, by all "
+        f"{done.k} folds; on the right, in how many orders of the folds **all** algorithms rank as "
+        f"under {done.k} folds, and in how many the winner does. All algorithms see the folds in "
+        f"the same order, and each stops by its own scores ({known})."
+    )
+    with st.container(key=_RANKS):
+        plot(
+            lambda dark: ranks_figure(done.ranks, done.stability, dark=dark),
+            version=done.version,
+            key="study-ranks",
+            alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
+            height=height_of(done.ranks),
+            slider=SLIDER,
+            steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
+            name="study ranks",
+            table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
+        )
+
+
+def _number(digits: int, value: float) -> str:
+    """'0.81', '12.3': never more than four signs."""
+    return f"{value:.{digits if value < 9.95 else min(digits, 1)}f}"
+
+
+def _how_known(done: Studied) -> str:
+    sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
+    return (
+        "Exact over every order of the folds, none of it sampled; each cell counts the same. "
+        f"Energy: {', '.join(sources)}."
+    )
+
+
+def take_away(done: Studied, runs: Sequence[Run], alpha: float) -> None:
+    """What can be taken from the page: the report at this alpha, and a link to the view."""
+    with st.container(horizontal=True):
+        report_button(done, runs, alpha)
+        view_link(done)
+
+
+def report_button(done: Studied, runs: Sequence[Run], alpha: float) -> None:
+    """A download of the report at this alpha; it is made when the button is pressed."""
+    st.download_button(
+        f"Report at alpha {alpha_text(alpha)}",
+        partial(_report, done, runs, alpha, origins(store())),
+        file_name="e-fold-study.html",
+        mime="text/html",
+        icon=":material/description:",
+        key="study-report",
+        on_click="ignore",
+        help="One page to print or to send: headline, figures 2 and 3 at this alpha, energy, how "
+        "to repeat every run, what to cite.",
+    )
+
+
+def _report(
+    done: Studied, runs: Sequence[Run], alpha: float, imported: Mapping[str, Origin]
+) -> str:
+    """Made away from the page, so everything of the session comes as an argument."""
+    known = provenance((run.spec.dataset for run in runs), made_with(runs, imported))
+    return study_report(done.cells, runs, known, alpha=alpha, title="e-fold study")
+
+
+def made_with(runs: Sequence[Run], imported: Mapping[str, Origin]) -> Mapping[str, Any]:
+    """The surroundings that all these runs share; where they differ it says so instead."""
+    found: list[Mapping[str, Any]] = []
+    for run in runs:
+        if run.run_id in imported:
+            here: Mapping[str, Any] = imported[run.run_id].made_with
+        else:
+            here = recorded_surroundings(run.run_id) or surroundings()
+        if here not in found:
+            found.append(here)
+    if len(found) == 1:
+        return found[0]
+    return {"machine": f"{len(found)} different ones, named in each run's JSON"}

@@ -1,0 +1,196 @@
+"""The form that starts a study: datasets x algorithms, all queued at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.errors import EcvError
+from ecv_core.evaluation import METRICS
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import Run, RunSpec
+from ecv_core.spec import make_spec
+from ecv_core.splits import SPLITS
+from ecv_core.stopping import RULES
+from ecv_core.study import grid
+from pages.components.run.score_settings import CHOICES, METRIC_HELP
+from pages.components.run.stop_settings import (
+    ALPHAS,
+    PRESETS,
+    TOLERANCE,
+    TOLERANCES,
+    tolerance_text,
+)
+from pages.components.shared.state import sentence, sentences
+from pages.components.shared.words import alpha_text, counted, duration
+from pages.components.studies.choice import STUDIES
+from pages.components.studies.picker import begin_study
+
+_FIRST = ("popular", "item-knn", "ease")
+
+
+def start_form(recorded: Sequence[Run]) -> None:
+    """Draw the form; on Start, queue what is not known yet and open the study."""
+    ready = [name for name, entry in datasets.catalogue().items() if datasets.available(entry)]
+    names = st.pills(
+        "Datasets",
+        ready,
+        selection_mode="multi",
+        default=ready[:1],
+        key="new_datasets",
+        persist_state="session",
+        help="Those on this machine. Download others on the Run page.",
+    )
+    algorithms = st.pills(
+        "Algorithms",
+        list(ALGORITHMS),
+        selection_mode="multi",
+        default=list(_FIRST),
+        key="new_algorithms",
+        persist_state="session",
+        help="With their default parameters.\n\n"
+        + "\n".join(f"- **{name}**: {known.summary}" for name, known in ALGORITHMS.items()),
+    )
+    settings = study_settings()
+    full = st.toggle(
+        "Go on to the last fold, so that every order and every alpha can be looked at",
+        value=True,
+        key="new_full",
+        persist_state="session",
+        help="Without it each cell ends at its stop and saves energy, but the figures below need "
+        "all folds.",
+    )
+    anew = st.toggle(
+        "Compute everything anew",
+        key="new_anew",
+        persist_state="session",
+        help="Otherwise a cell that has an equal finished run, yours or recorded, is not computed "
+        "again.",
+    )
+    try:
+        specs = [
+            make_spec(dataset=name, algorithm=algorithm, full=full, **settings)  # type: ignore[arg-type]
+            for name in ready
+            if name in names
+            for algorithm in ALGORITHMS
+            if algorithm in algorithms
+        ]
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        specs = []
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start the study",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="start-study",
+            disabled=not specs,
+        )
+        st.markdown(_summary(specs, recorded, anew))
+    if pressed:
+        with sentences():
+            STUDIES.show(begin_study(specs, recorded, anew=anew))
+            st.rerun()
+
+
+def _summary(specs: Sequence[RunSpec], recorded: Sequence[Run], anew: bool) -> str:
+    """How much work it is, as far as the recorded runs tell."""
+    if not specs:
+        return "Pick at least one dataset and one algorithm."
+    cells = counted(len(specs), "cell")
+    known = {} if anew else {s: r for s in specs if (r := grid.reusable(s, recorded)) is not None}
+    words = [f"**{cells}**"]
+    if known:
+        words.append(f"{len(known)} of them recorded already")
+    todo = [spec for spec in specs if spec not in known]
+    took = {(run.spec.dataset, run.spec.algorithm): _seconds(run) for run in recorded}
+    told = [took.get((spec.dataset, spec.algorithm)) for spec in todo]
+    sure = [seconds for seconds in told if seconds is not None]
+    if sure and len(sure) == len(todo):
+        words.append(f"about {duration(sum(sure))}, judged by the recorded runs")
+    elif sure:
+        words.append(f"{duration(sum(sure))} and more, judged by the recorded runs")
+    return ", ".join(words) + "."
+
+
+def _seconds(run: Run) -> float:
+    return sum(fold.total_seconds for fold in run.folds)
+
+
+def study_settings() -> dict[str, object]:
+    """Folds, score and rule, as arguments of `make_spec`."""
+    return _split_and_metric() | _folds_and_rule()
+
+
+def _split_and_metric() -> dict[str, object]:
+    split, metric, top = st.columns([2, 1.5, 1])
+    several = [name for name, known in SPLITS.items() if not known.single]
+    return {
+        "split": split.selectbox(
+            "Fold strategy",
+            several,
+            format_func=lambda name: f"{name}: {SPLITS[name].title.lower()}",
+            key="new_split",
+            persist_state="session",
+            help="With its default parameters; those that make several folds.\n\n"
+            + "\n".join(f"- **{name}**: {SPLITS[name].help}" for name in several),
+        ),
+        "metric": metric.selectbox(
+            "Metric",
+            CHOICES,
+            format_func=lambda name: METRICS[name].title,
+            key="new_metric",
+            persist_state="session",
+            help=METRIC_HELP,
+        ),
+        "n": int(
+            top.number_input("List length (n)", value=10, key="new_n", persist_state="session")
+        ),
+    }
+
+
+def _folds_and_rule() -> dict[str, object]:
+    seed, folds, which, setting = st.columns(4)
+    found: dict[str, object] = {
+        "seed": int(
+            seed.number_input(
+                "Seed",
+                value=42,
+                key="new_seed",
+                persist_state="session",
+                help="Fixes the folds and every random choice; all algorithms get the same folds.",
+            )
+        ),
+        "k": int(folds.number_input("Folds (k)", value=10, key="new_k", persist_state="session")),
+    }
+    rule = which.selectbox(
+        "Stopping rule",
+        [name for name in RULES if name != "fixed"],  # whose number is no setting here
+        format_func=lambda name: RULES[name].title,
+        key="new_rule",
+        persist_state="session",
+        help="What is shown as the stop while the study runs. Once all folds are in, every rule "
+        "and alpha can be looked at.",
+    )
+    found["rule"] = rule
+    if "alpha" in RULES[rule].settings:
+        found["alpha"] = setting.select_slider(
+            "alpha",
+            ALPHAS,
+            value=PRESETS["Balanced"],
+            format_func=alpha_text,
+            key="new_alpha",
+            persist_state="session",
+        )
+    elif "tolerance" in RULES[rule].settings:
+        found["tolerance"] = setting.select_slider(
+            "Tolerance",
+            TOLERANCES,
+            value=TOLERANCE,
+            format_func=tolerance_text,
+            key="new_tolerance",
+            persist_state="session",
+        )
+    return found

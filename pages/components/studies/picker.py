@@ -1,0 +1,108 @@
+"""Which study is shown: the recorded one, or one of the user's own; the address says which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ecv_core import splits
+from ecv_core.errors import FoldsError, InputError
+from ecv_core.fold import prepared
+from ecv_core.records import Run, RunSpec
+from ecv_core.store import StudyRecord, stored_studies, stored_study
+from ecv_core.study import grid
+from ecv_core.study.recording import USUAL_SPLIT
+from pages.components.shared.state import manager, sentence, store
+
+RECORDED = "recorded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPicker:
+    """One page's choice among the studies that it can show."""
+
+    parameter: str
+    """Its name in the address."""
+    title: str
+    recorded: str
+    """What the recorded study is called."""
+    help: str
+    shows: Callable[[StudyRecord], bool]
+    counts: Callable[[StudyRecord], str]
+    """What a study holds, as '2 datasets x 3 algorithms'."""
+    elsewhere: str
+    """Said of a study that this page does not show."""
+    resets: tuple[str, ...] = ()
+    """Keys of widgets, in the address too, that begin anew with another study."""
+
+    def pick(self) -> str:
+        """RECORDED or the id of the study that the address names; a widget where there are own."""
+        own = [study for study in stored_studies(store()) if self.shows(study)]
+        labels = {RECORDED: self.recorded} | {one.study_id: self._label(one) for one in own}
+        asked = st.query_params.get(self.parameter)
+        wanted = asked or str(st.session_state.get(self._last, RECORDED))
+        if wanted not in labels:
+            if asked:
+                self._unknown(asked)
+            wanted = RECORDED
+        st.session_state[self._choice] = wanted
+        self.show(wanted)
+        if own:
+            st.selectbox(
+                self.title,
+                list(labels),
+                format_func=labels.__getitem__,
+                key=self._choice,
+                on_change=lambda: self.show(st.session_state[self._choice]),
+                help=self.help,
+            )
+        return wanted
+
+    def show(self, study_id: str) -> None:
+        """Make the address name this study; call it in a callback, or before a rerun."""
+        if st.session_state.get(self._last, study_id) != study_id:
+            for key in self.resets:
+                st.session_state.pop(key, None)
+                st.query_params.pop(key, None)
+        st.session_state[self._last] = study_id
+        if study_id == RECORDED:
+            st.query_params.pop(self.parameter, None)
+        else:
+            st.query_params[self.parameter] = study_id
+
+    @property
+    def _choice(self) -> str:
+        return f"{self.parameter}-choice"
+
+    @property
+    def _last(self) -> str:
+        return f"{self.parameter}-last"
+
+    def _label(self, one: StudyRecord) -> str:
+        """Never changes and is never another study's: Streamlit knows a choice by its label."""
+        return f"{one.created_at:%Y-%m-%d %H:%M} · {self.counts(one)} · {one.study_id}"
+
+    def _unknown(self, study_id: str) -> None:
+        try:
+            stored_study(store(), study_id)
+            said = self.elsewhere
+        except InputError as error:
+            said = sentence(error)
+        st.warning(f"From the link: {said}", icon=":material/link_off:")
+
+
+def begin_study(specs: Sequence[RunSpec], recorded: Sequence[Run], *, anew: bool = False) -> str:
+    """Queue what is not known yet; gives the study's id.
+
+    Args: as for `grid.begin`.
+    Raises: FoldsError if a dataset cannot be split in one of the ways, with the reason.
+    """
+    with st.spinner("Looking whether the data can be split so ..."):
+        for dataset, split, k in dict.fromkeys((s.dataset, s.split, s.k) for s in specs):
+            if split == USUAL_SPLIT:
+                continue  # every prepared dataset can
+            if (why := splits.obstacle(prepared(dataset), split, k)) is not None:
+                raise FoldsError(why)
+    return grid.begin(store(), manager(), specs, recorded=recorded, anew=anew)

@@ -1,0 +1,42 @@
+"""The study of datasets and algorithms: headline, figures 2 to 4, rules and datasets as tables."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from pages.components.shared.alpha_slider import alpha_slider
+from pages.components.shared.glossary import glossary_link
+from pages.components.studies.analysis import as_systems, rules_of, studied
+from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
+from pages.components.studies.figures import figures, headline, take_away
+from pages.components.studies.form import start_form
+from pages.components.studies.tables import datasets_table, rules_table
+
+
+def study() -> None:
+    """Everything below the title.
+
+    Raises: EcvError for a study that cannot be shown.
+    """
+    st.markdown(
+        "The paper's figures, computed here: every dataset with every algorithm. Move "
+        f"**{glossary_link('alpha')}** and see what each cell would have saved and given."
+    )
+    recorded = recorded_study()
+    study_id = STUDIES.pick()
+    with (
+        st.container(key="new-study"),
+        # Another study is another form, so that it closes when one has been started.
+        st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"),
+    ):
+        start_form(recorded)
+    chosen = choose_runs(study_id, recorded)
+    if chosen:
+        done = studied(as_systems(chosen))
+        alpha_slider(done.alphas, done.usual, partial(take_away, done, chosen))
+        headline(done)
+        figures(done)
+        rules_table(done, rules_of(done))
+        datasets_table(list(dict.fromkeys(run.spec.dataset for run in chosen)))

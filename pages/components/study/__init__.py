@@ -1,1 +1,0 @@
-"""What the Study page is made of."""

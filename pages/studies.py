@@ -1,0 +1,21 @@
+"""Many runs as one study: datasets x algorithms, or splits x algorithms."""
+
+from pages.components.shared.navigation import ALGORITHMS, RANKS, head, page
+from pages.components.shared.plot import preload_plots
+
+with page():
+    view, _ = head(
+        {
+            ALGORITHMS: "Does it hold everywhere?",
+            RANKS: "Does another split change the ranking?",
+        }
+    )
+    preload_plots()
+    if view == ALGORITHMS:
+        from pages.components.studies.view import study
+
+        study()
+    else:
+        from pages.components.studies.swaps_view import ranks_under_splits
+
+        ranks_under_splits()

@@ -1,0 +1,52 @@
+"""Old addresses lead to the new place, Back goes back one step, the product's name stays."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.dashboard import Dashboard
+
+pytestmark = pytest.mark.browser
+
+
+def headed(tab: Page, title: str) -> None:
+    expect(tab.get_by_role("heading", level=1)).to_have_text(title, timeout=60_000)
+
+
+def test_an_old_link_leads_to_the_new_place_and_back_leaves_it(tab: Page, warm: Dashboard) -> None:
+    tab.goto(warm.url)
+    headed(tab, "Know when you have evaluated enough")
+    for old, new, title in (
+        ("race?fold=3", r"/replay\?fold=3&view=Race", "Race: e-fold against k-fold"),
+        ("compare?runs=ml-100k--ease", r"/runs\?runs=ml-100k--ease&view=Compare", "Compare runs"),
+    ):
+        tab.goto(f"{warm.url}/{old}")
+        tab.wait_for_url(re.compile(new))
+        headed(tab, title)
+    tab.go_back()
+    headed(tab, "Race: e-fold against k-fold")
+    tab.go_back()
+    headed(tab, "Know when you have evaluated enough")
+
+
+def test_back_goes_back_one_page_at_a_time(tab: Page, warm: Dashboard) -> None:
+    tab.goto(f"{warm.url}/learn")
+    headed(tab, "Why hide part of the data?")
+    bar = tab.get_by_test_id("stTopNavLinkContainer")
+    for name, title in (
+        ("Runs", "Runs"),
+        ("Replay", "Replay: see why it stopped"),
+        ("Run", "Know when you have evaluated enough"),
+    ):
+        bar.get_by_text(name, exact=True).click()
+        headed(tab, title)
+        expect(tab.get_by_test_id("stHeader").get_by_role("img", name="Logo")).to_be_visible()
+    tab.go_back()
+    headed(tab, "Replay: see why it stopped")
+    tab.go_back()
+    headed(tab, "Runs")
+    tab.go_back()
+    headed(tab, "Why hide part of the data?")
