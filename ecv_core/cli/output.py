@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ecv_core.errors import InputError, RunError
+from ecv_core.files import replacing
 
 
 def check_target(target: str | None) -> None:
@@ -26,7 +27,11 @@ def write_json(document: dict[str, Any], target: str | None) -> None:
         print(text)
         return
     try:
-        Path(target).write_text(text + "\n", encoding="utf-8")
+        if Path(target).exists() and not Path(target).is_file():  # a pipe or a device
+            Path(target).write_text(text + "\n", encoding="utf-8")
+            return
+        with replacing(Path(target)) as part:
+            part.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise RunError(
             f"--json {target} cannot be written: {error.strerror}; nothing else is lost"

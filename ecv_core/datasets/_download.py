@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +14,7 @@ from ecv_core.datasets._content import Unreadable
 from ecv_core.datasets._load import read
 from ecv_core.datasets._places import data_dir, how_to_supply
 from ecv_core.errors import DatasetError
+from ecv_core.files import replacing
 
 if TYPE_CHECKING:
     from requests import Response
@@ -62,27 +61,15 @@ def download(entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
     if file is None or file.url is None:
         raise DatasetError(f"dataset '{entry.id}' has no download; {how_to_supply(entry)}")
     target = data_dir() / file.names[0]
-    part: Path | None = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale_parts(target)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}-", suffix=".part"
-        )
-        os.close(handle)
-        part = Path(name)
-        _fetch(file.url, part, progress)
-        read(entry, part, file)
-        part.chmod(0o644)  # mkstemp's 0600 would hide the file from other users of the folder
-        part.replace(target)
+        with replacing(target) as part:
+            _fetch(file.url, part, progress)
+            read(entry, part, file)
     except Unreadable as error:
         raise _failed(entry, f"what arrived is not the dataset ({error})") from error
     except OSError as error:  # requests' errors are OSErrors too
         raise _failed(entry, _reason(error)) from error
-    finally:
-        if part is not None:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
     return target
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from ecv_core.datasets import synthetic
 from ecv_core.datasets._catalogue import entry
 from ecv_core.datasets._places import cache_dir, find, how_to_supply
 from ecv_core.errors import DatasetError
+from ecv_core.files import replacing
 
 _LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""
@@ -73,13 +72,5 @@ def _stored(memory: Path) -> dict[str, _Stamp]:
 
 def _store(memory: Path, hashes: dict[str, _Stamp]) -> None:
     # A folder that cannot be written to costs a hash per process, nothing else.
-    with suppress(OSError):
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=memory.parent, prefix=".hashes-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump(hashes, stream, indent=1)
-            os.replace(name, memory)
-        except OSError:
-            os.unlink(name)
-            raise
+    with suppress(OSError), replacing(memory) as part:
+        part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")

@@ -6,8 +6,6 @@ sequence travel along for splits and exports, and no model sees them.
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -19,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import DatasetError
+from ecv_core.files import replacing
 from ecv_core.records import Interactions
 
 _FORMAT = 2
@@ -126,16 +125,9 @@ def _read(path: Path) -> Interactions | None:
 
 
 def _write(path: Path, interactions: Interactions) -> None:
-    """Write under a temporary name, then rename: readers see all of it or none. Raises: OSError."""
+    """Write it in one step. Raises: OSError."""
     optional = {name: getattr(interactions, name) for name in _SOMETIMES}
     arrays = {name: getattr(interactions, name) for name in _ALWAYS}
     arrays |= {name: array for name, array in optional.items() if array is not None}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".prepared-")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, dataset=np.array(interactions.dataset), **arrays)
-        os.replace(name, path)
-    except OSError:
-        os.unlink(name)
-        raise
+    with replacing(path) as part, part.open("wb") as stream:
+        np.savez(stream, dataset=np.array(interactions.dataset), **arrays)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ecv_core.errors import InputError
+from ecv_core.files import replacing
 from ecv_core.records import UserScores
 
 
@@ -38,9 +39,7 @@ def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], 
             for metric in metrics
         }
     )
-    part = path.with_suffix(".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with replacing(path) as part:
         parquet.write_table(
             table,
             part,
@@ -49,9 +48,6 @@ def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], 
             use_dictionary=["fold", *metrics],
             column_encoding={"user": "DELTA_BINARY_PACKED"},
         )
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def read_user_scores(path: Path) -> dict[int, UserScores]:

@@ -65,6 +65,16 @@ def t_quantile(freedom: int, confidence: float) -> float:
     return -float(stdtrit(freedom, (1 - confidence) / 2))
 
 
+def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
+    """Half the width of the interval of a mean of 1 .. k scores, over their standard deviation.
+
+    Returns: shape (k,); NaN for one score.
+    """
+    reaches = [math.nan] + [t_quantile(n - 1, confidence) for n in range(2, k + 1)]
+    factors: NDArray[np.float64] = np.array(reaches[:k]) / np.sqrt(np.arange(1, k + 1))
+    return factors
+
+
 def differences_percent(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """d(x, y) = |x - y| / ((|x| + |y|) / 2) * 100, element by element; 0 where both are 0.
 

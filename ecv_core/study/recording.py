@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ecv_core.errors import InputError, RunError
+from ecv_core.files import replacing
 from ecv_core.records import Run, RunSpec, RunState, UserScores
 from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
@@ -124,19 +124,15 @@ def record(
     if len(run.folds) < len(run.spec.fold_order):
         raise InputError(f"run {run.run_id} has only {len(run.folds)} folds; finish it first")
     text = json.dumps(run_document(run) | {"made_with": surroundings()}, indent=1)
-    part = path.with_suffix(".part")
     users = users or {}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         wanted = dict.fromkeys([run.spec.metric_name, *also])
         known = [name for name in wanted if all(name in one.metrics for one in users.values())]
         if users and known:
             write_user_scores(users, known, user_scores_path(path))
-        part.write_text(text + "\n", encoding="utf-8")
-        part.replace(path)
+        with replacing(path) as part:
+            part.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
         raise RunError(f"{path} cannot be written: {error.strerror}; free it and go on") from None
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.analysis.orders.outcome import QUANTILES, Outcome
 from ecv_core.analysis.orders.subsets import checked_scores
 from ecv_core.errors import InputError
-from ecv_core.stopping.interval import differences_percent, t_quantile
+from ecv_core.stopping.interval import differences_percent, t_factors
 
 Stops = Callable[[NDArray[np.float64]], NDArray[np.intp]]
 """Scores in the order in which they come, shape (orders, k), -> the fold after which each order
@@ -51,8 +51,7 @@ def sampled(
     at_stop = (np.arange(orders), stop - 1)
     means, deviations = (array[at_stop] for array in running(shuffled))
     goal = float(running(values[None, :])[0][0, -1])
-    factors = np.array([math.nan] + [t_quantile(n - 1, confidence) for n in range(2, k + 1)])
-    half = factors[stop - 1] * deviations / np.sqrt(stop)
+    half = t_factors(k, confidence)[stop - 1] * deviations
     differences = np.where(stop == k, 0.0, differences_percent(means, goal))
     covered = (np.abs(means - goal) <= half) | (stop == k)
     costs = np.ones(k) if costs is None else np.asarray(costs, dtype=np.float64)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis.orders.lattice import Lattice, lattice
 from ecv_core.errors import InputError
-from ecv_core.stopping.interval import differences_percent, t_quantile
+from ecv_core.stopping.interval import differences_percent, t_factors
 
 
 class FoldSubsets:
@@ -62,10 +62,7 @@ class FoldSubsets:
 
         Returns: shape (2^k,).
         """
-        sizes = np.arange(self.k + 1)
-        factors = np.full(self.k + 1, np.nan)
-        factors[2:] = [t_quantile(n - 1, confidence) for n in range(2, self.k + 1)]
-        factors[2:] /= np.sqrt(sizes[2:])
+        factors = np.concatenate([[np.nan], t_factors(self.k, confidence)])
         half: NDArray[np.float64] = factors[self.lattice.sizes] * self.deviations
         return half
 

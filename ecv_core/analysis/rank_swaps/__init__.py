@@ -13,8 +13,8 @@ from ecv_core.analysis.rank_swaps.frames import (
     taus_frame,
 )
 from ecv_core.analysis.rank_swaps.swaps import Swaps, common_metrics, swaps
-from ecv_core.analysis.rank_swaps.tau import mean_ranks, pair_numbers, pair_signs, tau_b
 from ecv_core.analysis.rank_swaps.words import headline, winners
+from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs, tau_b
 
 __all__ = [
     "PAIRS_COLUMNS",

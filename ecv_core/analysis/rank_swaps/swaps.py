@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.rank_swaps.block import Block
 from ecv_core.analysis.rank_swaps.bootstrap import RESAMPLES, resampled_scores, user_cube
-from ecv_core.analysis.rank_swaps.tau import mean_ranks, pair_numbers, pair_signs, tau_b
+from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs, tau_b
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.records import Run, UserScores

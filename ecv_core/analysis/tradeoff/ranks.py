@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis.orders import running
+from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
 from ecv_core.analysis.tradeoff.curves import System
 from ecv_core.errors import InputError
 from ecv_core.stopping.efold import EFold, least_alpha
-from ecv_core.stopping.interval import t_quantile
+from ecv_core.stopping.interval import t_factors
 
 DRAWS = 5000
 """Orders per dataset, as many as the paper draws."""
@@ -98,23 +99,23 @@ def _ranking(
     along = [_along(one.scores.folds[orders], confidence) for one in systems]
     better = np.array([1.0 if one.higher_is_better else -1.0 for one in systems])
     whole = better * np.array([_mean(one.scores.folds) for one in systems])
-    goal = _pairs(whole[:, None])[:, 0]
-    best = [at for at, pair in enumerate(_pair_numbers(len(systems))) if _leads(whole, pair)]
+    goal = pair_signs(whole)
+    winner = int(np.argmax(whole))
+    with_winner = np.array([winner in pair for pair in zip(*pair_numbers(len(whole)), strict=True)])
     stopped = np.empty((len(alphas), len(systems)))
     same_order, same_winner = np.empty(len(alphas)), np.empty(len(alphas))
     for row, alpha in enumerate(alphas):
-        scores = np.stack([_at_stop(means, least, alpha) for means, least in along])
-        scores *= better[:, None]
-        signs = _pairs(scores)
-        same = signs == goal[:, None]
-        stopped[row] = _ranks(signs, len(systems)).mean(axis=1)
-        same_order[row] = same.all(axis=0).mean()
-        same_winner[row] = same[best].all(axis=0).mean()
+        scores = np.stack([_at_stop(means, least, alpha) for means, least in along], axis=1)
+        signs = pair_signs(scores * better)
+        same = signs == goal
+        stopped[row] = ranks_of(signs, len(systems)).mean(axis=0)
+        same_order[row] = same.all(axis=1).mean()
+        same_winner[row] = same[:, with_winner].all(axis=1).mean()
     return Ranking(
         dataset=dataset,
         algorithms=tuple(one.algorithm or one.name for one in systems),
         alphas=alphas,
-        whole=_ranks(goal[:, None], len(systems))[:, 0],
+        whole=ranks_of(goal, len(systems)),
         stopped=stopped,
         same_order=same_order,
         same_winner=same_winner,
@@ -138,8 +139,7 @@ def _along(
     k = shuffled.shape[1]
     means, deviations = running(shuffled)
     means[:, -1] = _mean(shuffled[0])  # the same in every order, to the last digit
-    factors = np.array([math.nan] + [t_quantile(n - 1, confidence) for n in range(2, k + 1)])
-    widths = 2 * factors * deviations / np.sqrt(np.arange(1, k + 1))
+    widths = 2 * t_factors(k, confidence) * deviations
     first = EFold(alpha=1.0).first
     least = np.full(shuffled.shape, np.inf)
     for n in range(first, k):
@@ -160,29 +160,3 @@ def _at_stop(
     stop = np.count_nonzero(least[:-1] > alpha, axis=0)  # folds before the stop: it is the next
     found: NDArray[np.float64] = means[stop, np.arange(means.shape[1])]
     return found
-
-
-def _pair_numbers(systems: int) -> list[tuple[int, int]]:
-    return list(itertools.combinations(range(systems), 2))
-
-
-def _pairs(scores: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Who is ahead in each pair: 1 the first, -1 the second, 0 none; shape (pairs, orders)."""
-    one, other = np.array(_pair_numbers(len(scores))).T
-    ahead: NDArray[np.int8] = np.greater(scores[one], scores[other]).astype(np.int8)
-    ahead -= np.less(scores[one], scores[other])
-    return ahead
-
-
-def _ranks(signs: NDArray[np.int8], systems: int) -> NDArray[np.float64]:
-    """Ranks from who is ahead of whom; shape (systems, orders)."""
-    ranks = np.full((systems, signs.shape[1]), (systems + 1) / 2)
-    for (one, other), sign in zip(_pair_numbers(systems), signs, strict=True):
-        ranks[one] -= sign / 2
-        ranks[other] += sign / 2
-    return ranks
-
-
-def _leads(whole: NDArray[np.float64], pair: tuple[int, int]) -> bool:
-    """Whether a pair holds the best system under k folds: it decides who wins."""
-    return int(np.argmax(whole)) in pair

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 
 from ecv_core.errors import FoldsError
+from ecv_core.files import replacing
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -63,16 +62,8 @@ def read_bytes(path: Path, name: str) -> bytes:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write in one step: a reader sees the old file or the whole new one. Raises: FoldsError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            Path(temporary).chmod(0o644)  # mkstemp makes it private
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with replacing(path) as part:
+            part.write_bytes(content)
     except OSError as error:
         raise FoldsError(
             f"the fold file {path} cannot be written ({error.strerror or error}); "

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ecv_core.figures.steps import Steps
+from ecv_core.files import replacing
 from pages.components.shared.component import component
 from pages.components.shared.tables import chart_table, file_name
 
@@ -142,10 +143,8 @@ def plotly_script() -> str | None:
     target = STATIC / f"plotly-{installed_version('plotly')}.min.js"
     try:
         if not target.exists() or target.stat().st_size != source.stat().st_size:
-            STATIC.mkdir(exist_ok=True)
-            part = target.with_suffix(".part")
-            shutil.copyfile(source, part)
-            part.replace(target)
+            with replacing(target) as part:
+                shutil.copyfile(source, part)
     except OSError:
         return None
     return f"app/static/{target.name}"

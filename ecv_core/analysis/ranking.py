@@ -38,10 +38,13 @@ def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[n
     Args: as `pair_signs`.
     Returns: shape (..., algorithms); NaN where a score of the row is NaN.
     """
-    values = np.asarray(scores, dtype=np.float64)
-    count = values.shape[-1]
-    signs = pair_signs(values, higher_is_better=higher_is_better)
-    ranks = np.full(values.shape, (count + 1) / 2)
+    signs = pair_signs(scores, higher_is_better=higher_is_better)
+    return ranks_of(signs, np.shape(scores)[-1])
+
+
+def ranks_of(signs: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Ranks of `count` algorithms from their `pair_signs`; shape (..., algorithms)."""
+    ranks = np.full((*signs.shape[:-1], count), (count + 1) / 2)
     for pair, (first, second) in enumerate(zip(*pair_numbers(count), strict=True)):
         ranks[..., first] -= signs[..., pair] / 2
         ranks[..., second] += signs[..., pair] / 2
