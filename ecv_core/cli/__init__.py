@@ -44,6 +44,11 @@ COMMANDS = {
     "orders": Command(
         "what a rule does over every order of the folds", "orders_command", "orders_options"
     ),
+    "select": Command(
+        "which of several contenders is best, in as few folds as it takes",
+        "select_command",
+        "select_options",
+    ),
     "import": Command("keep a run that was exported elsewhere", "share_commands", "import_options"),
     "report": Command(
         "a run as one HTML page, to print or to send", "share_commands", "report_options"

@@ -7,8 +7,8 @@ import argparse
 from ecv_core.splits import SPLITS
 
 
-def add_split_options(parser: argparse.ArgumentParser) -> None:
-    """Add them to a command's parser."""
+def add_split_options(parser: argparse.ArgumentParser, *, seed: int | None = 42) -> None:
+    """Add them to a command's parser, with this seed by default."""
     parser.add_argument(
         "--split", default="user-k-fold", metavar="NAME", help=f"one of {', '.join(SPLITS)}"
     )
@@ -16,4 +16,4 @@ def add_split_options(parser: argparse.ArgumentParser) -> None:
         "--split-param", action="append", default=[], metavar="NAME=VALUE", help="of the split"
     )
     parser.add_argument("-k", type=int, help="number of folds (default: the split's, mostly 10)")
-    parser.add_argument("--seed", type=int, default=42, help="fixes every random choice")
+    parser.add_argument("--seed", type=int, default=seed, help="fixes every random choice")

@@ -2,6 +2,16 @@
 
 from ecv_core.store.imports import Origin, import_run, origins
 from ecv_core.store.schema import database_url
+from ecv_core.store.selections import (
+    PlannedContender,
+    SelectionRecord,
+    forget_selection,
+    keep_selection,
+    selections_with,
+    stored_selection,
+    stored_selections,
+    update_selection,
+)
 from ecv_core.store.store import Store, open_store
 from ecv_core.store.studies import (
     PlannedCell,
@@ -15,14 +25,22 @@ from ecv_core.store.studies import (
 __all__ = [
     "Origin",
     "PlannedCell",
+    "PlannedContender",
+    "SelectionRecord",
     "Store",
     "StudyRecord",
     "database_url",
+    "forget_selection",
     "forget_study",
     "import_run",
+    "keep_selection",
     "keep_study",
     "open_store",
     "origins",
+    "selections_with",
+    "stored_selection",
+    "stored_selections",
     "stored_studies",
     "stored_study",
+    "update_selection",
 ]

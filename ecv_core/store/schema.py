@@ -85,6 +85,14 @@ studies = sa.Table(
     sa.Column("created_at", sa.String(32), nullable=False),
     sa.Column("cells", sa.Text, nullable=False),
 )
+selections = sa.Table(
+    "selections",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("selection_id", sa.String(32), nullable=False, unique=True),
+    sa.Column("created_at", sa.String(32), nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+)
 
 
 def database_url() -> str:

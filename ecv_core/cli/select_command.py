@@ -1,0 +1,156 @@
+"""`select`: which of several contenders is best, live or on scores that are there."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.output import check_target, write_json
+from ecv_core.errors import InputError
+from ecv_core.selection import Contender, Terms, check_contenders, play, play_orders
+from ecv_core.selection.document import orders_document, selection_document, verdict_sentence
+
+
+def select_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `select`."""
+    from ecv_core.cli.split_options import add_split_options
+
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="DATASET CONTENDER CONTENDER",
+        help="a contender is ALGORITHM[:name=value[,name=value]...]",
+    )
+    parser.add_argument(
+        "--scores", metavar="FILE", help="CSV or Parquet with contender,fold,user,score"
+    )
+    parser.add_argument(
+        "--recorded", action="store_true", help="play the recorded study, per dataset and in all"
+    )
+    parser.add_argument(
+        "--until", choices=("winner", "order"), default="winner", help="what is to be found out"
+    )
+    parser.add_argument(
+        "--indifference",
+        type=float,
+        default=0.0,
+        metavar="0.01",
+        help="contenders closer than this share of the leader's mean are as good as each other",
+    )
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
+    parser.add_argument("--orders", type=int, metavar="N", help="over so many drawn orders")
+    parser.add_argument("--lower-is-better", action="store_true", help="of the scores in FILE")
+    parser.add_argument("--metric", help="what the score is (default ndcg)")
+    parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
+    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    add_split_options(parser, seed=None)
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    parser.set_defaults(command=select)
+
+
+def select(options: argparse.Namespace) -> int:
+    """Find out, and say it."""
+    check_target(options.json)
+    given = [bool(options.words), options.scores is not None, options.recorded]
+    if sum(given) != 1:
+        raise InputError(
+            "select takes a dataset with its contenders, or --scores FILE, or --recorded; "
+            "give one of them"
+        )
+    if options.recorded:
+        return _recorded(options)
+    if options.scores is not None:
+        return _scores(options)
+    from ecv_core.cli.select_live import select_live
+
+    return select_live(options)
+
+
+def _scores(options: argparse.Namespace) -> int:
+    from ecv_core.selection.score_files import read_contenders
+
+    contenders, _ = read_contenders(Path(options.scores))
+    return _answer(options, contenders, options.scores)
+
+
+def _answer(options: argparse.Namespace, contenders: list[Contender], name: str) -> int:
+    check_contenders(contenders)
+    terms = _terms(options, len(contenders[0].scores))
+    if options.orders is not None:
+        over = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
+        document: dict[str, Any] = orders_document(over)
+        text = (
+            f"over {over.orders} orders of the folds of {name}: {100 * over.folds_share:.3g} % of "
+            f"the folds, the right winner in {100 * over.right:.4g} % of orders; "
+            f"{over.mean_loss_percent:.2g} % lost on average, at most {over.p95_loss_percent:.2g} "
+            "% in 95 % of orders"
+        )
+    else:
+        played = play(contenders, terms, range(terms.k))
+        document = selection_document(contenders, terms, options.metric, played)
+        winner = contenders[played.verdict.winner]
+        text = verdict_sentence(
+            [one.name for one in contenders],
+            terms,
+            played.verdict,
+            played.rounds,
+            played.folds_used,
+            mean=float(winner.scores[: len(played.rounds)].mean()),
+        )
+    write_json(document, options.json)
+    if options.json != "-":
+        print(text)
+    return OK
+
+
+def _recorded(options: argparse.Namespace) -> int:
+    """The recorded study, per dataset and in all."""
+    from ecv_core.selection.recorded import recorded_contenders
+
+    found: dict[str, Any] = {}
+    spent, whole, right = 0.0, 0.0, 0.0
+    for dataset, contenders in recorded_contenders().items():
+        terms = _terms(options, len(contenders[0].scores))
+        over = play_orders(
+            contenders,
+            terms,
+            orders=1000 if options.orders is None else options.orders,
+            seed=options.seed or 0,
+        )
+        joules = sum(float(one.joules.sum()) for one in contenders)
+        found[dataset] = orders_document(over) | {"contenders": len(contenders), "joules": joules}
+        if over.joules_share is not None:
+            spent += over.joules_share * joules
+            whole += joules
+        right += over.right
+    if not found:
+        raise InputError("there are no recorded runs to select from; record a study first")
+    share = spent / whole if whole else None
+    rate = right / len(found)
+    document = {"datasets": found, "joules_share": share, "right": rate}
+    write_json(document, options.json)
+    if options.json != "-":
+        for dataset, one in found.items():
+            print(
+                f"{dataset}: {one['contenders']} contenders, {100 * one['folds_share']:.3g} % of "
+                f"the folds, {100 * one['joules_share']:.3g} % of the energy, the right winner in "
+                f"{100 * one['right']:.4g} % of {one['orders']} orders"
+            )
+        print(
+            f"in all: {100 * (share or 0):.3g} % of the energy, the right winner in "
+            f"{100 * rate:.4g} % of orders"
+        )
+    return OK
+
+
+def _terms(options: argparse.Namespace, k: int) -> Terms:
+    lower = options.lower_is_better
+    return Terms(
+        k=k,
+        confidence=options.confidence,
+        indifference=options.indifference,
+        until=options.until,
+        higher_is_better=not lower,
+    )

@@ -1,0 +1,319 @@
+"""A selection whose folds are computed: begun, looked at, gone on with, fold after fold.
+
+What has been found is never stored: it follows from the folds in the database, so that a reload, a
+second viewer, a cancel or a crash loses nothing but the fold that was going.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from ecv_core import models
+from ecv_core.errors import InputError
+from ecv_core.evaluation import METRICS
+from ecv_core.records import FoldResult, ParamValue, Run, RunSpec, RunState, UserScores
+from ecv_core.runs.recorded import recorded_user_scores
+from ecv_core.selection.contenders import Contender, check_contenders, contender_of
+from ecv_core.selection.differences import PairedScores
+from ecv_core.selection.document import verdict_sentence
+from ecv_core.selection.replay import Played, follow, joules_of
+from ecv_core.selection.rounds import Selection, Terms, Until
+from ecv_core.store import (
+    PlannedContender,
+    SelectionRecord,
+    Store,
+    keep_selection,
+    selections_with,
+    stored_selection,
+    update_selection,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """Where a selection is now."""
+
+    record: SelectionRecord
+    terms: Terms
+    contenders: tuple[Contender, ...]
+    played: Played | None
+    """So far; None before the first round is complete."""
+    folds: tuple[int, ...]
+    """That each contender has needed so far, with those of the round that is going."""
+    left: tuple[int, ...]
+    """Who is still in, best first."""
+    needed: tuple[int, int] | None
+    """The contender and the fold that come next; None once it is decided."""
+    run: Run | None
+    """The run that computes that, or did last; None where none has been made."""
+    joules: float | None
+    joules_expected: float | None
+    """What all folds would take, by the mean of those that each contender has; None without."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the answer is there."""
+        return self.needed is None
+
+    @property
+    def going(self) -> bool:
+        """Whether a fold is queued or being computed."""
+        return self.run is not None and self.run.state.active
+
+    def sentence(self, titles: Sequence[str], on: str = "") -> str:
+        """The verdict, or what is known so far.
+
+        Args:
+            titles: of the contenders, as people read them.
+            on: the dataset, likewise.
+        """
+        if self.played is None:
+            return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
+        winner = self.contenders[self.played.rounds[-1].leader]
+        seen = [one.fold for one in self.played.rounds]
+        return verdict_sentence(
+            titles,
+            self.terms,
+            self.played.verdict,
+            self.played.rounds,
+            self.folds,
+            mean=float(winner.scores[seen].mean()),
+            on=on,
+        )
+
+
+def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
+    """'item-knn:neighbours=50,shrink=10' as an algorithm's id and parameters by name.
+
+    Raises: InputError for a parameter without a value.
+    """
+    algorithm, _, rest = text.partition(":")
+    params: dict[str, ParamValue] = {}
+    for part in filter(None, rest.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(
+                f"the contender '{text}' has '{part}', which is no name=value; write it as "
+                f"{algorithm}:name=value,name=value"
+            )
+        params[name] = value
+    return algorithm, params
+
+
+def begin(
+    store: Store,
+    contenders: Sequence[tuple[str, RunSpec]],
+    terms: Terms,
+    *,
+    known: Iterable[Run] = (),
+) -> str:
+    """Keep a new selection; gives its id. Nothing is computed yet.
+
+    Args:
+        store: where it is kept.
+        contenders: name and spec of each; what decides the folds must be the same in all.
+        terms: what is asked.
+        known: runs whose folds are used instead of computing them again, where they fit.
+    Raises: InputError for contenders that cannot be compared, with the reason.
+    """
+    names = [name for name, _ in contenders]
+    if len(names) < 2:
+        raise InputError(
+            f"a selection needs at least two contenders, but has {len(names)}; name another"
+        )
+    specs = [_whole(spec) for _, spec in contenders]
+    _check_alike(names, specs)
+    runs = list(known)
+    planned = [
+        PlannedContender(
+            name=name, spec=spec, known=tuple(run.run_id for run in _answering(runs, spec))
+        )
+        for name, spec in zip(names, specs, strict=True)
+    ]
+    return keep_selection(store, planned, asdict(terms))
+
+
+def look(store: Store, selection_id: str, recorded: Iterable[Run] = ()) -> Live:
+    """Where a selection is now, worked out from the folds that are there.
+
+    Args:
+        store: where it is kept.
+        selection_id: its id.
+        recorded: runs outside the database whose folds it may use.
+    Raises: InputError if there is none with this id.
+    """
+    record = stored_selection(store, selection_id)
+    terms = _terms(record)
+    runs = {run.run_id: run for run in recorded} | {run.run_id: run for run in store.runs()}
+    contenders = tuple(_contenders(store, record, runs))
+    game = Selection(PairedScores(contenders), len(contenders), terms)
+    followed = follow(contenders, range(terms.k), game)
+    spent = joules_of(contenders, followed.ran)
+    played = None
+    if followed.rounds:
+        played = Played(
+            rounds=followed.rounds,
+            verdict=game.verdict(),
+            folds_used=tuple(map(len, followed.ran)),
+            joules=spent,
+            joules_of_all_folds=None,
+        )
+    going = [runs[one.run_id] for one in record.contenders if one.run_id in runs]
+    return Live(
+        record=record,
+        terms=terms,
+        contenders=contenders,
+        played=played,
+        folds=tuple(map(len, followed.ran)),
+        left=followed.left,
+        needed=followed.needed,
+        run=max(going, key=lambda run: (run.state.active, run.started_at or run.created_at))
+        if going
+        else None,
+        joules=spent,
+        joules_expected=_expected(contenders, followed.ran, terms.k),
+    )
+
+
+def advance(
+    store: Store, selection_id: str, *, owner: str, recorded: Iterable[Run] = ()
+) -> str | None:
+    """Queue the fold that a selection needs next; gives the run that is to compute it.
+
+    Args:
+        store: where it is kept.
+        selection_id: its id.
+        owner: of the queue.
+        recorded: as in `look`.
+    Returns: None once it is decided, or while one of its folds is queued or going.
+    """
+    now = look(store, selection_id, recorded)
+    if now.needed is None or now.going:
+        return None
+    place, fold = now.needed
+    planned = now.record.contenders[place]
+    mine = {run.run_id: run for run in store.runs()}.get(planned.run_id or "")
+    have = tuple(result.fold for result in mine.folds) if mine else ()
+    spec = replace(planned.spec, only_folds=(*have, fold))
+    if mine is not None:
+        store.requeue(mine.run_id, spec, owner=owner)
+        return mine.run_id
+    run_id = store.create([spec], owner=owner)[0]
+    others = list(now.record.contenders)
+    others[place] = replace(planned, run_id=run_id)
+    update_selection(store, replace(now.record, contenders=tuple(others)))
+    return run_id
+
+
+def go_on_after(store: Store, run_id: str, *, owner: str, recorded: Iterable[Run] = ()) -> bool:
+    """Queue what comes next in the selections that a run which just ended belongs to.
+
+    A run that was cancelled or failed ends its selection for now; `advance` resumes it.
+    Returns: whether something was queued.
+    """
+    if store.run(run_id).state is not RunState.FINISHED:
+        return False
+    queued = [
+        advance(store, record.selection_id, owner=owner, recorded=recorded)
+        for record in selections_with(store, run_id)
+    ]
+    return any(queued)
+
+
+def _whole(spec: RunSpec) -> RunSpec:
+    """A contender's spec: all folds, and no rule of its own."""
+    return replace(spec, rule="never", tolerance=None, min_folds=1, full=True, only_folds=())
+
+
+def _check_alike(names: Sequence[str], specs: Sequence[RunSpec]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the contender '{twice}' is there twice; leave one out")
+    first = specs[0]
+    for name, spec in zip(names[1:], specs[1:], strict=True):
+        other = replace(spec, algorithm=first.algorithm, params=first.params)
+        if other != replace(first, country=spec.country):
+            raise InputError(
+                f"'{name}' and '{names[0]}' do not share dataset, split, folds, metric and "
+                "protocol, so their scores cannot be compared; give both the same"
+            )
+        if spec == first:
+            raise InputError(
+                f"'{name}' and '{names[0]}' are the same algorithm with the same parameters; "
+                "change a parameter of one"
+            )
+
+
+def _answering(runs: Sequence[Run], spec: RunSpec) -> list[Run]:
+    """Runs with folds of this very spec, most folds first."""
+    fit = [run for run in runs if run.folds and _scores(run.spec) == _scores(spec)]
+    return sorted(fit, key=lambda run: -len(run.folds))
+
+
+def _scores(spec: RunSpec) -> RunSpec:
+    return replace(_whole(spec), country="DEU", cutoffs=(), alpha=1.0, confidence=0.95)
+
+
+def _terms(record: SelectionRecord) -> Terms:
+    given = record.terms
+    until: Until = "order" if given["until"] == "order" else "winner"
+    return Terms(
+        k=int(given["k"]),
+        confidence=float(given["confidence"]),
+        indifference=float(given["indifference"]),
+        until=until,
+        higher_is_better=bool(given["higher_is_better"]),
+    )
+
+
+def _contenders(store: Store, record: SelectionRecord, runs: dict[str, Run]) -> list[Contender]:
+    found = [_folds_of(store, one, runs) for one in record.contenders]
+    seen = [one.users for _, users in found for one in users.values()]
+    everybody = np.unique(np.concatenate(seen)) if seen else np.empty(0, dtype=np.int32)
+    contenders = [
+        contender_of(
+            one.name,
+            list(results.values()),
+            users,
+            everybody,
+            k=one.spec.k,
+            metric=one.spec.metric_name,
+            random=getattr(models.algorithm(one.spec.algorithm), "random", True),
+        )
+        for one, (results, users) in zip(record.contenders, found, strict=True)
+    ]
+    check_contenders(contenders)
+    return contenders
+
+
+def _folds_of(
+    store: Store, planned: PlannedContender, runs: dict[str, Run]
+) -> tuple[dict[int, FoldResult], dict[int, UserScores]]:
+    """All folds of a contender, from its own run and those that were there; each once."""
+    results: dict[int, FoldResult] = {}
+    users: dict[int, UserScores] = {}
+    per_user = METRICS[planned.spec.metric].per_user
+    for run_id in filter(None, (planned.run_id, *planned.known)):
+        if (run := runs.get(run_id)) is None:
+            continue
+        scores = (store.user_scores(run_id) or recorded_user_scores(run_id)) if per_user else {}
+        for result in run.folds:
+            if result.fold not in results and (result.fold in scores or not per_user):
+                results[result.fold] = result
+                users |= {result.fold: scores[result.fold]} if per_user else {}
+    return results, users
+
+
+def _expected(
+    contenders: Sequence[Contender], ran: Sequence[Sequence[int]], k: int
+) -> float | None:
+    if not all(ran):
+        return None
+    total = sum(
+        k * float(one.joules[list(folds)].mean())
+        for one, folds in zip(contenders, ran, strict=True)
+    )
+    return None if np.isnan(total) else total

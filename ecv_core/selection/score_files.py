@@ -1,0 +1,143 @@
+"""A table of contender, fold, user and score from any program -> contenders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.errors import InputError
+from ecv_core.selection.contenders import Contender
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("contender", "fold", "user", "score")
+_SHOWN = 60
+
+
+def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
+    """The contenders of a scores file, each with all folds and the same users.
+
+    Args:
+        path: CSV, CSV.gz or Parquet with the columns of COLUMNS, one row per contender, fold and
+            user; other columns are ignored.
+    Returns: the contenders in the order in which they first appear, and the names of the folds
+        likewise: fold i of a contender is the i-th of them.
+    Raises: InputError for a file that cannot be read, a column or value that is missing, a score
+        that is no finite number, a row that is there twice, or contenders of which one lacks a
+        fold or a user that another has.
+    """
+    table = _table(path)
+    if missing := [name for name in COLUMNS if name not in table.column_names]:
+        raise InputError(
+            f"{path.name} has no column '{missing[0]}'; it needs {', '.join(COLUMNS)}, one row per "
+            "contender, fold and user"
+        )
+    if not len(table):
+        raise InputError(f"{path.name} has no rows; give one per contender, fold and user")
+    names, which = _codes(table, "contender", path)
+    folds, fold = _codes(table, "fold", path)
+    users, user = _codes(table, "user", path)
+    score = _scores(table, path)
+    cells = len(names) * len(folds) * len(users)
+    place = (which * len(folds) + fold) * len(users) + user
+    counts = np.bincount(place, minlength=cells) if cells < 2**28 else None
+    if counts is None:
+        raise InputError(
+            f"{path.name} has {len(names):,} contenders, {len(folds):,} folds and {len(users):,} "
+            "users, too many for one selection; leave some contenders out"
+        )
+    if (counts > 1).any():
+        one, at, who = np.unravel_index(
+            int(np.argmax(counts > 1)), (len(names), len(folds), len(users))
+        )
+        raise InputError(
+            f"{path.name} has more than one row for contender '{names[one]}', fold {folds[at]}, "
+            f"user {users[who]}; keep one"
+        )
+    values = np.full(cells, np.nan)
+    values[place] = score
+    cube = values.reshape(len(names), len(folds), len(users))
+    _check_complete(~np.isnan(cube), names, folds, users, path)
+    unknown = np.full(len(folds), np.nan)
+    contenders = [
+        Contender(name=name, scores=np.nanmean(one, axis=1), values=one, joules=unknown)
+        for name, one in zip(names, cube, strict=True)
+    ]
+    return contenders, folds
+
+
+def _check_complete(
+    present: NDArray[np.bool_],
+    names: list[str],
+    folds: list[str],
+    users: list[str],
+    path: Path,
+) -> None:
+    if (empty := ~present.any(axis=2)).any():
+        one, at = np.argwhere(empty)[0]
+        raise InputError(
+            f"{path.name} has no row for fold {folds[at]} of '{names[one]}'; every contender needs "
+            "every fold"
+        )
+    if (apart := present != present[0]).any():
+        one, at, who = np.argwhere(apart)[0]
+        lacks, has = (names[0], names[one]) if present[one, at, who] else (names[one], names[0])
+        raise InputError(
+            f"in {path.name}, fold {folds[at]} of '{lacks}' has no score of user {users[who]}, "
+            f"but that of '{has}' has; contenders must be scored on the same users"
+        )
+
+
+def _codes(table: pa.Table, column: str, path: Path) -> tuple[list[str], NDArray[np.int64]]:
+    """The different values of a column as text, as they first appear, and each row's place."""
+    from pyarrow import compute
+
+    values = table[column]
+    if values.null_count:
+        row = compute.index(compute.is_null(values), True).as_py() + 1
+        raise InputError(f"row {row} of {path.name} has no {column}; give every row one")
+    encoded = values.combine_chunks().dictionary_encode()
+    if hasattr(encoded, "combine_chunks"):
+        encoded = encoded.combine_chunks()
+    names = [str(value)[:_SHOWN] for value in encoded.dictionary.to_pylist()]
+    return names, encoded.indices.to_numpy().astype(np.int64)
+
+
+def _scores(table: pa.Table, path: Path) -> NDArray[np.float64]:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        found = compute.cast(table["score"], pa.float64()).combine_chunks()
+    except pa.ArrowException:
+        raise InputError(
+            f"the column 'score' of {path.name} must hold numbers; see its values"
+        ) from None
+    scores: NDArray[np.float64] = found.to_numpy(zero_copy_only=False)
+    if not (good := np.isfinite(scores)).all():
+        row = int(np.argmin(good))
+        raise InputError(
+            f"row {row + 1} of {path.name} has the score {scores[row]}, which is no finite number; "
+            "leave out the users that have nothing held out, in every contender"
+        )
+    return scores
+
+
+def _table(path: Path) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    try:
+        if path.suffix == ".parquet":
+            return parquet.read_table(path)
+        return csv.read_csv(path)  # .gz is recognised by its ending
+    except (OSError, ValueError, pa.ArrowException) as error:
+        why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
+        raise InputError(
+            f"{path.name} cannot be read as a table of scores ({why}); give a CSV, CSV.gz or "
+            f"Parquet file with the columns {', '.join(COLUMNS)}"
+        ) from None

@@ -1,0 +1,148 @@
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from ecv_core.cli import main
+from ecv_core.errors import InputError
+from ecv_core.selection.score_files import read_contenders
+
+GOOD = "contender,fold,user,score\n" + "".join(
+    f"{name},{fold},{user},{base + fold / 100 + len(user) / 1000}\n"
+    for name, base in (("a", 0.5), ("b", 0.1))
+    for fold in (3, 1, 2)
+    for user in ("x", "yy", "zzz")
+)
+
+
+def file(folder: Path, text: str, name: str = "scores.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_folds_and_contenders_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    contenders, folds = read_contenders(file(tmp_path, GOOD))
+    assert folds == ["3", "1", "2"]
+    assert [one.name for one in contenders] == ["a", "b"]
+    # users' thousandths are 1, 2, 3: on average 2
+    assert contenders[0].scores == pytest.approx([0.532, 0.512, 0.522])
+    assert contenders[1].values is not None
+    assert contenders[1].values[0] == pytest.approx([0.131, 0.132, 0.133])
+    assert all(one.random for one in contenders)  # nothing is known of them
+
+
+def test_gz_and_parquet_say_the_same_as_csv(tmp_path: Path) -> None:
+    packed = tmp_path / "scores.csv.gz"
+    packed.write_bytes(gzip.compress(GOOD.encode()))
+    rows = [line.split(",") for line in GOOD.splitlines()[1:]]
+    table = tmp_path / "scores.parquet"
+    parquet.write_table(
+        pa.table(
+            {
+                "score": [float(row[3]) for row in rows],
+                "user": [row[2] for row in rows],
+                "fold": [int(row[1]) for row in rows],
+                "contender": [row[0] for row in rows],
+                "note": ["ignored"] * len(rows),
+            }
+        ),
+        table,
+    )
+    expected = [one.scores.tolist() for one in read_contenders(file(tmp_path, GOOD))[0]]
+    for path in (packed, table):
+        assert [one.scores.tolist() for one in read_contenders(path)[0]] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("contender,fold,user\na,0,1\n", "no column 'score'"),
+        ("contender,fold,user,score\n", "no rows"),
+        (GOOD + "a,3,x,0.9\n", "more than one row for contender 'a', fold 3, user x"),
+        (
+            GOOD.replace("b,1,yy,0.112\n", ""),
+            "fold 1 of 'b' has no score of user yy, but that of 'a'",
+        ),
+        (
+            GOOD.replace("a,1,yy,0.512\n", ""),
+            "fold 1 of 'a' has no score of user yy, but that of 'b'",
+        ),
+        (GOOD + "c,3,x,0.1\nc,3,yy,0.1\nc,3,zzz,0.1\n", "no row for fold 1 of 'c'"),
+        (GOOD.replace("0.512", "nan"), "has the score nan"),
+        (GOOD.replace("0.512", "inf"), "has the score inf"),
+        (GOOD.replace("0.512", "high"), "must hold numbers"),
+        (GOOD.replace("a,1,yy,0.512", "a,1,,0.512"), "yy"),
+        ("contender,fold,user,score\na,0,1,0.5,7\n", "cannot be read as a table of scores"),
+        ("", "cannot be read as a table of scores"),
+    ],
+)
+def test_files_that_cannot_serve_are_refused_in_one_sentence(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        read_contenders(file(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_contenders(tmp_path / "none.csv")
+
+
+def test_select_plays_a_file_and_writes_the_contract(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file(tmp_path, GOOD)
+    assert main(["select", "--scores", str(path), "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document) == {
+        "contenders", "k", "metric", "confidence", "indifference", "until", "winner", "tied",
+        "order", "folds_used", "rounds", "joules", "joules_of_all_folds",
+    }  # fmt: skip
+    assert document["winner"] == "a"
+    assert document["order"] == ["a", "b"]
+    assert document["k"] == 3
+    # every user's difference is 0.4, so one fold is enough
+    assert document["folds_used"] == {"a": 1, "b": 1}
+    first = document["rounds"][0]
+    assert first["leader"] == "a"
+    assert first["differences"]["b"]["difference"] == pytest.approx(-0.4)
+    assert first["differences"]["b"]["interval"] == pytest.approx([-0.4, -0.4])
+    assert first["dropped"] == ["b"]
+    assert document["joules"] is None
+
+
+def test_select_over_orders_writes_the_contract(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file(tmp_path, GOOD)
+    assert main(["select", "--scores", str(path), "--orders", "20", "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {"orders", "folds_share", "right", "mean_loss_percent", "p95_loss_percent"} <= set(
+        document
+    )
+    assert document["orders"] == 20
+    assert document["right"] == 1.0
+    assert document["folds_share"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--recorded", "--scores", "x.csv"],
+        ["--scores", "none.csv"],
+        ["--recorded", "--confidence", "2"],
+        ["--recorded", "--orders", "0"],
+    ],
+)
+def test_bad_calls_are_one_line_and_exit_code_2(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["select", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
