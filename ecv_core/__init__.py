@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ecv_core.records import FoldResult as FoldResult
     from ecv_core.records import Folds as Folds
     from ecv_core.records import Interactions as Interactions
+    from ecv_core.selection.pruner import FoldPruner as FoldPruner
     from ecv_core.splits import fold_matrices as fold_matrices
     from ecv_core.stopping import EFold as EFold
     from ecv_core.stopping import Fixed as Fixed
@@ -44,6 +45,7 @@ _HOMES = {
     "ecv_core.library.order": ("orders",),
     "ecv_core.library.run": ("Run", "Runs", "evaluate"),
     "ecv_core.records": ("Decision", "FoldResult", "Folds", "Interactions"),
+    "ecv_core.selection.pruner": ("FoldPruner",),
     "ecv_core.splits": ("fold_matrices",),
     "ecv_core.stopping": (
         *("EFold", "Fixed", "Never", "Precision", "Rule", "StdStagnation", "StoppingRule"),
@@ -58,6 +60,7 @@ __all__ = [
     "Decision",
     "EFold",
     "Fixed",
+    "FoldPruner",
     "FoldResult",
     "Folds",
     "Interactions",

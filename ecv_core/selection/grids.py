@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ecv_core import models
 from ecv_core.errors import InputError
+from ecv_core.files import replacing
 from ecv_core.records import FoldResult, ParamValue, RunSpec
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.selection.contenders import Contender
@@ -68,16 +69,15 @@ def record_grid(
             columns["fold"] = np.repeat(np.arange(spec.k, dtype=np.int16), sizes)
             columns["user"] = np.concatenate([users for users, _ in scores])
         columns[str(place)] = np.concatenate([values for _, values in scores]).astype(np.float16)
-    folder.mkdir(parents=True, exist_ok=True)
-    encoding = {"user": "DELTA_BINARY_PACKED"}
-    parquet.write_table(
-        pa.table(columns),
-        folder / f"{name}.parquet",
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=[column for column in columns if column != "user"],
-        column_encoding=encoding,
-    )
+    with replacing(folder / f"{name}.parquet") as part:
+        parquet.write_table(
+            pa.table(columns),
+            part,
+            compression="zstd",
+            compression_level=19,
+            use_dictionary=[column for column in columns if column != "user"],
+            column_encoding={"user": "DELTA_BINARY_PACKED"},
+        )
     document = {
         "spec": json.loads(spec.to_json()),
         "configurations": [
@@ -90,8 +90,8 @@ def record_grid(
             for params, results in zip(configurations, found, strict=True)
         ],
     }
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    with replacing(folder / f"{name}.json") as part:
+        part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def recorded_grids(folder: Path = GRIDS) -> Iterator[Grid]:
