@@ -53,6 +53,9 @@ COMMANDS = {
     "report": Command(
         "a run as one HTML page, to print or to send", "share_commands", "report_options"
     ),
+    "figure": Command(
+        "a picture for a paper, in a column's width", "figure_command", "figure_options"
+    ),
 }
 """Every command, in the order in which `--help` lists them."""
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
-from ecv_core.records import Run
-from ecv_core.store import Store, import_run, open_store, origins
+from ecv_core.store import import_run, open_store, origins
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +51,11 @@ def write_report(options: argparse.Namespace) -> int:
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
-    store = open_store()
-    run = _find(store, options.run_id)
     from ecv_core.report import provenance, run_report
+    from ecv_core.runs.recorded import recorded_run
+
+    store = open_store()
+    run = recorded_run(options.run_id) or store.run(options.run_id)
 
     origin = origins(store).get(run.run_id)
     text = run_report(run, provenance([run.spec.dataset], origin.made_with if origin else None))
@@ -64,11 +65,3 @@ def write_report(options: argparse.Namespace) -> int:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path}: {run.spec.algorithm} on {run.spec.dataset}")
     return OK
-
-
-def _find(store: Store, run_id: str) -> Run:
-    """An own run, else a recorded one."""
-    from ecv_core.runs.recorded import recorded_runs
-
-    recorded = [run for run in recorded_runs() if run.run_id == run_id]
-    return recorded[0] if recorded else store.run(run_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
 
@@ -68,6 +69,37 @@ def score_range(frame: pd.DataFrame) -> tuple[float, float]:
         while extreme > reach:
             reach *= 1.5
     return centre - reach, centre + reach
+
+
+HEADROOM = 0.13
+"""Of the axis, above all marks: there the stop is named, where nothing is overprinted."""
+
+
+def plot_range(frame: pd.DataFrame, span: tuple[float, float] | None = None) -> tuple[float, float]:
+    """Both ends of the score axis: room for all marks, and HEADROOM above them.
+
+    Args:
+        frame: from `efold_frame`.
+        span: of the marks; by default `score_range`.
+    """
+    low, high = span or score_range(frame)
+    return low, high + HEADROOM * (high - low)
+
+
+def side_of_stop(k: int, stopped_at: int) -> Literal["left", "center", "right"]:
+    """Which end of its words stands at the stop, so that they stay within the axis."""
+    return "left" if stopped_at < k / 3 else "right" if stopped_at > 2 * k / 3 else "center"
+
+
+def stop_words(k: int, stopped_at: int, checked: bool) -> tuple[str, str]:
+    """'stop after 4', '6 folds saved': the stop, and the folds behind it."""
+    rest = f"{k - stopped_at} fold{'s' if k - stopped_at > 1 else ''}"
+    return f"stop after {stopped_at}", f"{rest} run to check" if checked else f"{rest} saved"
+
+
+def whole_words(mean: float, k: int) -> str:
+    """'mean of all 10: 0.2970'."""
+    return f"mean of all {k}: {mean:.4f}"
 
 
 def alt_text(

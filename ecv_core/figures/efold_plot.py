@@ -5,7 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.efold import score_range
+from ecv_core.figures.efold import (
+    HEADROOM,
+    plot_range,
+    side_of_stop,
+    stop_words,
+    whole_words,
+)
 from ecv_core.figures.palette import Palette, base_layout, palette
 
 MEAN, BAND, SCORES, WIDTH = "mean so far", "interval", "score of one fold", "interval width"
@@ -38,7 +44,7 @@ def efold_figure(
         span: of the score axis; by default what fits the frame.
     """
     colours = palette(dark)
-    low, high = span or score_range(frame)
+    low, top = plot_range(frame, span)
     figure = go.Figure()
     used, checked = frame[frame["used"]], frame[~frame["used"]]
     _band(figure, used, colours, colours.band, f"{100 * confidence:g} % {BAND}")
@@ -61,7 +67,7 @@ def efold_figure(
     if not checked.empty:
         _widths(figure, frame[frame["n"] >= (stopped_at or 0)], colours, 0.4)
     if stopped_at is not None and stopped_at < k:
-        _stop(figure, k, stopped_at, len(checked), colours)
+        _stop(figure, k, stopped_at, bool(len(checked)), colours)
     if stopped_at is not None and stopped_at < k == len(frame):
         _k_fold_mean(figure, float(frame["mean"].iloc[-1]), k, colours)
     if frame.empty:
@@ -82,9 +88,8 @@ def efold_figure(
                 "linecolor": colours.muted,
                 "automargin": True,
             },
-            "yaxis": _axis(metric, colours.mean, [low, high], colours)
-            | {"gridcolor": colours.grid},
-            "yaxis2": _axis("interval width", colours.width, [0, high - low], colours)
+            "yaxis": _axis(metric, colours.mean, [low, top], colours) | {"gridcolor": colours.grid},
+            "yaxis2": _axis("interval width", colours.width, [0, top - low], colours)
             | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
             "uirevision": "figure-1",
         }
@@ -139,7 +144,7 @@ def _scores(
             "line": {"width": 2, "color": colours.muted},
         },
         name=name,
-        showlegend=symbol == "circle",  # the others are labelled where they are,
+        showlegend=not rows.empty,
         hovertemplate="%{y:.4f}",
     )
 
@@ -186,47 +191,39 @@ def _waiting(figure: go.Figure, colours: Palette) -> None:
     )
 
 
-def _stop(figure: go.Figure, k: int, stopped_at: int, checked: int, colours: Palette) -> None:
-    saved = k - stopped_at
-    early = stopped_at < 0.3 * k  # no room for the label on the left
-    folds = "fold" if saved == 1 else "folds"
-    label = f"{saved} {folds} saved" if not checked else f"{saved} {folds} run to check"
+def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Palette) -> None:
+    """The line, the shade behind it, and both said in the room that the axis has for it."""
+    stop, rest = stop_words(k, stopped_at, checked)
+    marks = 1 / (1 + HEADROOM)
     figure.add_vrect(
         x0=stopped_at, x1=k + 0.5, fillcolor=colours.saved, line_width=0, layer="below"
     )
-    figure.add_vline(x=stopped_at, line={"color": colours.stop, "width": 3, "dash": "dash"})
-    figure.add_annotation(
-        x=stopped_at,
-        y=1,
+    figure.add_shape(
+        type="line",
+        x0=stopped_at,
+        x1=stopped_at,
+        y0=0,
+        y1=marks,
         yref="paper",
-        yanchor="top",
-        xanchor="left" if early else "right",
-        xshift=6 if early else -6,
-        text=f"<b>stop after {stopped_at}</b>",
-        showarrow=False,
-        font={"color": colours.stop, "size": 17},
+        line={"color": colours.stop, "width": 3, "dash": "dash"},
     )
     figure.add_annotation(
-        x=(stopped_at + k + 0.5) / 2,
-        y=0.04,
+        x=stopped_at,
+        y=(1 + marks) / 2,
         yref="paper",
-        yanchor="bottom",
-        text=label,
+        xanchor=side_of_stop(k, stopped_at),
+        text=f"<b>{stop}</b>, {rest}",
         showarrow=False,
-        font={"color": colours.muted, "size": 19},
+        font={"color": colours.stop, "size": 17},
     )
 
 
 def _k_fold_mean(figure: go.Figure, mean: float, k: int, colours: Palette) -> None:
-    figure.add_hline(y=mean, line={"color": colours.ink, "width": 1.5})
-    figure.add_annotation(
-        x=1,
-        xref="paper",
-        y=mean,
-        xanchor="right",
-        yanchor="bottom",
-        yshift=14,
-        text=f"mean of all {k}: {mean:.4f}",
-        showarrow=False,
-        font={"color": colours.ink, "size": 15},
+    figure.add_scatter(
+        x=[0.5, k + 0.5],
+        y=[mean, mean],
+        mode="lines",
+        line={"color": colours.ink, "width": 1.5},
+        name=whole_words(mean, k),
+        hoverinfo="skip",
     )

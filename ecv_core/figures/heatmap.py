@@ -11,10 +11,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.scales import CellScale
 from ecv_core.figures.steps import Steps
 
-ROW_HEIGHT, ABOVE = 56, 108
-"""Pixels per dataset, and for the algorithms' names above them."""
+ROW_HEIGHT, ABOVE, BELOW = 56, 108, 46
+"""Pixels per dataset, for the algorithms' names above them, and for the legend below."""
 
 # One colour of type is easy to read on all of a scale, so that a step need not change it.
 _LIGHT = [[0.0, "#F1F5F7"], [1.0, "#3E9BD3"]]
@@ -26,7 +27,7 @@ _ROOMY = 6
 
 def height_of(frame: pd.DataFrame) -> int:
     """Pixels that a heatmap of this frame takes."""
-    return ABOVE + ROW_HEIGHT * int(frame["dataset"].nunique())
+    return ABOVE + ROW_HEIGHT * int(frame["dataset"].nunique()) + BELOW
 
 
 def grid(
@@ -52,23 +53,25 @@ def heatmap_figure(
     frame: pd.DataFrame,
     *,
     value: str,
-    span: tuple[float, float],
+    scale: CellScale,
     hover: str,
     dark: bool = False,
 ) -> go.Figure:
-    """The frame at its first alpha.
+    """The frame at its first alpha; a stronger colour is worse.
 
     Args:
         frame: see `grid`.
         value: the column to show.
-        span: values with the lightest and the strongest colour; the same for all alphas.
+        scale: of the colours; the same for all alphas.
         hover: what the number is, with `%{text}` for it.
         dark: colours for a dark page.
     """
     colours = palette(dark)
     datasets, algorithms, values = grid(frame, value, [frame["alpha"].iloc[0]])
     figure = go.Figure()
-    figure.add_trace(cells_trace(datasets, algorithms, values[0], span, hover, dark))
+    figure.add_trace(
+        cells_trace(datasets, algorithms, values[0], scale, hover, dark, **legend(scale))
+    )
     missing_cells(figure, datasets, algorithms, values[0], colours)
     figure.update_layout(cells_layout(datasets, algorithms, colours, height_of(frame)))
     return figure
@@ -122,7 +125,7 @@ def cells_trace(
     datasets: Sequence[str],
     algorithms: Sequence[str],
     values: NDArray[np.float64],
-    span: tuple[float, float],
+    scale: CellScale,
     hover: str,
     dark: bool,
     **more: Any,  # noqa: ANN401  any attribute of a trace
@@ -136,8 +139,9 @@ def cells_trace(
             "text": labels(values, lambda _: ""),
             "texttemplate": "%{text}",
             "textfont": {"size": _NUMBER_SIZE, "color": palette(dark).ink},
-            "zmin": span[0],
-            "zmax": span[1],
+            "zmin": min(scale.best, scale.worst),
+            "zmax": max(scale.best, scale.worst),
+            "reversescale": scale.best > scale.worst,
             "colorscale": _DARK if dark else _LIGHT,
             "showscale": False,
             "xgap": 3,
@@ -147,6 +151,29 @@ def cells_trace(
         }
         | more
     )
+
+
+def legend(scale: CellScale) -> dict[str, Any]:
+    """Below the cells, what their colours mean: attributes of their trace."""
+    quarter = (scale.worst - scale.best) / 4  # the words stay below the bar, however narrow it is
+    return {
+        "showscale": True,
+        "colorbar": {
+            "orientation": "h",
+            "thickness": 10,
+            "len": 0.72,
+            "x": 0.5,
+            "xanchor": "center",
+            "y": 0,
+            "yanchor": "top",
+            "ypad": 8,
+            "tickvals": [scale.best + quarter, scale.worst - quarter],
+            "ticktext": [f"better: {scale.best_words}", f"worse: {scale.worst_words}"],
+            "ticks": "",
+            "tickfont": {"size": 13},
+            "outlinewidth": 0,
+        },
+    }
 
 
 def missing_cells(

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.heatmap import ABOVE, ROW_HEIGHT, cells_layout, cells_trace
+from ecv_core.figures.heatmap import ABOVE, BELOW, ROW_HEIGHT, cells_layout, cells_trace, legend
 from ecv_core.figures.palette import palette
+from ecv_core.figures.scales import CellScale
 
 # Lost, kept, gained: the arrow says it too. Ink is easy to read on each of them.
 _LIGHT = [[0.0, "#F4B183"], [0.5, "#F1F5F7"], [1.0, "#7FBCE6"]]
@@ -34,7 +35,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             algorithms,
             splits,
             moved,
-            (-_MOST_SHOWN, _MOST_SHOWN),
+            CellScale(best=-_MOST_SHOWN, worst=_MOST_SHOWN, best_words="", worst_words=""),
             "",
             dark,
             text=words.reshape(shape).T.tolist(),
@@ -89,14 +90,17 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         (row["other"], row["split"]): f"{row['swaps']} of {row['pairs']} pairs swap"
         for _, row in taus.iterrows()
     }
+    least = min(0.0, float(taus["tau"].min(skipna=True)))
+    scale = CellScale(best=1.0, worst=least, best_words="same ranks", worst_words=f"{least:.2g}")
     figure = go.Figure(
         cells_trace(
             rows,
             columns,
             wide,
-            (min(0.0, float(taus["tau"].min(skipna=True))), 1.0),
+            scale,
             "",
             dark,
+            **legend(scale),
             text=[[words.get((row, column), "") for column in columns] for row in rows],
             customdata=[[about.get((row, column), "") for column in columns] for row in rows],
             hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
@@ -108,7 +112,7 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
 def tau_height(taus: pd.DataFrame) -> int:
     """Pixels that the triangle takes."""
-    return ABOVE + 20 + ROW_HEIGHT * int(taus["other"].nunique())
+    return ABOVE + 20 + ROW_HEIGHT * int(taus["other"].nunique()) + BELOW
 
 
 def tau_words(taus: pd.DataFrame) -> str:

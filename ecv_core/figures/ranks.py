@@ -14,10 +14,12 @@ from ecv_core.figures.heatmap import (
     grid,
     height_of,
     labels,
+    legend,
     missing_cells,
     rounded,
 )
 from ecv_core.figures.palette import palette
+from ecv_core.figures.scales import KEPT_SCALE, rank_scale
 from ecv_core.figures.steps import Steps
 
 SAME = {"same_order_percent": "same order", "same_winner_percent": "same winner"}
@@ -38,17 +40,17 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     colours = palette(dark)
     first = [ranks["alpha"].iloc[0]]
     datasets, algorithms, values = grid(ranks, "rank_e_fold", first)
-    span = (1.0, float(max(len(algorithms), 2)))
+    scale = rank_scale(len(algorithms))
     figure = go.Figure()
     figure.add_trace(
         cells_trace(
             datasets,
             algorithms,
             values[0],
-            span,
+            scale,
             "rank %{text}",
             dark,
-            reversescale=True,  # the best stands out
+            **legend(scale),
         )
     )
     figure.add_trace(
@@ -56,7 +58,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
             datasets,
             list(SAME.values()),
             _kept(stability, datasets, first)[0],
-            (0.0, 100.0),
+            KEPT_SCALE,
             "in %{text} of orders",
             dark,
             xaxis="x2",

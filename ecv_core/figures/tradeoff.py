@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, RULE, SYSTEM
 from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.scales import highest_difference
 from ecv_core.figures.steps import Steps
 from ecv_core.words import setting_words
 
@@ -78,7 +79,9 @@ def tradeoff_figure(
             "margin": {"l": 12, "r": 24, "t": 64, "b": 12},
             "hovermode": "closest",
             "xaxis": _axis(f"{cost} used (% of all folds)", [0, 104], colours),
-            "yaxis": _axis("difference to k-fold mean (%)", [0, _top(frame)], colours),
+            "yaxis": _axis(
+                "difference to k-fold mean (%)", [0, highest_difference(frame)], colours
+            ),
             "uirevision": "tradeoff",
         }
     )
@@ -221,14 +224,3 @@ def _axis(title: str, span: list[float], colours: Palette) -> dict[str, object]:
         "nticks": 7,
         "ticksuffix": " %",
     }
-
-
-def _top(frame: pd.DataFrame) -> float:
-    """Room for the averages and the paper; one wild system does not flatten all others."""
-    alphas = frame[frame["kind"].isin([AVERAGE, PAPER])]["difference_percent"].max()
-    systems = frame[frame["kind"] == SYSTEM]["difference_percent"]
-    fixed = frame[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]["difference_percent"]
-    known = [float(alphas) * 1.35, float(systems.quantile(0.97)) * 1.1]
-    if len(fixed):
-        known.append(float(fixed.max()) * 1.1)
-    return max(known)

@@ -69,7 +69,13 @@ def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, U
 
 
 def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
-    """The recorded run with this id, under any split; None if there is none."""
+    """The recorded run with this id or under this name, under any split; None if there is none.
+
+    Args:
+        run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
+        folder: as there.
+    Raises: InputError for a damaged file of this name.
+    """
     path = _path_of(run_id, FOLDER if folder is None else folder)
     return None if path is None else _read(path, path.stat().st_mtime_ns)
 
@@ -87,7 +93,11 @@ def recorded_surroundings(run_id: str, folder: Path | None = None) -> dict[str, 
 
 
 def _path_of(run_id: str, folder: Path) -> Path | None:
-    for path in (*sorted(folder.glob("*.json")), *sorted((folder / SPLITS).glob("*.json"))):
+    paths = (*sorted(folder.glob("*.json")), *sorted((folder / SPLITS).glob("*.json")))
+    for path in paths:
+        if path.stem == run_id:
+            return path
+    for path in paths:
         with suppress(InputError):  # a damaged file is not this run's
             if _read(path, path.stat().st_mtime_ns).run_id == run_id:
                 return path

@@ -4,10 +4,10 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.figures.efold import COLUMNS, alt_text, efold_frame, score_range
+from ecv_core.figures.efold import COLUMNS, alt_text, efold_frame, score_range, side_of_stop
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Decision, Interval, Moment
 
@@ -74,8 +74,8 @@ def test_later_folds_that_fit_leave_the_axes_alone():
     assert len(ranges) == 1
 
 
-@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12))
-def test_the_score_axis_only_grows_and_always_holds_every_fold(scores):
+def moments_of(scores):
+    """The interval reaches as far as the scores do, to either side of their mean."""
     moments = []
     for n, score in enumerate(scores, start=1):
         mean = sum(scores[:n]) / n
@@ -84,6 +84,12 @@ def test_the_score_axis_only_grows_and_always_holds_every_fold(scores):
         moments.append(
             Moment(n=n, fold=n - 1, score=score, mean=mean, interval=interval, decision=GO_ON)
         )
+    return moments
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12))
+def test_the_score_axis_only_grows_and_always_holds_every_fold(scores):
+    moments = moments_of(scores)
     before = (math.inf, -math.inf)
     for n in range(2, len(moments) + 1):
         frame = efold_frame(moments[:n], None)
@@ -117,13 +123,14 @@ def test_the_stop_is_a_dashed_line_with_its_fold_and_the_folds_saved():
     figure = figure_of(MOMENTS[:3], stopped_at=3)
     line = next(shape for shape in figure.layout.shapes if shape.type == "line")
     assert (line.x0, line.x1, line.line.dash) == (3, 3, "dash")
+    assert line.y1 == pytest.approx(1 / 1.13)  # it ends where its words begin
     shade = next(shape for shape in figure.layout.shapes if shape.type == "rect")
     assert (shade.x0, shade.x1) == (3, 10.5)
-    assert texts(figure) == ["<b>stop after 3</b>", "7 folds saved"]
+    assert texts(figure) == ["<b>stop after 3</b>, 7 folds saved"]
 
 
 def test_one_saved_fold_is_a_fold():
-    assert "1 fold saved" in texts(figure_of(MOMENTS[:3], stopped_at=3, k=4))
+    assert texts(figure_of(MOMENTS[:3], stopped_at=3, k=4)) == ["<b>stop after 3</b>, 1 fold saved"]
 
 
 def test_nothing_is_marked_while_there_is_no_stop_or_when_the_stop_is_the_last_fold():
@@ -137,7 +144,32 @@ def test_folds_run_to_check_are_open_circles_and_the_k_fold_mean_is_drawn_when_a
     assert list(checked.x) == [4]
     assert checked.marker.symbol == "circle-open"
     assert list(trace(figure, "mean so far").x) == [1, 2, 3]
-    assert texts(figure)[1:] == ["1 fold run to check", "mean of all 4: 0.3300"]
+    assert checked.showlegend
+    assert texts(figure) == ["<b>stop after 3</b>, 1 fold run to check"]
+    whole = trace(figure, "mean of all 4: 0.3300")
+    assert list(whole.y) == [0.33, 0.33]
+
+
+@settings(max_examples=15)
+@given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=12), st.integers(3, 11))
+def test_what_is_said_about_the_stop_stands_above_every_mark(scores, stop):
+    moments = moments_of(scores)
+    stopped_at = min(stop, len(scores))
+    frame = efold_frame(moments, stopped_at)
+    figure = efold_figure(frame, k=len(scores) + 1, metric="m", stopped_at=stopped_at)
+    low, top = figure.layout.yaxis.range
+    (words,) = figure.layout.annotations
+    beneath = low + (top - low) / 1.13
+    assert words.y * (top - low) + low > beneath
+    marks = pd.concat([frame["score"], frame["low"], frame["high"], frame["width"] + low])
+    assert marks.dropna().max() <= beneath + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("stopped_at", "side"), [(3, "left"), (4, "center"), (6, "center"), (7, "right"), (9, "right")]
+)
+def test_the_words_about_the_stop_stay_within_the_axis(stopped_at, side):
+    assert side_of_stop(10, stopped_at) == side
 
 
 def test_traces_differ_in_more_than_colour():

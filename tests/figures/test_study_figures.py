@@ -7,7 +7,9 @@ import pytest
 
 from ecv_core.figures.heatmap import grid, heatmap_figure, heatmap_steps
 from ecv_core.figures.ranks import KEPT, RANKS, ranks_figure, ranks_steps
+from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 
+SCALE = CellScale(best=0, worst=300, best_words="nothing", worst_words="three hundred")
 ALPHAS, TEXTS = [1e-5, 1e-3], ["1e-5", "1e-3"]
 
 
@@ -63,7 +65,7 @@ def test_the_steps_carry_the_numbers_and_a_sentence(cells):
 
 
 def test_a_missing_cell_shows_a_dash_and_colours_mean_the_same_at_every_alpha(cells):
-    figure = heatmap_figure(cells, value="value", span=(0, 300), hover="%{text}")
+    figure = heatmap_figure(cells, value="value", scale=SCALE, hover="%{text}")
     heat, gaps = figure.data
     assert (heat.zmin, heat.zmax) == (0, 300)
     assert list(gaps.x) == ["b"]
@@ -73,7 +75,7 @@ def test_a_missing_cell_shows_a_dash_and_colours_mean_the_same_at_every_alpha(ce
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_numbers_stand_out_from_every_colour_of_the_scale(cells, dark):
-    heat = heatmap_figure(cells, value="value", span=(0, 300), hover="", dark=dark).data[0]
+    heat = heatmap_figure(cells, value="value", scale=SCALE, hover="", dark=dark).data[0]
     for _, colour in heat.colorscale:
         assert _contrast(heat.textfont.color, colour) >= 4.5  # WCAG AA
 
@@ -87,12 +89,35 @@ def test_ranks_stand_beside_those_of_k_folds_and_what_is_kept(ranks, stability):
     assert "one order 75 %, winner 80 %; two order 40 %, winner 45 %" in steps.alts[1]
 
 
-def test_the_best_rank_has_the_strongest_colour(ranks, stability):
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_strong_colour_is_worse_in_every_figure_and_a_legend_says_so(
+    cells, ranks, stability, dark
+):
+    """Figure 2, 3: large is worse; figure 4: a high rank is worse, and few orders that keep it."""
+    (two, *_) = heatmap_figure(cells, value="value", scale=SCALE, hover="", dark=dark).data
+    four, kept, *_ = ranks_figure(ranks, stability, dark=dark).data
+    assert [bool(one.reversescale) for one in (two, four, kept)] == [False, False, True]
+    assert (four.zmin, four.zmax) == (1, 2)
+    assert (kept.zmin, kept.zmax) == (0, 100)
+    for one in (two, four):
+        best, worst = one.colorbar.ticktext
+        assert (best[:8], worst[:7]) == ("better: ", "worse: ")
+        assert one.colorbar.tickvals[0] < one.colorbar.tickvals[1]
+    assert two.colorbar.ticktext == ("better: nothing", "worse: three hundred")
+    assert not kept.showscale
+
+
+def test_what_is_kept_stands_beside_the_ranks(ranks, stability):
     figure = ranks_figure(ranks, stability)
-    assert figure.data[RANKS].reversescale
-    assert (figure.data[RANKS].zmin, figure.data[RANKS].zmax) == (1, 2)
     assert figure.data[KEPT].xaxis == "x2"
     assert figure.layout.xaxis.domain[1] < figure.layout.xaxis2.domain[0]
+
+
+def test_one_wild_cell_does_not_flatten_the_others():
+    cells = pd.DataFrame({"difference_percent": [1.0] * 199 + [50.0]})
+    scale = difference_scale(cells)
+    assert (scale.best, scale.worst, scale.worst_words) == (0, 1, "1 % or more")
+    assert stop_scale(10).worst_words == "all 10 folds"
 
 
 def _contrast(one, other):

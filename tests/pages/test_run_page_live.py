@@ -67,8 +67,8 @@ def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a
     open_run(app, a_run(SCORES, stopped_at=4))
     (data,) = figures(app)
     light = json.loads(data["light"])
-    assert "<b>stop after 4</b>" in [note["text"] for note in light["layout"]["annotations"]]
-    assert "6 folds saved" in [note["text"] for note in light["layout"]["annotations"]]
+    said = [note["text"] for note in light["layout"]["annotations"]]
+    assert said == ["<b>stop after 4</b>, 6 folds saved"]
     assert data["alt"].startswith("item-knn on synthetic: after 4 of 10 folds the mean nDCG@10")
     assert data["dark"] != data["light"]
 

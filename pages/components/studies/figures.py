@@ -18,6 +18,7 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.energy import SOURCES
 from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
 from ecv_core.figures.ranks import ranks_figure, ranks_steps
+from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
 from ecv_core.report import provenance, study_report
 from ecv_core.runs.recorded import recorded_surroundings
@@ -117,8 +118,7 @@ def figures(done: Studied) -> None:
             _heatmap(
                 done,
                 "difference_percent",
-                span=(0.0, float(done.cells["difference_percent"].quantile(0.99))),
-                digits=2,
+                difference_scale(done.cells),
                 what="difference",
                 hover="%{text} % off",
             )
@@ -131,20 +131,17 @@ def figures(done: Studied) -> None:
             _heatmap(
                 done,
                 "mean_stop",
-                span=(2.5, float(done.k)),
-                digits=1,
+                stop_scale(done.k),
                 what="stop",
                 hover=f"stops after %{{text}} of {done.k} folds",
             )
     _ranks(done)
 
 
-def _heatmap(
-    done: Studied, value: str, *, span: tuple[float, float], digits: int, what: str, hover: str
-) -> None:
+def _heatmap(done: Studied, value: str, scale: CellScale, *, what: str, hover: str) -> None:
     titles = {"difference": "Difference to the k-fold mean in percent", "stop": "Mean stop"}
     plot(
-        lambda dark: heatmap_figure(done.cells, value=value, span=span, hover=hover, dark=dark),
+        lambda dark: heatmap_figure(done.cells, value=value, scale=scale, hover=hover, dark=dark),
         version=done.version,
         key=f"study-{what}",
         alt=f"{titles[what]}, datasets by algorithms.",
@@ -155,7 +152,7 @@ def _heatmap(
             done.alphas,
             done.texts,
             value=value,
-            label=partial(_number, digits),
+            label=partial(_number, scale.digits),
             title=titles[what],
         ),
         name=f"study {what}",

@@ -1,0 +1,173 @@
+"""`figure`: a picture of a run or of the recorded study in a column's width, for a paper."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ecv_core import datasets
+from ecv_core.analysis.tradeoff import (
+    Tradeoff,
+    averaged,
+    is_complete,
+    stops_frame,
+    system_of,
+    tradeoff,
+    tradeoff_frame,
+)
+from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
+from ecv_core.analysis.tradeoff.users import precision_of_run
+from ecv_core.cli.exit_codes import OK
+from ecv_core.errors import InputError, RunError
+from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.scales import difference_scale, stop_scale
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import Run
+from ecv_core.report import run_pictures, table_pictures
+from ecv_core.report.plotting import FORMS, Draw, Form, saved
+from ecv_core.runs.document import moments_of
+from ecv_core.runs.recorded import FOLDER, recorded_run, recorded_runs, recorded_user_scores
+from ecv_core.store import open_store
+from ecv_core.words import alpha_text, metric_label, rule_words, run_title
+
+if TYPE_CHECKING:
+    from ecv_core.analysis.orders import Curve
+
+STUDY = "study"
+OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
+_WITHIN_PERCENT = 2.0
+
+
+def figure_options(parser: argparse.ArgumentParser) -> None:
+    """Add what `figure` takes."""
+    parser.add_argument(
+        "run",
+        metavar="RUN|study",
+        help="a run's id, a recorded one such as ml-100k--item-knn, or study: the recorded study",
+    )
+    parser.add_argument("--kind", required=True, choices=sorted({*OF_A_RUN, *OF_A_STUDY}))
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf")
+    parser.add_argument("--alpha", type=float, default=1e-4, help="of all kinds but efold")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
+    parser.set_defaults(command=write_figure)
+
+
+def write_figure(options: argparse.Namespace) -> int:
+    """Draw it and write the file."""
+    path: Path = options.out
+    form = _form(path)
+    alpha = float(options.alpha)
+    if not (alpha > 0 and math.isfinite(alpha)):
+        raise InputError(f"alpha must be a positive number, but is {options.alpha}")
+    folder: Path = options.folder
+    if options.run == STUDY:
+        runs, one = _recorded(folder), None
+    else:
+        one = recorded_run(options.run, folder) or open_store().run(options.run)
+        runs = [one]
+    kinds = OF_A_STUDY if one is None else OF_A_RUN
+    if options.kind not in kinds:
+        what = "a study" if one is None else "a single run"
+        raise InputError(
+            f"--kind {options.kind} is no figure of {what}; choose one of: {', '.join(kinds)}"
+        )
+    if one is not None and options.kind == "efold":
+        draw, title = _efold(one)
+    else:
+        draw, title = _over_orders(options.kind, runs, alpha, folder, one)
+    content = saved(draw, form, title=title)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    print(f"{path}: {title}")
+    return OK
+
+
+def _form(path: Path) -> Form:
+    for form in FORMS:
+        if path.suffix == f".{form}":
+            if path.absolute().parent.is_dir():
+                return form
+            raise InputError(f"the folder of {path} does not exist; make it first")
+    raise InputError(f"a figure is written as FILE.pdf, FILE.svg or FILE.pgf, not as {path}")
+
+
+def _recorded(folder: Path) -> list[Run]:
+    """The complete runs of the study, as rows and columns are to come."""
+    runs = [run for run in recorded_runs(folder) if is_complete(run)]
+    if not runs:
+        raise InputError(f"no complete run is recorded in {folder}; run a study first")
+    known = [*datasets.catalogue(), *ALGORITHMS]
+
+    def place(name: str) -> tuple[int, str]:
+        return (known.index(name) if name in known else len(known), name)
+
+    return sorted(runs, key=lambda run: (place(run.spec.dataset), place(run.spec.algorithm)))
+
+
+def _efold(run: Run) -> tuple[Draw, str]:
+    if not run.folds:
+        raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
+    draw = partial(
+        run_pictures.efold_picture,
+        efold_frame(moments_of(run), run.stopped_at),
+        k=len(run.spec.fold_order),
+        metric=metric_label(run.spec),
+        stopped_at=run.stopped_at,
+        confidence=run.spec.confidence,
+    )
+    return draw, f"{run_title(run)}, {rule_words(run.spec)}"
+
+
+def _over_orders(
+    kind: str, runs: Sequence[Run], wanted: float, folder: Path, one: Run | None
+) -> tuple[Draw, str]:
+    """What every order of the folds says, at one alpha."""
+    if one is not None and not is_complete(one):
+        raise InputError(
+            f"run {one.run_id} has {len(one.folds)} of {one.spec.k} folds, and --kind {kind} needs "
+            "them all; run it again with --full"
+        )
+    systems = [system_of(run, metric_label(run.spec)) for run in runs]
+    found = tradeoff(systems, within_percent=_WITHIN_PERCENT)
+    alpha = float(found.alphas[max(int((found.alphas <= wanted).sum()) - 1, 0)])
+    title = f"{run_title(one) if one else f'{len(runs)} recorded runs'}, alpha {alpha_text(alpha)}"
+    match kind:
+        case "stops" if one is not None:
+            frame = stops_frame(found.average)
+            return partial(run_pictures.stops_picture, frame, alpha=alpha), title
+        case "tradeoff":
+            frame = tradeoff_frame(found, _precision(runs, found, folder))
+            cost = "folds" if any(one.source == "none" for one in systems) else "energy"
+            return partial(run_pictures.tradeoff_picture, frame, alpha=alpha, cost=cost), title
+        case "ranks":
+            ranked = rankings(systems, [alpha])
+            if not ranked:
+                raise InputError(f"no dataset in {folder} has two complete runs to be ranked")
+            ranks, kept = ranks_frame(ranked), stability_frame(ranked)
+            return partial(table_pictures.ranks_picture, ranks, kept), title
+    cells = cells_frame(found, [alpha])
+    value, scale = ("mean_stop", stop_scale(found.average.k))
+    if kind == "difference":
+        value, scale = ("difference_percent", difference_scale(cells))
+    return partial(table_pictures.cells_picture, cells, value, scale=scale), title
+
+
+def _precision(runs: Sequence[Run], found: Tradeoff, folder: Path) -> Curve | None:
+    """The precision rule over the same runs; None where users' scores are not known of all."""
+    curves = []
+    for run, system in zip(runs, found.systems, strict=True):
+        users = recorded_user_scores(run.run_id, folder)
+        if not users and len(runs) == 1:  # one of the user's own
+            users = open_store().user_scores(run.run_id)
+        curve = precision_of_run(run, users, system, within_percent=_WITHIN_PERCENT)
+        if curve is None:
+            return None
+        curves.append(curve)
+    return averaged(curves)
