@@ -1,12 +1,14 @@
 """How many folds are enough: every order of finished folds, exactly, for every alpha at once."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.components.folds.adviser import adviser, limit_input
 from pages.components.folds.choice import choose_systems
 from pages.components.folds.curves import add_precision, explore_systems
 from pages.components.folds.order import one_order
-from pages.components.folds.view import charts, numbers_row, view_link
+from pages.components.folds.view import charts, numbers_row, print_charts, view_link
 from pages.components.shared.alpha_slider import alpha_slider
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import link_warnings_again
@@ -29,7 +31,7 @@ with page():
         limit = limit_input()
     if systems:
         explored = explore_systems(systems, limit)
-        alpha_slider(explored.alphas, explored.usual)
+        alpha_slider(explored.alphas, explored.usual, partial(print_charts, explored))
         with right:
             view_link(explored)
         numbers_row(explored)

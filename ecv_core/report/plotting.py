@@ -6,7 +6,6 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
 from threading import Lock  # noqa: TID251  the style is the whole process's while a figure is drawn
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,13 +13,14 @@ import ecv_core
 from ecv_core.figures.palette import LIGHT
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
 
 COLUMN = 3.3
 """Inches: the width of a column in most two-column styles."""
-PAGE = 7.0
-"""Inches: the width of a page's text."""
+PAGE = 6.2
+"""Inches: the width of a figure across a page of a report."""
 SMALL, TEXT = 7.0, 8.0
 """Points: ticks, legends and numbers in cells; titles of axes and labels. None is smaller."""
 
@@ -104,13 +104,15 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
     return file.getvalue()
 
 
-def inline(draw: Draw, *, alt: str) -> str:
+def inline(draw: Draw, *, alt: str) -> Markup:
     """The figure as an `<svg>` element for a page, with text that can be selected.
 
     Args:
         draw: see `Draw`.
         alt: one sentence for those who do not see it; escaped here.
     """
+    from markupsafe import Markup
+
     file = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with _styled({"svg.fonttype": "none"}):
@@ -123,7 +125,7 @@ def inline(draw: Draw, *, alt: str) -> str:
     body = re.sub(  # several figures in a page would share the names that nothing refers to
         r' id="([\w-]+)"', lambda found: found[0] if found[1] in used else "", body
     )
-    return f'{head} role="img"><title>{escape(alt)}</title>{body.strip()}'
+    return Markup(f'{head} role="img"><title>') + alt + Markup(f"</title>{body.strip()}")
 
 
 @contextmanager

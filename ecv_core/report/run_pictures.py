@@ -103,7 +103,7 @@ def efold_picture(
         side.tick_params(axis="y", colors=colour)
         side.locator_params(axis="y", nbins=6)
     handles, _ = axes.get_legend_handles_labels()
-    columns = 2 if width < 5 else 6
+    columns = 2 if width < 5 else 3
     figure.legend(handles=[*handles, *widths], loc="outside upper left", ncols=columns)
     return figure
 
@@ -230,12 +230,13 @@ def tradeoff_picture(
     )
     axes.set(xlim=(0, 104), ylim=(0, top), xlabel=f"{cost} used, of all folds")
     axes.set_ylabel("difference to k-fold mean")
+    axes.set_xticks(range(0, 101, 20))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(_PERCENT)
     axes.grid()
     axes.set_axisbelow(True)
     _turned(axes.yaxis.label)
-    figure.legend(loc="outside upper left", ncols=1 if width < 5 else 3)
+    figure.legend(loc="outside upper left", ncols=1 if width < 5 else 2)
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ecv_core import models, stopping
 from ecv_core.energy import SOURCES
@@ -12,21 +13,10 @@ from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.records import Moment, Run, RunSpec
 from ecv_core.report.citation import bibtex
-from ecv_core.report.efold_svg import efold_svg
-from ecv_core.report.page import (
-    beside,
-    code,
-    facts,
-    figure,
-    heading,
-    numbers,
-    page,
-    paragraph,
-    said,
-    section,
-    table,
-)
+from ecv_core.report.page import page
+from ecv_core.report.plotting import PAGE, inline
 from ecv_core.report.provenance import Provenance, machine_words, version_words
+from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for, moments_of
 from ecv_core.words import duration, grams, metric_label, rule_words, run_title, watt_hours
 
@@ -47,24 +37,35 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
     k = len(run.spec.fold_order)
     energy = energy_facts(run.folds, k, run.stopped_at)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
-    parts = [
-        heading(
-            run_title(run),
-            f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
-        ),
-        said(conclusion(run, moments)),
-        numbers(_numbers(run, moments, energy, k)),
-        _figure(run, moments, k, label),
-        section("Results", beside(_folds(run, moments, label), _metrics(run))),
-        section("Settings", facts(_settings(run.spec))),
-        section("Energy and its source", paragraph(_energy(run, energy, k))),
-        section("How to reproduce", *_reproduce(run.spec, known)),
-        section("Please cite", code(bibtex(*known.bibtex), "bibtex")),
-        f"<footer>{_footer(known)}</footer>",
-    ]
-    if origin:
-        parts.insert(2, paragraph(origin, "note"))
-    return page(f"{run_title(run)} - e-fold report", parts)
+    fold_headers, folds, fold_caption = _folds(run, moments, label)
+    metric_headers, metrics, metric_caption = _metrics(run)
+    return page(
+        "run.html",
+        title=run_title(run),
+        under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
+        origin=origin,
+        conclusion=conclusion(run, moments),
+        numbers=_numbers(run, moments, energy, k),
+        picture=_picture(run, moments, k, label),
+        fold_headers=fold_headers,
+        folds=folds,
+        fold_caption=fold_caption,
+        used=run.stopped_at or len(moments),
+        metric_headers=metric_headers,
+        metrics=metrics,
+        metric_caption=metric_caption,
+        settings=_settings(run.spec),
+        energy=_energy(run, energy, k),
+        command=_command(run.spec),
+        place=[
+            ("machine", machine_words(known.made_with)),
+            ("seed", f"{run.spec.seed}, for the folds and every random choice"),
+        ],
+        versions=version_words(known.made_with),
+        data_key=known.data_keys.get(run.spec.dataset, "not on this disk"),
+        bibtex=bibtex(*known.bibtex),
+        known=known,
+    )
 
 
 def conclusion(run: Run, moments: Sequence[Moment]) -> str:
@@ -115,26 +116,30 @@ def _numbers(
     ]
 
 
-def _figure(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
+def _picture(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
+    """Figure 1 as markup; empty while there is no fold."""
     frame = efold_frame(moments, run.stopped_at)
-    alt = alt_text(frame, k=k, metric=label, stopped_at=run.stopped_at, title=run_title(run))
     if frame.empty:
         return ""
-    svg = efold_svg(
+    draw = partial(
+        efold_picture,
         frame,
         k=k,
         metric=label,
         stopped_at=run.stopped_at,
-        alt=alt,
         confidence=run.spec.confidence,
+        width=PAGE,
+        height=2.45,
     )
-    caption = "The mean of the folds so far with its interval, the interval's width, and the stop."
-    return figure(svg, f"Figure 1. {caption}", "figure-1")
+    alt = alt_text(frame, k=k, metric=label, stopped_at=run.stopped_at, title=run_title(run))
+    return inline(draw, alt=alt)
 
 
-def _folds(run: Run, moments: Sequence[Moment], label: str) -> str:
-    if not moments:
-        return paragraph("No fold is finished yet.", "note")
+Table = tuple[list[str], list[list[str]], str]
+"""Headers, rows, caption."""
+
+
+def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
     metered = any(fold.energy.source != "none" for fold in run.folds)
     rows = []
     for moment, fold in list(zip(moments, run.folds, strict=True))[:MOST_ROWS]:
@@ -154,17 +159,16 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> str:
             ]
         )
     headers = ["n", "fold", label, "mean", "low", "high", "width", "users", "s", "mWh"]
-    stop = run.stopped_at or len(moments)
     caption = "Fold by fold; the mean and its interval are those of the first n."
     if len(moments) > MOST_ROWS:
         caption += f" The first {MOST_ROWS} of {len(moments)} folds."
-    return table(headers, rows, caption, muted=range(stop, len(rows)))
+    return headers, rows, caption
 
 
-def _metrics(run: Run) -> str:
+def _metrics(run: Run) -> Table:
     used = run.folds[: run.stopped_at]
     if not used:
-        return ""
+        return [], [], ""
     cutoffs = [n for n in run.spec.cutoffs if any(f"@{n}" in name for name in used[0].metrics)]
 
     def mean(metric: str, n: int) -> str:
@@ -178,9 +182,8 @@ def _metrics(run: Run) -> str:
         if any(mean(name, n) for n in cutoffs)
     ]
     folds = "the one fold" if len(used) == 1 else f"the {len(used)} folds"
-    return table(
-        ["metric", *(f"@{n}" for n in cutoffs)], rows, f"All metrics, mean of {folds} used."
-    )
+    headers = ["metric", *(f"@{n}" for n in cutoffs)]
+    return headers, rows, f"All metrics, mean of {folds} used."
 
 
 def _settings(spec: RunSpec) -> list[tuple[str, str]]:
@@ -217,25 +220,8 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
     return f"{text} Emissions are those of the electricity of {run.spec.country}."
 
 
-def _reproduce(spec: RunSpec, known: Provenance) -> list[str]:
+def _command(spec: RunSpec) -> str:
     try:
-        command = command_for(spec)
+        return command_for(spec)
     except UnknownName as error:
-        command = f"(this installation cannot repeat it: {error})"
-    key = known.data_keys.get(spec.dataset, "not on this disk")
-    return [
-        code(command),
-        facts(
-            [
-                ("machine", machine_words(known.made_with)),
-                ("seed", f"{spec.seed}, for the folds and every random choice"),
-            ]
-        ),
-        paragraph(f"Versions: {version_words(known.made_with)}.", "note"),
-        paragraph(f"Content of the data, as a hash: {key}.", "note"),
-    ]
-
-
-def _footer(known: Provenance) -> str:
-    made = f"Made {known.made_at:%Y-%m-%d %H:%M} UTC by e-fold."
-    return f"{made} Scores depend on the seed, not on the machine; seconds and energy do."
+        return f"(this installation cannot repeat it: {error})"

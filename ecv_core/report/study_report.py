@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -13,27 +14,15 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.energy import SOURCES
 from ecv_core.errors import UnknownName
+from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
 from ecv_core.report.citation import bibtex
-from ecv_core.report.heatmap_svg import heatmap_svg
-from ecv_core.report.page import (
-    beside,
-    code,
-    figure,
-    heading,
-    numbers,
-    page,
-    paragraph,
-    said,
-    section,
-    table,
-)
+from ecv_core.report.page import page
+from ecv_core.report.plotting import inline
 from ecv_core.report.provenance import Provenance, machine_words, version_words
+from ecv_core.report.table_pictures import cells_picture
 from ecv_core.runs.document import command_for
 from ecv_core.words import alpha_text, metric_label, watt_hours
-
-_READABLE = 5
-"""Columns of a heatmap that half a page has room for."""
 
 
 def study_report(
@@ -65,46 +54,44 @@ def study_report(
     difference = float(at["difference_percent"].mean())
     stop, energy = float(at["mean_stop"].mean()), float(at["energy_percent"].mean())
     datasets, algorithms = at["dataset"].nunique(), at["algorithm"].nunique()
-    parts = [
-        heading(
-            title,
-            f"{len(at)} runs: {datasets} datasets, {algorithms} algorithms · "
-            f"e-fold rule, alpha {alpha_text(alpha)} · {known.made_at:%Y-%m-%d}",
-        ),
-        said(
-            f"Stopping at alpha {alpha_text(alpha)} uses {stop:.2f} folds and {energy:.1f} % of "
-            f"the energy on average, and a score {difference:.2f} % off that of all folds."
-        ),
-        numbers(
-            [
-                ("Difference", f"{difference:.2f} %", f"paper {PAPER_DIFFERENCE_PERCENT} %"),
-                ("Folds used", f"{stop:.2f}", f"paper {PAPER_STOP}"),
-                ("Energy used", f"{energy:.1f} %", f"paper {PAPER_COST_PERCENT} %"),
-            ]
-        ),
-        section("Cells", _table(at, of)),
-        section(
-            "Figures",
-            _side_by_side(
-                algorithms,
-                _heatmap(at, "difference_percent", 2, "Difference to the k-fold mean, percent."),
-                _heatmap(at, "mean_stop", 2, "Folds used until the stop."),
+    headers, rows = _table(at, of)
+    k = max((run.spec.k for run in mine), default=10)
+    return page(
+        "study.html",
+        title=title,
+        under=f"{len(at)} runs: {datasets} datasets, {algorithms} algorithms · "
+        f"e-fold rule, alpha {alpha_text(alpha)} · {known.made_at:%Y-%m-%d}",
+        origin="",
+        conclusion=f"Stopping at alpha {alpha_text(alpha)} uses {stop:.2f} folds and "
+        f"{energy:.1f} % of the energy on average, and a score {difference:.2f} % off that of all "
+        "folds.",
+        numbers=[
+            ("Difference", f"{difference:.2f} %", f"paper {PAPER_DIFFERENCE_PERCENT} %"),
+            ("Folds used", f"{stop:.2f}", f"paper {PAPER_STOP}"),
+            ("Energy used", f"{energy:.1f} %", f"paper {PAPER_COST_PERCENT} %"),
+        ],
+        headers=headers,
+        rows=rows,
+        pictures=[
+            _picture(
+                at,
+                "difference_percent",
+                difference_scale(at),
+                "Difference to the k-fold mean, percent.",
             ),
-        ),
-        section("Energy and its source", paragraph(_energy(mine))),
-        section("How to reproduce", *_reproduce(mine, known)),
-        section("Please cite", code(bibtex(*known.bibtex), "bibtex")),
-        f"<footer>Made {known.made_at:%Y-%m-%d %H:%M} UTC by e-fold.</footer>",
-    ]
-    return page(f"{title} - e-fold report", parts)
+            _picture(at, "mean_stop", stop_scale(k), "Folds used until the stop."),
+        ],
+        energy=_energy(mine),
+        commands=_commands(mine),
+        machine=machine_words(known.made_with),
+        versions=version_words(known.made_with),
+        data_keys=[f"{key}  {name}" for name, key in known.data_keys.items()],
+        bibtex=bibtex(*known.bibtex),
+        known=known,
+    )
 
 
-def _side_by_side(columns: int, left: str, right: str) -> str:
-    """Only as long as the numbers in the cells can be read on paper."""
-    return beside(left, right, even=True) if columns <= _READABLE else left + right
-
-
-def _table(at: pd.DataFrame, of: dict[tuple[str, str], Run]) -> str:
+def _table(at: pd.DataFrame, of: dict[tuple[str, str], Run]) -> tuple[list[str], list[list[str]]]:
     columns = ["k_fold_mean", "mean_stop", "difference_percent", "energy_percent"]
     rows = []
     for dataset, algorithm, values in zip(
@@ -118,14 +105,14 @@ def _table(at: pd.DataFrame, of: dict[tuple[str, str], Run]) -> str:
     labels = {metric_label(run.spec) for run in of.values()}
     label = labels.pop() if len(labels) == 1 else "score"
     headers = ["dataset", "algorithm", label, "folds used", "difference", "energy", "all folds"]
-    return table(
-        headers, rows, "Expected over every order of the folds; energy in percent of all folds."
-    )
+    return headers, rows
 
 
-def _heatmap(at: pd.DataFrame, value: str, digits: int, caption: str) -> str:
-    alt = f"{caption} From {at[value].min():.{digits}f} to {at[value].max():.{digits}f}."
-    return figure(heatmap_svg(at, value, digits=digits, alt=alt), caption)
+def _picture(at: pd.DataFrame, value: str, scale: CellScale, caption: str) -> tuple[str, str]:
+    """A table of cells as markup, and its caption."""
+    low, high = (f"{end:.{scale.digits}f}" for end in (at[value].min(), at[value].max()))
+    alt = f"{caption} From {low} to {high}."
+    return inline(partial(cells_picture, at, value, scale=scale), alt=alt), caption
 
 
 def _energy(runs: Sequence[Run]) -> str:
@@ -138,21 +125,11 @@ def _energy(runs: Sequence[Run]) -> str:
     return f"{watt_hours(whole)} for all {len(folds)} folds of these runs: {words}."
 
 
-def _reproduce(runs: Sequence[Run], known: Provenance) -> list[str]:
+def _commands(runs: Sequence[Run]) -> list[str]:
     commands = []
     for run in runs:
         try:
             commands.append(command_for(run.spec))
         except UnknownName as error:
             commands.append(f"# {run.spec.dataset}, {run.spec.algorithm}: {error}")
-    keys = [f"{key}  {name}" for name, key in known.data_keys.items()]
-    return [
-        code("\n".join(commands), "long"),
-        paragraph(f"Machine: {machine_words(known.made_with)}.", "note"),
-        paragraph(f"Versions: {version_words(known.made_with)}.", "note"),
-        *(
-            [paragraph("Content of the data, as hashes:", "note"), code("\n".join(keys))]
-            if keys
-            else []
-        ),
-    ]
+    return commands

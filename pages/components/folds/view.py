@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import (
@@ -12,12 +14,15 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.energy import SOURCES
 from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
+from ecv_core.report.run_pictures import stops_picture, tradeoff_picture
+from ecv_core.words import counted
 from pages.components.folds.choice import run_label
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
+from pages.components.shared.print_figure import print_figures
 from pages.components.shared.slider_watch import numbers
 from pages.components.shared.state import store
 from pages.components.shared.words import alpha_text
@@ -33,6 +38,20 @@ def view_link(explored: Explored) -> None:
         chosen("source", "datasets", "algorithms")
         | ({"runs": mine} if mine else {})
         | {ALPHA_KEY: [alpha_text(explored.usual)]}
+    )
+
+
+def print_charts(explored: Explored, alpha: float) -> None:
+    """Both charts at this alpha, for a paper."""
+    names = [system.name for system in explored.tradeoff.systems]
+    runs = names[0] if len(names) == 1 else counted(len(names), "run")
+    print_figures(
+        {
+            "Trade-off": partial(tradeoff_picture, explored.frame, alpha=alpha, cost=explored.cost),
+            "Stops": partial(stops_picture, explored.stops, alpha=alpha),
+        },
+        key="explore",
+        title=f"{runs}, alpha {alpha_text(alpha)}",
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -14,15 +16,20 @@ from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.training import training_figure, training_frame, training_text
 from ecv_core.records import Moment, Run
 from ecv_core.report import provenance, run_report
+from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for, run_document
 from ecv_core.runs.surroundings import surroundings
 from ecv_core.store import origins
 from pages.components.shared.plot import plot
+from pages.components.shared.print_figure import print_figures
 from pages.components.shared.runs import imported_sentence
 from pages.components.shared.split_widgets import split_download
 from pages.components.shared.state import store
 from pages.components.shared.tables import file_name
-from pages.components.shared.words import metric_label, run_title
+from pages.components.shared.words import metric_label, rule_words, run_title
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def fold_table(run: Run, moments: list[Moment]) -> None:
@@ -114,9 +121,25 @@ def downloads(run: Run, moments: list[Moment]) -> None:
             on_click="ignore",
             help="Everything but the scores of single users; another e-fold can import it.",
         )
+        print_figures(
+            {"Figure 1": _figure_1(run, moments)},
+            key=run.run_id,
+            title=f"{run_title(run)}, {rule_words(run.spec)}",
+        )
         if not _on_disk(run.spec.dataset):
             return
         split_download(run.spec, key=f"split-{run.run_id}", label="The split, for others to use")
+
+
+def _figure_1(run: Run, moments: list[Moment]) -> Callable[[], Figure]:
+    return partial(
+        efold_picture,
+        efold_frame(moments, run.stopped_at),
+        k=len(run.spec.fold_order),
+        metric=metric_label(run.spec),
+        stopped_at=run.stopped_at,
+        confidence=run.spec.confidence,
+    )
 
 
 def _on_disk(dataset: str) -> bool:

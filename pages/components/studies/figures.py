@@ -21,14 +21,17 @@ from ecv_core.figures.ranks import ranks_figure, ranks_steps
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
 from ecv_core.report import provenance, study_report
+from ecv_core.report.table_pictures import cells_picture, ranks_picture
 from ecv_core.runs.recorded import recorded_surroundings
 from ecv_core.runs.surroundings import surroundings
 from ecv_core.store import Origin, origins
+from ecv_core.words import counted
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
+from pages.components.shared.print_figure import print_figures
 from pages.components.shared.slider_watch import numbers
 from pages.components.shared.state import store
 from pages.components.shared.words import alpha_text
@@ -63,7 +66,7 @@ def headline(done: Studied) -> None:
     values, notes, sentences = [], [], []
     columns = ("difference_percent", "mean_stop", "energy_percent", "folds_percent")
     rows = done.headline[[*columns, "joules_percent"]].to_numpy(dtype=np.float64).tolist()
-    for (off, stop, energy, counted, bill), text in zip(rows, done.texts, strict=True):
+    for (off, stop, energy, by_folds, bill), text in zip(rows, done.texts, strict=True):
         billed = bill == bill  # NaN where some cell has no energy
         values.append(
             [
@@ -73,7 +76,7 @@ def headline(done: Studied) -> None:
                 f"{bill:.1f} %" if billed else "-",
             ]
         )
-        by_count = f"by fold count {counted:.1f} %"
+        by_count = f"by fold count {by_folds:.1f} %"
         notes.append(
             [
                 f"paper {PAPER_DIFFERENCE_PERCENT} %",
@@ -207,7 +210,24 @@ def take_away(done: Studied, runs: Sequence[Run], alpha: float) -> None:
     """What can be taken from the page: the report at this alpha, and a link to the view."""
     with st.container(horizontal=True):
         report_button(done, runs, alpha)
+        _print(done, alpha)
         view_link(done)
+
+
+def _print(done: Studied, alpha: float) -> None:
+    """Figures 2, 3 and 4 at this alpha, for a paper."""
+    cells = done.cells[done.cells["alpha"] == alpha]
+    pictures = {
+        "Difference": partial(
+            cells_picture, cells, "difference_percent", scale=difference_scale(cells)
+        ),
+        "Folds used": partial(cells_picture, cells, "mean_stop", scale=stop_scale(done.k)),
+    }
+    if not done.ranks.empty:
+        ranks, kept = (one[one["alpha"] == alpha] for one in (done.ranks, done.stability))
+        pictures["Ranks"] = partial(ranks_picture, ranks, kept)
+    title = f"{counted(len(done.tradeoff.systems), 'run')}, alpha {alpha_text(alpha)}"
+    print_figures(pictures, key="study", title=title)
 
 
 def report_button(done: Studied, runs: Sequence[Run], alpha: float) -> None:
