@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ecv_core import stopping
 from ecv_core.energy.savings import energy_facts
-from ecv_core.records import FoldResult, Moment, Run
+from ecv_core.records import FoldResult, Moment, Run, RunSpec
+from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
 
 COLUMNS = {
@@ -21,6 +23,7 @@ COLUMNS = {
     "mean": "mean score at the stop, or so far",
     "low": "lower end of the confidence interval of that mean",
     "high": "upper end",
+    "interval": "how it is made, such as '95 %, t over folds'; empty where there is none",
     "folds_used": "folds that this mean is of",
     "k": "folds that were planned",
     "stop": "the fold after which the rule stopped; missing where it never did, or not yet",
@@ -38,7 +41,7 @@ COLUMNS = {
 }
 """The frame's columns and what they mean."""
 
-_TEXTS = ("name", "dataset", "algorithm", "metric", "state", "source", "run_id")
+_TEXTS = ("name", "interval", "dataset", "algorithm", "metric", "state", "source", "run_id")
 _COUNTS = ("folds_used", "k", "folds_saved")
 
 
@@ -82,6 +85,14 @@ def compare_alt_text(frame: pd.DataFrame) -> str:
     return " ".join(parts)
 
 
+def interval_words(spec: RunSpec) -> str:
+    """How a run's intervals are made: two that differ in this are not to be compared."""
+    level = f"{100 * spec.confidence:g} %"
+    if isinstance(stopping.rule_for(spec), OwnInterval):
+        return f"{level}, {stopping.rule(spec.rule).title.lower()} rule"
+    return f"{level}, t over folds"
+
+
 def _row(entry: Entry) -> dict[str, object]:
     run, k = entry.run, len(entry.run.spec.fold_order)
     used = min(run.stopped_at or len(run.folds), len(run.folds))
@@ -99,6 +110,7 @@ def _row(entry: Entry) -> dict[str, object]:
         "mean": at.mean if at else None,
         "low": at.interval.low if at and at.interval else None,
         "high": at.interval.high if at and at.interval else None,
+        "interval": interval_words(run.spec) if at and at.interval else "",
         "folds_used": used,
         "k": k,
         "stop": run.stopped_at if run.stopped_at and run.stopped_at < k else None,

@@ -2,43 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ecv_core.figures.palette import Palette, base_layout, palette
 
-AT_STOP, WHOLE = "mean at the stop, with its interval", "mean of all k folds"
+AT_STOP, WHOLE = "mean at the stop", "mean of all k folds"
 BEST = "★"
 """Before the name of the run with the best mean: a sign beside the order."""
 
-_ROW, _HEAD, _AXIS, _TOP, _BOTTOM = 46, 34, 40, 64, 12
-"""Pixels: of a run, of a panel's title and its axis, and of the figure's margins."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """Panels below each other, one per dataset and metric; all sizes in pixels."""
+
+    panel: Callable[[pd.DataFrame], int]
+    """Height of the panel of these rows."""
+    head: int = 34
+    """Of a panel's title."""
+    axis: int
+    """Of what stands below a panel."""
+    top: int
+    right: int
+    bottom: int
+
+    def height(self, frame: pd.DataFrame) -> int:
+        """Of the whole figure; room for one panel where there is no row."""
+        panels = [rows for _, rows in frame.groupby(["dataset", "metric"])] or [frame]
+        return self.top + self.bottom + sum(self.head + self.panel(p) + self.axis for p in panels)
+
+    def inner(self, frame: pd.DataFrame) -> int:
+        """Of the figure without its margins."""
+        return self.height(frame) - self.top - self.bottom
+
+    def figure(
+        self, frame: pd.DataFrame, colours: Palette, after: str = ""
+    ) -> tuple[go.Figure, list[pd.DataFrame]]:
+        """Empty panels with their titles, and the rows of each; panel i is subplot row i + 1.
+
+        Args:
+            frame: with dataset and metric, at least one row.
+            colours: of the page.
+            after: what follows each title.
+        """
+        panels = list(frame.groupby(["dataset", "metric"], sort=False))
+        inner, edge = self.inner(frame), 1.0
+        figure = make_subplots(rows=len(panels), cols=1)
+        for row, ((dataset, metric), rows) in enumerate(panels, start=1):
+            edge -= self.head / inner
+            end = edge - self.panel(rows) / inner
+            figure.update_yaxes(
+                row=row, col=1, domain=[max(end, 0.0), edge], zeroline=False, automargin=True
+            )
+            figure.add_annotation(
+                text=f"<b>{metric}</b> on <b>{dataset}</b>{after}",
+                xref="paper",
+                yref="paper",
+                x=0,
+                y=edge,
+                xanchor="left",
+                yanchor="bottom",
+                showarrow=False,
+                font={"size": 17, "color": colours.ink},
+            )
+            edge = end - self.axis / inner
+        margin = {"l": 12, "r": self.right, "t": self.top, "b": self.bottom}
+        figure.update_layout(
+            base_layout(colours, self.height(frame)) | {"hovermode": "closest", "margin": margin}
+        )
+        return figure, [rows for _, rows in panels]
+
+
+_STACK = Stack(panel=lambda runs: 46 * len(runs), axis=40, top=64, right=60, bottom=12)
+_LOOKS = (("diamond", "mean"), ("square", "width"), ("triangle-up", "ink"))
+"""Of means with intervals made in different ways: mark, and name of the colour."""
 
 
 def compare_height(frame: pd.DataFrame) -> int:
     """Pixels that `compare_figure` takes."""
-    panels = frame.groupby(["dataset", "metric"]).ngroups
-    return _TOP + _BOTTOM + len(frame) * _ROW + panels * (_HEAD + _AXIS)
+    return _STACK.height(frame)
 
 
 def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Mean and interval of each run on a line of its own, the first of each panel on top.
+
+    Intervals that are made in different ways differ in mark and colour, and are named.
 
     Args:
         frame: from `compare.compare_frame`, at least one row.
         dark: colours for a dark page.
     """
     colours = palette(dark)
-    panels = list(frame.groupby(["dataset", "metric"], sort=False))
-    height = compare_height(frame)
-    inner = height - _TOP - _BOTTOM
-    figure = make_subplots(rows=len(panels), cols=1)
-    top = 1.0
-    for row, ((dataset, metric), runs) in enumerate(panels, start=1):
-        top -= _HEAD / inner
-        bottom = top - len(runs) * _ROW / inner
-        _panel(figure, runs, colours, row)
+    figure, panels = _STACK.figure(frame, colours)
+    kinds = [kind for kind in dict.fromkeys(frame["interval"]) if kind] or [""]
+    for row, runs in enumerate(panels, start=1):
+        _panel(figure, runs, kinds, colours, row)
         figure.update_xaxes(
             row=row,
             col=1,
@@ -51,7 +113,6 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         figure.update_yaxes(
             row=row,
             col=1,
-            domain=[max(bottom, 0.0), top],
             tickmode="array",
             tickvals=list(range(len(runs))),
             ticktext=[
@@ -59,32 +120,16 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
                 for name, best in zip(runs["name"], runs["best"], strict=True)
             ],
             range=[len(runs) - 0.5, -0.5],
-            automargin=True,
             showgrid=False,
-            zeroline=False,
         )
-        figure.add_annotation(
-            text=f"<b>{metric}</b> on <b>{dataset}</b>",
-            xref="paper",
-            yref="paper",
-            x=0,
-            y=top,
-            xanchor="left",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 17, "color": colours.ink},
-        )
-        top = bottom - _AXIS / inner
-    figure.update_layout(
-        base_layout(colours, height)
-        | {"hovermode": "closest", "margin": {"l": 12, "r": 60, "t": _TOP, "b": _BOTTOM}}
-    )
     # A legend in pixels above the first panel, however tall the figure.
-    figure.update_layout(legend={"y": 1 + 6 / inner})
+    figure.update_layout(legend={"y": 1 + 6 / _STACK.inner(frame)})
     return figure
 
 
-def _panel(figure: go.Figure, runs: pd.DataFrame, colours: Palette, row: int) -> None:
+def _panel(
+    figure: go.Figure, runs: pd.DataFrame, kinds: list[str], colours: Palette, row: int
+) -> None:
     places = runs.assign(place=range(len(runs)))
     known = places.dropna(subset=["mean"])
     whole = places.dropna(subset=["k_fold_mean"])
@@ -107,29 +152,10 @@ def _panel(figure: go.Figure, runs: pd.DataFrame, colours: Palette, row: int) ->
         hovertemplate="%{customdata[0]}<br>mean of all %{customdata[1]} folds %{x:.4f}"
         "<extra></extra>",
     )
-    figure.add_scatter(
-        row=row,
-        col=1,
-        x=known["mean"],
-        y=known["place"],
-        mode="markers",
-        name=AT_STOP,
-        legendgroup=AT_STOP,
-        showlegend=not any(trace.name == AT_STOP for trace in figure.data) and not known.empty,
-        marker={"size": 13, "color": colours.mean, "symbol": "diamond"},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": (known["high"] - known["mean"]).fillna(0.0),
-            "arrayminus": (known["mean"] - known["low"]).fillna(0.0),
-            "color": colours.mean,
-            "thickness": 3,
-            "width": 8,
-        },
-        customdata=known[["name", "folds_used", "k", "low", "high"]],
-        hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
-        "%{customdata[4]:.4f}<br>%{customdata[1]} of %{customdata[2]} folds<extra></extra>",
-    )
+    for number, kind in enumerate(kinds):
+        # A mean without an interval belongs to the first kind: there is nothing to tell apart.
+        of_kind = known["interval"].isin([kind, ""] if number == 0 else [kind])
+        _means(figure, known[of_kind], kind, _LOOKS[number % len(_LOOKS)], colours, row)
     figure.add_scatter(
         row=row,
         col=1,
@@ -141,6 +167,45 @@ def _panel(figure: go.Figure, runs: pd.DataFrame, colours: Palette, row: int) ->
         cliponaxis=False,
         showlegend=False,
         hoverinfo="skip",
+    )
+
+
+def _means(
+    figure: go.Figure,
+    runs: pd.DataFrame,
+    kind: str,
+    look: tuple[str, str],
+    colours: Palette,
+    row: int,
+) -> None:
+    """Means with intervals that are all made in one way."""
+    if runs.empty:
+        return
+    symbol, colour = look[0], getattr(colours, look[1])
+    name = f"{AT_STOP}, {kind} interval" if kind else AT_STOP
+    figure.add_scatter(
+        row=row,
+        col=1,
+        x=runs["mean"],
+        y=runs["place"],
+        mode="markers",
+        name=name,
+        legendgroup=name,
+        showlegend=not any(trace.name == name for trace in figure.data),
+        marker={"size": 13, "color": colour, "symbol": symbol},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": (runs["high"] - runs["mean"]).fillna(0.0),
+            "arrayminus": (runs["mean"] - runs["low"]).fillna(0.0),
+            "color": colour,
+            "thickness": 3,
+            "width": 8,
+        },
+        customdata=runs[["name", "folds_used", "k", "low", "high", "interval"]],
+        hovertemplate="%{customdata[0]}<br>mean %{x:.4f}, interval %{customdata[3]:.4f} to "
+        "%{customdata[4]:.4f} (%{customdata[5]})<br>%{customdata[1]} of %{customdata[2]} folds"
+        "<extra></extra>",
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from ecv_core.figures.compare import Entry
-from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.compare_plot import Stack
+from ecv_core.figures.palette import Palette, palette
 
 COLUMNS = {
     "name": "the run",
@@ -27,7 +27,8 @@ COLUMNS = {
 
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down")
-_PANEL, _HEAD, _AXIS, _TOP, _BOTTOM = 300, 34, 62, 16, 8
+_PANEL = 300
+_STACK = Stack(panel=lambda _: _PANEL, axis=62, top=16, right=12, bottom=8)
 _LABEL = 21
 """Pixels from one name to the next."""
 
@@ -59,8 +60,7 @@ def running_frame(entries: Sequence[Entry]) -> pd.DataFrame:
 
 def running_height(frame: pd.DataFrame) -> int:
     """Pixels that `running_figure` takes."""
-    panels = max(1, frame.groupby(["dataset", "metric"]).ngroups)
-    return _TOP + _BOTTOM + panels * (_HEAD + _PANEL + _AXIS)
+    return _STACK.height(frame)
 
 
 def running_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
@@ -74,45 +74,11 @@ def running_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         dark: colours for a dark page.
     """
     colours = palette(dark)
-    panels = list(frame.groupby(["dataset", "metric"], sort=False))
-    height = running_height(frame)
-    inner = height - _TOP - _BOTTOM
     order = {name: at for at, name in enumerate(dict.fromkeys(frame["name"]))}
-    figure = make_subplots(rows=len(panels), cols=1)
-    top = 1.0
-    for row, ((dataset, metric), rows) in enumerate(panels, start=1):
-        top -= _HEAD / inner
+    figure, panels = _STACK.figure(frame, colours, ", mean so far")
+    for row, rows in enumerate(panels, start=1):
         _panel(figure, rows, order, colours, row)
-        figure.update_yaxes(
-            row=row,
-            col=1,
-            domain=[max(top - _PANEL / inner, 0.0), top],
-            gridcolor=colours.grid,
-            zeroline=False,
-            nticks=6,
-            automargin=True,
-        )
-        figure.add_annotation(
-            text=f"<b>{metric}</b> on <b>{dataset}</b>, mean so far",
-            xref="paper",
-            yref="paper",
-            x=0,
-            y=top,
-            xanchor="left",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 17, "color": colours.ink},
-        )
-        top -= (_PANEL + _AXIS) / inner
-    figure.update_layout(
-        base_layout(colours, height)
-        | {
-            "hovermode": "closest",
-            "showlegend": False,
-            "margin": {"l": 12, "r": 12, "t": _TOP, "b": _BOTTOM},
-        }
-    )
-    return figure
+    return figure.update_layout(showlegend=False).update_yaxes(gridcolor=colours.grid, nticks=6)
 
 
 def spread(values: Sequence[float], gap: float) -> list[float]:

@@ -108,7 +108,7 @@ def heatmap_steps(
             f"{title} at alpha {text}, {len(known)} cells: from {label(low)} ({least}) to "
             f"{label(high)} ({most}), mean {label(mean)}."
         )
-    return Steps(patches=patches, alts=alts)
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
 
 def rounded(values: NDArray[np.float64]) -> list[list[float | None]]:

@@ -160,7 +160,7 @@ def products_steps(
             f"Interval width times its last change after each fold, on a logarithmic scale, "
             f"against the line alpha {text}: {end}."
         )
-    return Steps(patches=patches, alts=alts)
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
 
 def _range(frame: pd.DataFrame) -> tuple[float, float]:

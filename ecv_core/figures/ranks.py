@@ -107,7 +107,7 @@ def ranks_steps(
             f"Ranks under e-CV at alpha {text} beside k-fold ranks. Of the orders, these keep the "
             f"k-fold ranking: {'; '.join(parts)}."
         )
-    return Steps(patches=patches, alts=alts)
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
 
 def _rank(rank: float) -> str:

@@ -91,4 +91,4 @@ def savings_steps(
         )
         said = ", ".join(f"{name} {value:.0f} %" for name, value in rows["saved_joules"].items())
         alts.append(f"Energy saved per dataset at alpha {text}: {said}.")
-    return Steps(patches=patches, alts=alts)
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])

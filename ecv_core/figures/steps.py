@@ -18,6 +18,8 @@ class Steps:
     """Which of several figures to show."""
     alts: Sequence[str] = ()
     """What the figure shows at this step, in a sentence."""
+    notes: Sequence[str] = ()
+    """What a saved picture says about this step beside its name: 'alpha 1e-4'."""
 
     def to_json(self) -> str:
         """As the figure component reads it."""
@@ -26,6 +28,7 @@ class Steps:
                 "patches": list(self.patches),
                 "variants": list(self.variants),
                 "alts": list(self.alts),
+                "notes": list(self.notes),
             },
             separators=(",", ":"),
         )

@@ -113,7 +113,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
             f"Where folding stops over all orders at alpha {text}: after {mean:.2f} folds on "
             f"average, most often after fold {folds[likely]} ({percent[likely]:.0f} % of orders)."
         )
-    return Steps(patches=patches, alts=alts)
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
 
 def _share(percent: float) -> str:

@@ -125,7 +125,7 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence
             f"Cost against difference to the k-fold mean, for every alpha. At alpha {text}: "
             f"{x:.1f} % of the cost, {y:.2f} % off. The paper reports 41.5 % and 1.81 %."
         )
-    return Steps(patches=patches, alts=alts)
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
 
 def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None:

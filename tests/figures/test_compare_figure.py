@@ -130,6 +130,25 @@ def test_the_first_run_is_on_top_and_runs_without_a_fold_keep_their_place():
     assert list(means.y) == [0, 1]
 
 
+def test_intervals_made_in_different_ways_are_named_and_drawn_differently():
+    frame = compare_frame(
+        [
+            entry("a", [0.2, 0.4], None),
+            entry("b", [0.2, 0.4], None, rule="precision", tolerance=0.03, min_folds=1),
+            entry("c", [0.2, 0.4], None, confidence=0.9),
+            entry("d", [0.1], None),
+        ]
+    )
+    kinds = ["95 %, t over folds", "95 %, precision rule", "90 %, t over folds", ""]
+    assert frame["interval"].tolist() == kinds
+    means = [one for one in compare_figure(frame).data if one.name and "mean at" in one.name]
+    assert [one.name for one in means] == [
+        f"mean at the stop, {kind} interval" for kind in kinds[:3]
+    ]
+    assert [list(one.y) for one in means] == [[0, 3], [1], [2]]  # 'd' has no interval to mistake
+    assert len({(one.marker.symbol, one.error_x.color) for one in means}) == 3
+
+
 def test_each_dataset_has_a_panel_and_none_covers_another():
     entries = [entry(a, [0.1, 0.2], None, dataset=d) for d in "xyz" for a in ("a", "b", "c")]
     frame = compare_frame(entries)

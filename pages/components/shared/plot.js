@@ -37,7 +37,7 @@ const narrowed = (layout, width) => {
 // to replace. The slider's own component says which step it is, so that nothing asks the server.
 const shown = (data, dark) => {
   const figures = [JSON.parse(dark ? data.dark : data.light)].flat();
-  if (!data.steps) return () => ({ same: 0, figure: figures[0], alt: data.alt });
+  if (!data.steps) return () => ({ same: 0, figure: figures[0], alt: data.alt, note: "" });
   const steps = JSON.parse(data.steps);
   return (step) => {
     const figure = figures[steps.variants[step] ?? 0] ?? figures[0];
@@ -46,6 +46,7 @@ const shown = (data, dark) => {
       same: steps.patches.length ? step : (steps.variants[step] ?? 0),
       figure: { ...figure, data: figure.data.map((one, at) => ({ ...one, ...patch[at] })) },
       alt: steps.alts[step] ?? data.alt,
+      note: steps.notes[step] ?? "",
     };
   };
 };
@@ -66,6 +67,7 @@ export default function ({ data, parentElement }) {
       ...shown(data, dark)(window.ecvSteps?.[data.slider] ?? 0),
       name: data.name,
       title: data.title,
+      caption: data.caption,
       ground: style.getPropertyValue("--st-background-color").trim(),
       ink: style.color,
       height: data.height,

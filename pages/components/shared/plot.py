@@ -48,6 +48,7 @@ def plot(
     slider: str = "",
     steps: Callable[[], Steps] | None = None,
     name: str = "",
+    caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
@@ -65,8 +66,10 @@ def plot(
         name: of the files it is saved in, such as 'item-knn on ml-100k'; by default the key.
         table: gives the numbers behind the figure; they are made, and shown below it with their
             CSV, only when asked for.
+        caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
+            by default its name. The slider's step is added to it.
     """
-    _draw(make, version, key, alt, height, top, slider, steps, name or key)
+    _draw(make, version, key, alt, height, top, slider, steps, name or key, caption or name)
     if table is not None:
         chart_table(table, key=key, name=name or key, alt=alt)
 
@@ -81,6 +84,7 @@ def _draw(
     slider: str,
     steps: Callable[[], Steps] | None,
     name: str,
+    caption: str,
 ) -> None:
     script = plotly_script()
     if script is None:
@@ -100,6 +104,7 @@ def _draw(
         "top": top,
         "name": file_name(name),
         "title": name,
+        "caption": caption,
     }
     if moves:
         data |= {"slider": slider, "steps": moves}

@@ -14,8 +14,56 @@ const SAVE_MENU = `
 </div>`;
 const NARROWEST = 760; // a picture from a phone is as readable as one from a desk
 const PIXELS = 3; // of the PNG, per pixel of the page
+const TITLE = 34; // pixels of the line that says what a picture shows
 const FONT = "Arial, Helvetica, Liberation Sans, sans-serif";
-// A picture cannot load the page's font: with one of another width, its labels would overlap.
+// A picture cannot load a font: an SVG names one that all have, a PNG is painted with the page's.
+
+const asData = (blob) =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
+
+// The page's own faces of this family as style text; empty where it has none to give.
+const facesOf = async (family) => {
+  const faces = [];
+  for (const sheet of document.styleSheets) {
+    let rules = [];
+    try {
+      rules = [...sheet.cssRules];
+    } catch {
+      continue; // of another server
+    }
+    for (const { style, type } of rules) {
+      if (type !== CSSRule.FONT_FACE_RULE || style.fontStyle === "italic") continue;
+      if (style.fontFamily.replace(/["']/g, "") !== family) continue;
+      const at = /url\(["']?([^"')]+)["']?\)/.exec(style.getPropertyValue("src"))?.[1];
+      const answer = at && (await fetch(new URL(at, sheet.href ?? document.baseURI)));
+      if (!answer?.ok) continue;
+      const data = await asData(await answer.blob());
+      const weight = style.fontWeight || "normal";
+      faces.push(`@font-face{font-family:"${family}";font-weight:${weight};src:url(${data})}`);
+    }
+  }
+  return faces.join("");
+};
+
+const painted = async (svg, { width, height }) => {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  try {
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = width * PIXELS;
+    canvas.height = height * PIXELS;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    URL.revokeObjectURL(image.src);
+  }
+};
 
 const asText = (words) =>
   words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
@@ -78,17 +126,28 @@ const made = async (as, now, node) => {
     const text = await webPage({ data, layout: { ...rest, autosize: true } }, now);
     return new Blob([text], { type: "text/html" });
   }
-  const font = { ...layout.font, family: FONT };
-  const picture = { data, layout: { ...layout, font, paper_bgcolor: now.ground }, config: {} };
-  const size = { width, height: now.height };
-  if (as === "svg") {
-    const options = { format: "svg", ...size, imageDataOnly: true };
-    const text = await window.Plotly.toImage(picture, options);
-    const named = text.replace(/>/, ` role="img"><title>${asText(now.alt)}</title>`);
-    return new Blob([named], { type: "image/svg+xml" });
-  }
-  const url = await window.Plotly.toImage(picture, { format: "png", ...size, scale: PIXELS });
-  return (await fetch(url)).blob();
+  const said = [now.caption, now.note].filter(Boolean).join(", ");
+  const above = said ? TITLE : 0;
+  const title = { text: asText(said), x: 0, y: 1, xanchor: "left", yanchor: "top" };
+  const own = layout.font.family.split(",")[0].replace(/["']/g, "").trim();
+  const faces = as === "png" ? await facesOf(own).catch(() => "") : "";
+  const picture = {
+    data,
+    layout: {
+      ...layout,
+      font: faces ? layout.font : { ...layout.font, family: FONT },
+      paper_bgcolor: now.ground,
+      title: { ...title, yref: "container", pad: { t: 12, l: 12 }, font: { size: 17 } },
+      margin: { ...layout.margin, t: (layout.margin?.t ?? 0) + above },
+    },
+    config: {},
+  };
+  const size = { width, height: now.height + above };
+  const options = { format: "svg", ...size, imageDataOnly: true };
+  const text = await window.Plotly.toImage(picture, options);
+  if (as === "png") return painted(text.replace(/>/, `><style>${faces}</style>`), size);
+  const named = text.replace(/>/, ` role="img"><title>${asText(now.alt)}</title>`);
+  return new Blob([named], { type: "image/svg+xml" });
 };
 
 const saveFile = (blob, name) => {
