@@ -1,4 +1,4 @@
-"""Colours and the common layout of all figures, for light and for dark pages."""
+"""Colours, looks and the common layout of all figures, for light and for dark pages."""
 
 from __future__ import annotations
 
@@ -79,4 +79,26 @@ def base_layout(colours: Palette, height: int) -> dict[str, Any]:
         },
         "hovermode": "x unified",
         "dragmode": False,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartStyle:
+    """How a part of a split looks everywhere: colour, marker and pattern, as Plotly names them."""
+
+    colour: str
+    symbol: str
+    pattern: str
+
+
+def part_styles(colours: Palette) -> dict[str, PartStyle]:
+    """By the part's word, in the order of legends and stacks."""
+    blue, red, green, violet, _, ink = colours.series
+    return {
+        "training": PartStyle(colour=blue, symbol="circle", pattern=""),
+        "fold-in": PartStyle(colour=green, symbol="square", pattern="\\"),
+        "validation": PartStyle(colour=violet, symbol="triangle-up", pattern="."),
+        "test": PartStyle(colour=red, symbol="diamond", pattern="/"),
+        "unused": PartStyle(colour=colours.muted, symbol="circle-open", pattern="-"),
+        "unknown": PartStyle(colour=ink, symbol="x", pattern="x"),
     }

@@ -10,8 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.lecture import LABEL, TEXT, axis, lecture_layout
-from ecv_core.figures.palette import palette
-from ecv_core.figures.part_styles import part_styles
+from ecv_core.figures.palette import palette, part_styles
 from ecv_core.figures.steps import Steps
 
 STACK = 0.34

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, SYSTEM
-from ecv_core.figures.efold import HEADROOM, plot_range, side_of_stop, stop_words, whole_words
+from ecv_core.figures.efold import HEADROOM, plot_range, stop_words, whole_words
 from ecv_core.figures.palette import LIGHT
 from ecv_core.figures.scales import highest_difference
 from ecv_core.report.plotting import COLUMN, SMALL
@@ -273,11 +273,13 @@ def _mark_stop(axes: Axes, k: int, stopped_at: int, checked: bool) -> None:
     low, end = axes.get_ylim()
     marks = end - (end - low) * HEADROOM / (1 + HEADROOM)
     axes.plot([stopped_at] * 2, [low, marks], color=LIGHT.stop, lw=1.2, ls="--")
+    place = min(max((stopped_at - 0.5) / k, 0.37), 0.63)  # a column's width has room for it there
     axes.text(
-        stopped_at,
+        place,
         (marks + end) / 2,
         f"{stop}, {rest}",
-        ha=side_of_stop(k, stopped_at),
+        transform=axes.get_yaxis_transform(),
+        ha="center",
         va="center",
         size=SMALL,
         color=LIGHT.stop,

@@ -126,28 +126,39 @@ const made = async (as, now, node) => {
     const text = await webPage({ data, layout: { ...rest, autosize: true } }, now);
     return new Blob([text], { type: "text/html" });
   }
-  const said = [now.caption, now.note].filter(Boolean).join(", ");
-  const above = said ? TITLE : 0;
-  const title = { text: asText(said), x: 0, y: 1, xanchor: "left", yanchor: "top" };
   const own = layout.font.family.split(",")[0].replace(/["']/g, "").trim();
   const faces = as === "png" ? await facesOf(own).catch(() => "") : "";
-  const picture = {
-    data,
-    layout: {
-      ...layout,
-      font: faces ? layout.font : { ...layout.font, family: FONT },
-      paper_bgcolor: now.ground,
-      title: { ...title, yref: "container", pad: { t: 12, l: 12 }, font: { size: 17 } },
-      margin: { ...layout.margin, t: (layout.margin?.t ?? 0) + above },
-    },
-    config: {},
+  const font = faces ? layout.font : { ...layout.font, family: FONT };
+  const picture = { data, layout: { ...layout, font, paper_bgcolor: now.ground }, config: {} };
+  const options = { format: "svg", width, height: now.height, imageDataOnly: true };
+  const drawing = await window.Plotly.toImage(picture, options);
+  const { text, height } = captioned(drawing, { ...now, width, family: font.family, faces });
+  if (as === "png") return painted(text, { width, height });
+  return new Blob([text], { type: "image/svg+xml" });
+};
+
+// The drawing under a line with what it shows, such as 'item-knn on ml-100k, alpha 1e-4'.
+const captioned = (drawing, { caption, note, alt, width, height, ground, ink, family, faces }) => {
+  const svg = new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement;
+  const add = (name, attributes, words = "") => {
+    const element = document.createElementNS(svg.namespaceURI, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.textContent = words;
+    svg.prepend(element);
   };
-  const size = { width, height: now.height + above };
-  const options = { format: "svg", ...size, imageDataOnly: true };
-  const text = await window.Plotly.toImage(picture, options);
-  if (as === "png") return painted(text.replace(/>/, `><style>${faces}</style>`), size);
-  const named = text.replace(/>/, ` role="img"><title>${asText(now.alt)}</title>`);
-  return new Blob([named], { type: "image/svg+xml" });
+  const said = [caption, note].filter(Boolean).join(", ");
+  const above = said ? TITLE : 0;
+  svg.setAttribute("height", height + above);
+  svg.setAttribute("viewBox", `0 ${-above} ${width} ${height + above}`);
+  svg.setAttribute("role", "img");
+  const place = { x: 12, y: -11, "font-family": family, "font-size": 17, fill: ink };
+  if (said) {
+    add("text", place, said);
+    add("rect", { x: 0, y: -above, width, height: above, fill: ground });
+  }
+  if (faces) add("style", {}, faces);
+  add("title", {}, alt);
+  return { text: new XMLSerializer().serializeToString(svg), height: height + above };
 };
 
 const saveFile = (blob, name) => {
