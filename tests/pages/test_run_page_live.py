@@ -144,6 +144,7 @@ def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
         "Report",
         "Folds as CSV",
         "Run as JSON",
+        *("PDF", "SVG", "PGF"),  # of figure 1, for a paper
         "The split, for others to use",
     ]
 
