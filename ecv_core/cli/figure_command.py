@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecv_core import datasets
+import ecv_core.datasets as datasets
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
     averaged,

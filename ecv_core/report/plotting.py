@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Lock  # noqa: TID251  the style is the whole process's while a figure is drawn
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import ecv_core
+from ecv_core._version import __version__
 from ecv_core.figures.palette import LIGHT
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
         if form == "pgf":
             return _pgf(figure, title).encode()
         file = io.BytesIO()
-        facts: dict[str, Any] = {"Title": title, "Creator": f"e-fold {ecv_core.__version__}"}
+        facts: dict[str, Any] = {"Title": title, "Creator": f"e-fold {__version__}"}
         date = {"CreationDate": None} if form == "pdf" else {"Date": None}
         figure.savefig(file, format=form, metadata=facts | date)
     return file.getvalue()
@@ -157,7 +157,7 @@ def _pgf(figure: Figure, title: str) -> str:
     file = io.StringIO()
     said = " ".join(title.split())
     file.write(
-        f"% {said}\n% e-fold {ecv_core.__version__}; \\usepackage{{pgf}}, then \\input this file\n"
+        f"% {said}\n% e-fold {__version__}; \\usepackage{{pgf}}, then \\input this file\n"
         "\\begingroup%\n\\makeatletter%\n\\begin{pgfpicture}%\n"
         f"\\pgfpathrectangle{{\\pgfpointorigin}}{{\\pgfqpoint{{{width:f}in}}{{{height:f}in}}}}%\n"
         "\\pgfusepath{use as bounding box, clip}%\n"

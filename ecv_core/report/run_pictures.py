@@ -5,12 +5,13 @@ They say in grey what they say in colour: lines differ in dash and mark.
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, SYSTEM
+from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, RULE, SYSTEM
 from ecv_core.figures.efold import HEADROOM, plot_range, stop_words, whole_words
 from ecv_core.figures.palette import LIGHT
 from ecv_core.figures.scales import highest_difference
@@ -206,6 +207,16 @@ def tradeoff_picture(
             ls="--",
             label="precision rule, all tolerances",
         )
+    others = frame[frame["kind"] == RULE]
+    for (name, rows), mark in zip(others.groupby("system", sort=False), cycle("dP^Xp")):
+        look: dict[str, Any] = {
+            "color": LIGHT.ink,
+            "lw": 0.7,
+            "ls": "-.",
+            "marker": mark,
+            "markersize": 2.6,
+        }
+        axes.plot(*_xy(rows, at), label=str(name), **look)
     average = frame[frame["kind"] == AVERAGE]
     name = "e-fold rule, all alphas" + (" (average)" if several else "")
     axes.plot(*_xy(average, at), color=LIGHT.mean, lw=2, label=name)
