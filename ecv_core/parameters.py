@@ -1,4 +1,4 @@
-"""What can be set on a model or a split: typed, documented, validated."""
+"""What can be set on a model, a split or a run: typed, documented, validated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ecv_core.errors import InputError, UnknownName
-from ecv_core.records import ParamValue
+
+ParamValue = int | float | str | bool
+"""A parameter's value: whatever JSON can hold as one scalar."""
 
 Params = tuple[tuple[str, ParamValue], ...]
 """Every parameter with its value, sorted by name."""
@@ -30,22 +32,7 @@ class Parameter:
 
         Raises: InputError if it is of the wrong type, out of range, or not among the choices.
         """
-        kind = type(self.default)
-        value: ParamValue
-        try:
-            if kind is bool:
-                value = {"true": True, "false": False}[str(given).lower()]
-            elif kind is int:
-                value = int(given) if isinstance(given, str) else int(given + 0)
-                if not isinstance(given, str) and value != given:
-                    raise ValueError
-            else:
-                value = kind(given)
-        except (KeyError, ValueError, TypeError):
-            wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-            raise InputError(
-                f"parameter '{self.name}' must be {wanted[kind]}, but is '{given}'"
-            ) from None
+        value = converted(type(self.default), given, f"parameter '{self.name}'")
         if self.choices and value not in self.choices:
             raise InputError(
                 f"parameter '{self.name}' must be one of {', '.join(self.choices)}, not '{given}'"
@@ -58,6 +45,30 @@ class Parameter:
                     f"parameter '{self.name}' must be from {low:g} to {high:g}, but is {value:g}"
                 )
         return value
+
+
+def converted(kind: type, given: ParamValue, what: str) -> ParamValue:
+    """A number or a text as a value of this type.
+
+    Args:
+        kind: bool, int, float or str.
+        given: the number or the text.
+        what: what it is the value of, for the error.
+    Raises: InputError if it is none.
+    """
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[str(given).lower()]
+        if kind is int:
+            value = int(given) if isinstance(given, str) else int(given + 0)
+            if not isinstance(given, str) and value != given:
+                raise ValueError
+            return value
+        value_of: ParamValue = kind(given)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+        raise InputError(f"{what} must be {wanted[kind]}, but is '{given}'") from None
+    return value_of
 
 
 def resolve(parameters: Sequence[Parameter], given: Mapping[str, ParamValue], *, of: str) -> Params:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from inspect import Parameter, Signature, signature
+from typing import Any
 
 import ecv_core.datasets as datasets
 from ecv_core import energy, evaluation, models, splits, stopping
-from ecv_core.errors import FoldsError, InputError
-from ecv_core.records import ParamValue, RunSpec
+from ecv_core.errors import FoldsError, InputError, UnknownName
+from ecv_core.parameters import Params
+from ecv_core.records import SETTINGS, ParamValue, RunSpec
 
 
 def make_spec(
@@ -16,113 +19,146 @@ def make_spec(
     dataset: str,
     algorithm: str,
     params: Mapping[str, ParamValue] | None = None,
-    split: str = "user-k-fold",
     split_params: Mapping[str, ParamValue] | None = None,
-    folds_sha256: str | None = None,
-    k: int | None = None,
-    only_folds: Sequence[int] = (),
-    seed: int = 42,
-    metric: str = "ndcg",
-    n: int = 10,
-    candidates: str = "all",
-    negatives: int | None = None,
-    negative_sampling: str = "uniform",
-    rule: str | None = None,
-    alpha: float = 1e-4,
-    tolerance: float | None = None,
-    confidence: float = 0.95,
-    min_folds: int | None = None,
-    full: bool = False,
-    country: str = "DEU",
+    **settings: Any,  # noqa: ANN401 - each of the type of its field
 ) -> RunSpec:
-    """A checked spec; arguments as in `records.RunSpec`.
+    """A checked spec.
 
     By default `k` is the split's (10 for folds from a file), the rule is e-fold, or never where
     there is only one fold, and `min_folds` is the rule's.
 
+    Args:
+        dataset: its id.
+        algorithm: its id.
+        params: of the algorithm, by name; the others are at their defaults.
+        split_params: of the split, alike.
+        settings: any other field of `records.RunSpec`, but for the cut-offs, which follow.
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
-    resolved = models.algorithm(algorithm).resolve(params or {})
-    evaluation.check_protocol(candidates, negatives, negative_sampling)
-    evaluation.check_metric(
-        metric, sampled=negatives is not None, log_odds=models.algorithm(algorithm).log_odds
-    )
-    if folds_sha256 is None:
-        known = splits.strategy(split)
-        settings = known.resolve(split_params or {})
-        k = known.default_k if k is None else k
-        known.check_k(k)
-    else:
-        split, settings = splits.IMPORTED, ()
-        k = 10 if k is None else k
+    model = models.algorithm(algorithm)
+    resolved = model.resolve(params or {})
+    asked = _asked(settings)
+    metric, n, negatives, split = (asked[key] for key in ("metric", "n", "negatives", "split"))
+    evaluation.check_metric(metric, sampled=negatives is not None, log_odds=model.log_odds)
+    resolved_split: Params = ()
+    imported = asked["folds_sha256"] is not None
+    k = usual_k(split, imported=imported) if asked["k"] is None else asked["k"]
+    if imported:
+        split = splits.IMPORTED
         if split_params:
             raise FoldsError("a split from a file has no parameters; leave them out")
         if k < 1:
             raise FoldsError(f"k must be at least 1, but is {k}")
+    else:
+        known = splits.strategy(split)
+        resolved_split = known.resolve(split_params or {})
+        known.check_k(k)
     if entry.interactions is not None and k > entry.interactions:
         raise FoldsError(
             f"k must be at most the {entry.interactions:,} interactions of {dataset}, but is {k}"
         )
-    rule = _rule(rule, split, k)
-    if wrong := [fold for fold in only_folds if not 0 <= fold < k]:
-        raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
-    if len(set(only_folds)) != len(only_folds):
-        raise FoldsError(f"each fold can be run once, but --only-folds has {list(only_folds)}")
-    if n < 1:
-        raise InputError(f"n, the length of the recommendation list, must be at least 1, not {n}")
+    rule = usual_rule(k) if asked["rule"] is None else _possible_rule(asked["rule"], split, k)
+    _check_only_folds(asked["only_folds"], k)
     if entry.items is not None and n > entry.items:
         raise InputError(f"n must be at most the {entry.items:,} items of {dataset}, but is {n}")
     if negatives is not None:
         _check_negatives(negatives, n, dataset, entry.items)
-    if not 0 <= seed < 2**32:
-        raise InputError(f"the seed must be from 0 to {2**32 - 1}, but is {seed}")
     if stopping.rule(rule).needs_user_scores and not evaluation.METRICS[metric].per_user:
         raise InputError(
             f"the rule '{rule}' compares every user's score, but {evaluation.METRICS[metric].title}"
             " has one value per fold and none per user; choose another rule, or a metric such as "
             "ndcg"
         )
-    default_folds = stopping.rule(rule).default_folds
     cutoffs = {cutoff for cutoff in (1, 5, 10, 20) if not entry.items or cutoff <= entry.items}
+    asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
+    if asked["min_folds"] is None:
+        asked["min_folds"] = usual_min_folds(rule, k)
+    asked["country"] = energy.country(asked["country"]).code
     spec = RunSpec(
         dataset=dataset,
         algorithm=algorithm,
         params=resolved,
-        split=split,
-        split_params=settings,
-        folds_sha256=folds_sha256,
-        k=k,
-        only_folds=tuple(only_folds),
-        seed=seed,
-        metric=metric,
-        n=n,
-        cutoffs=tuple(sorted(cutoffs | {n})),
-        candidates=candidates,
-        negatives=negatives,
-        negative_sampling=negative_sampling,
-        rule=rule,
-        alpha=alpha,
-        tolerance=tolerance,
-        confidence=confidence,
-        min_folds=min(default_folds, k) if min_folds is None else min_folds,
-        full=full,
-        country=energy.country(country).code,
+        split_params=resolved_split,
+        **asked,
     )
     stopping.rule_for(spec)  # refuses a rule or an alpha that cannot work
     return spec
 
 
-def _rule(rule: str | None, split: str, k: int) -> str:
+_ASKED = {
+    name: one
+    for name, one in SETTINGS.items()
+    if name not in ("dataset", "algorithm", "params", "split_params", "cutoffs")
+}
+"""What `make_spec` takes as `settings`."""
+
+
+def _signature() -> Signature:
+    """Of `make_spec`, with every setting spelled out, as `help` and notebooks show it."""
+    plain = [one for one in signature(make_spec).parameters.values() if one.name != "settings"]
+    named = (
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=None if one.unless_asked else one.default,
+            annotation=RunSpec.__annotations__[name],
+        )
+        for name, one in _ASKED.items()
+    )
+    return Signature([*plain, *named], return_annotation=RunSpec)
+
+
+make_spec.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
+def usual_k(split: str, *, imported: bool = False) -> int:
+    """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
+    default: int = SETTINGS["k"].default
+    return default if imported else splits.strategy(split).default_k
+
+
+def usual_rule(k: int) -> str:
+    """The rule where nobody asks for one: e-fold, and never where there is a single score."""
+    return str(SETTINGS["rule"].default) if k > 1 else "never"
+
+
+def usual_min_folds(rule: str, k: int) -> int:
+    """The minimum number of folds where nobody asks for one: the rule's, as far as k allows."""
+    return min(stopping.rule(rule).default_folds, k)
+
+
+def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting with the value that is asked for, checked, or with its default."""
+    asked = {}
+    for name in given:
+        if name not in _ASKED:
+            raise UnknownName("setting of a run", name, _ASKED)
+    for name, one in _ASKED.items():
+        value = given.get(name, None if one.unless_asked else one.default)
+        if value is not None or not one.unless_asked:
+            value = one.typed(value)
+            if not one.of_rule:  # the others are checked where a rule looks at them
+                one.check(value)
+        asked[name] = value
+    return asked
+
+
+def _possible_rule(rule: str, split: str, k: int) -> str:
     """The rule's id. Raises: InputError for one that watches the spread of a single score."""
-    if rule is None:
-        return "e-fold" if k > 1 else "never"
     if k == 1 and stopping.rule(rule).id not in ("never", "fixed"):
         raise InputError(
             f"the split '{split}' with k = 1 gives a single score, so there is nothing that the "
             f"rule '{rule}' could stop early; use the rule 'never', or a split with several folds"
         )
     return rule
+
+
+def _check_only_folds(only_folds: tuple[int, ...], k: int) -> None:
+    if wrong := [fold for fold in only_folds if not 0 <= fold < k]:
+        raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
+    if len(set(only_folds)) != len(only_folds):
+        raise FoldsError(f"each fold can be run once, but --only-folds has {list(only_folds)}")
 
 
 def _check_negatives(negatives: int, n: int, dataset: str, items: int | None) -> None:

@@ -8,14 +8,15 @@ from typing import Any
 
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.setting_options import add_setting
 from ecv_core.errors import InputError
 
 
 def orders_options(parser: argparse.ArgumentParser) -> None:
     """The options of `orders`."""
     parser.add_argument("file", type=Path, help="CSV with a column 'score', one row per fold")
-    parser.add_argument("--alpha", type=float, required=True, help="larger stops sooner")
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
+    add_setting(parser, "alpha", required=True, default=None)
+    add_setting(parser, "confidence")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=show_orders)
 

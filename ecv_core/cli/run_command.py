@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import ecv_core.datasets as datasets
 from ecv_core import stopping
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
-from ecv_core.cli.split_options import add_split_options
+from ecv_core.cli.setting_options import add_settings, asked_settings
+from ecv_core.cli.split_options import OF_SPLITS, add_split_options
 from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError, RunError
-from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.records import SETTINGS, Run, RunSpec, RunState
 from ecv_core.spec import make_spec
 
 SAVE_ATTEMPTS = 5
@@ -25,33 +27,12 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     """The options of `run`."""
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
-    parser.add_argument(
-        "--rule", help="stopping rule (default e-fold; never where there is only one fold)"
-    )
-    level = parser.add_mutually_exclusive_group()
-    level.add_argument("--alpha", type=float, default=1e-4, help="larger stops sooner")
-    level.add_argument("--tolerance", type=float, help="for the precision rule: 0.03 is 3 %%")
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
-    parser.add_argument("--min-folds", type=int, metavar="3", help="never stop before")
     add_split_options(parser)
     parser.add_argument("--folds", metavar="FILE", help="use these released folds")
-    parser.add_argument("--metric", default="ndcg", help="what the score is (default ndcg)")
-    parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
-    parser.add_argument(
-        "--candidates", default="all", metavar="all", help="items that may be listed: all or train"
-    )
-    parser.add_argument(
-        "--negatives", type=int, metavar="N", help="rank against N sampled items, not all"
-    )
-    parser.add_argument(
-        "--negative-sampling", default="uniform", metavar="uniform", help="uniform or popularity"
-    )
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
     )
-    parser.add_argument("--full", action="store_true", help="go on to the last fold after the stop")
-    parser.add_argument("--only-folds", default="", metavar="0,1", help="run just these folds")
-    parser.add_argument("--country", default="DEU", help="for emissions: ISO code (default DEU)")
+    add_settings(parser, [name for name in SETTINGS if name not in OF_SPLITS])
     parser.add_argument("--download", action="store_true", help="get the dataset if it is missing")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=run)
@@ -118,49 +99,34 @@ def run(options: argparse.Namespace) -> int:
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
-    chosen = stopping.rule(options.rule or "e-fold")
-    if options.tolerance is not None and "tolerance" not in chosen.settings:
-        takers = [known.id for known in stopping.RULES.values() if "tolerance" in known.settings]
-        raise InputError(
-            f"--tolerance belongs to --rule {' or '.join(takers)}, but the rule is {chosen.id}"
-        )
-    sha256, k = None, options.k
+    asked = asked_settings(options)
+    _check_rule(asked)
     if options.folds:
         from ecv_core import fold
 
-        sha256, k = fold.known_folds(options.dataset, options.folds)
+        asked["folds_sha256"], k = fold.known_folds(options.dataset, options.folds)
         if options.k not in (None, k):
             raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
+        asked["k"] = k
     return make_spec(
-        dataset=options.dataset,
-        algorithm=options.algorithm,
         params=named_values(options.param, "--param"),
-        split=options.split,
         split_params=named_values(options.split_param, "--split-param"),
-        folds_sha256=sha256,
-        k=k,
-        only_folds=_only_folds(options.only_folds),
-        seed=options.seed,
-        metric=options.metric,
-        n=options.n,
-        candidates=options.candidates,
-        negatives=options.negatives,
-        negative_sampling=options.negative_sampling,
-        rule=options.rule,
-        alpha=options.alpha,
-        tolerance=options.tolerance,
-        confidence=options.confidence,
-        min_folds=options.min_folds,
-        full=options.full,
-        country=options.country,
+        **asked,
     )
 
 
-def _only_folds(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part]
-    except ValueError:
-        raise InputError(f"--only-folds takes numbers like 0,1 but got '{text}'") from None
+def _check_rule(asked: Mapping[str, Any]) -> None:
+    """Refuse a setting that is asked for and that the rule does not look at."""
+    chosen = stopping.rule(asked["rule"] or SETTINGS["rule"].default)
+    for name, value in asked.items():
+        known = SETTINGS[name]
+        if known.of_rule and known.default is None and value is not None:
+            takers = [one.id for one in stopping.RULES.values() if name in one.settings]
+            if chosen.id not in takers:
+                raise InputError(
+                    f"{known.option} belongs to --rule {' or '.join(takers)}, "
+                    f"but the rule is {chosen.id}"
+                )
 
 
 def _energy(run: Run) -> str:

@@ -15,6 +15,7 @@ from ecv_core.selection.document import orders_document, selection_document, ver
 
 def select_options(parser: argparse.ArgumentParser) -> None:
     """The options of `select`."""
+    from ecv_core.cli.setting_options import add_setting
     from ecv_core.cli.split_options import add_split_options
 
     parser.add_argument(
@@ -39,13 +40,13 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         metavar="0.01",
         help="contenders closer than this share of the leader's mean are as good as each other",
     )
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="0.95")
+    add_setting(parser, "confidence")
     parser.add_argument("--orders", type=int, metavar="N", help="over so many drawn orders")
     parser.add_argument("--lower-is-better", action="store_true", help="of the scores in FILE")
     parser.add_argument("--metric", help="what the score is (default ndcg)")
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
     parser.add_argument("--folds", metavar="FILE", help="use these released folds")
-    add_split_options(parser, seed=None)
+    add_split_options(parser, default=None, metavar="SEED", help="fixes every random choice")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=select)
 

@@ -11,6 +11,7 @@ from tqdm import tqdm
 import ecv_core.datasets as datasets
 from ecv_core import splits
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.setting_options import add_setting
 from ecv_core.errors import InputError, RunError
 from ecv_core.fold import prepared
 from ecv_core.records import Run, RunSpec, RunState
@@ -34,12 +35,12 @@ def study_options(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help=f"compare splits, single ones too: of {', '.join(splits.SPLITS)}",
     )
-    parser.add_argument("--seed", type=int, default=42)
+    add_setting(parser, "seed")
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
     )
-    parser.add_argument("--alpha", type=float, default=1e-4, help="of the summary")
+    add_setting(parser, "alpha", help="of the summary")
     parser.set_defaults(command=run_study)
 
 

@@ -25,11 +25,8 @@ from ecv_core.evaluation.metrics import (
 )
 from ecv_core.evaluation.novelty import Popularity
 from ecv_core.evaluation.protocol import (
-    CANDIDATES,
-    NEGATIVE_SAMPLING,
     SAMPLED_WARNING,
     Protocol,
-    check_protocol,
 )
 from ecv_core.evaluation.ranking import per_user
 from ecv_core.evaluation.sampled import sampled_ranking
@@ -41,9 +38,7 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
-    "CANDIDATES",
     "METRICS",
-    "NEGATIVE_SAMPLING",
     "PER_USER",
     "SAMPLED_WARNING",
     "Evaluation",
@@ -53,7 +48,6 @@ __all__ = [
     "Scorer",
     "TopN",
     "check_metric",
-    "check_protocol",
     "column_title",
     "evaluate",
     "hits_of",

@@ -1,13 +1,17 @@
 """What the stages hand to each other: frozen records, no I/O, only derived values."""
 
+from ecv_core.parameters import ParamValue
 from ecv_core.records.fold import Energy, FoldResult, UserScores
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.moment import Decision, Interval, Moment
 from ecv_core.records.progress import Progress, no_progress
 from ecv_core.records.run import FoldProgress, Run, RunState
-from ecv_core.records.spec import WITHOUT_CUTOFF, ParamValue, RunSpec
+from ecv_core.records.setting import SCORES, Role, Setting, setting
+from ecv_core.records.spec import SETTINGS, WITHOUT_CUTOFF, RunSpec
 
 __all__ = [
+    "SCORES",
+    "SETTINGS",
     "WITHOUT_CUTOFF",
     "Decision",
     "Energy",
@@ -20,9 +24,12 @@ __all__ = [
     "ParamValue",
     "Part",
     "Progress",
+    "Role",
     "Run",
     "RunSpec",
     "RunState",
+    "Setting",
     "UserScores",
     "no_progress",
+    "setting",
 ]

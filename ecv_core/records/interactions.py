@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
-from ecv_core.records.spec import ParamValue
+from ecv_core.parameters import ParamValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,13 +1,13 @@
-"""What is run, and how it is stopped and metered."""
+"""What is run, and how it is stopped and metered: every setting of a run, said once."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Self
 
-ParamValue = int | float | str | bool
-"""A model parameter's value: whatever JSON can hold as one scalar."""
+from ecv_core.parameters import Params
+from ecv_core.records.setting import Role, Setting, setting, settings_of
 
 WITHOUT_CUTOFF = frozenset({"auc", "log-loss", "mae", "rmse"})
 """Ids of the metrics that look at more than the top n, so that n is no part of their name."""
@@ -18,39 +18,176 @@ class RunSpec:
     """Everything that decides a run's scores, and how it is stopped and metered.
 
     Hashable and JSON-serialisable: the same spec and fold index give the same scores anywhere.
+    Each field says with `setting` what the command line, the Run page, links and comparisons
+    know of it; docs/extending.md adds one.
     """
 
-    dataset: str
-    algorithm: str
-    params: tuple[tuple[str, ParamValue], ...] = ()
+    dataset: str = field(metadata={"role": Role.FOLDS, "flag": "-", "differ": "datasets"})
+    algorithm: str = field(metadata={"role": Role.MODEL, "flag": "-"})
+    params: Params = setting((), Role.MODEL, flag="-")
     """Every parameter of the model, defaults filled in, sorted by name."""
-    split: str = "user-k-fold"
-    split_params: tuple[tuple[str, ParamValue], ...] = ()
+    split: str = setting(
+        "user-k-fold",
+        Role.FOLDS,
+        label="Fold strategy",
+        metavar="NAME",
+        row="folds",
+        differ="fold strategies",
+    )
+    split_params: Params = setting((), Role.FOLDS, flag="-", differ="settings of the split")
     """Every parameter of the split, defaults filled in, sorted by name."""
-    folds_sha256: str | None = None
+    folds_sha256: str | None = setting(None, Role.FOLDS, flag="-", row="-", differ="fold files")
     """For split 'imported': names the fold file kept under the data directory."""
-    k: int = 10
-    only_folds: tuple[int, ...] = ()
+    k: int = setting(
+        10,
+        Role.FOLDS,
+        flag="-k",
+        label="Folds (k)",
+        help="Folds of a whole cross-validation; the rule may stop before.",
+        said="k",
+        differ="numbers of folds",
+        unless_asked="the split's, mostly 10",
+    )
+    only_folds: tuple[int, ...] = setting(
+        (), Role.FOLDS, help="Run just these folds.", metavar="0,1"
+    )
     """Run just these folds, in this order; empty means 0 .. k-1."""
-    seed: int = 42
-    metric: str = "ndcg"
-    n: int = 10
-    cutoffs: tuple[int, ...] = (1, 5, 10, 20)
+    seed: int = setting(
+        42,
+        Role.FOLDS,
+        help="Fixes the folds and every random choice: same seed, same scores.",
+        low=0,
+        high=2**32 - 1,
+        differ="seeds, so other draws",
+        always_told=True,
+    )
+    metric: str = setting(
+        "ndcg",
+        Role.MEASURE,
+        help="The score that the rule watches. The other metrics of lists are computed too.",
+        differ="metrics",
+    )
+    n: int = setting(
+        10,
+        Role.MEASURE,
+        flag="-n",
+        label="List length (n)",
+        help="How many items are recommended to each user (top-n).",
+        row="-",
+        said="n, the length of the recommendation list,",
+        low=1,
+    )
+    cutoffs: tuple[int, ...] = setting((1, 5, 10, 20), Role.REPORT, flag="-", row="-")
     """List lengths at which every metric is computed; contains n."""
-    candidates: str = "all"
+    candidates: str = setting(
+        "all",
+        Role.MEASURE,
+        help="Which items may be recommended.",
+        said="candidate set",
+        choices={
+            "all": "All items of the prepared dataset, also those that no user has in training.",
+            "train": "Items with at least one training interaction in the fold. A held-out item "
+            "that has none stays held out and counts as missed.",
+        },
+    )
     """Which items may be recommended: 'all', or 'train' for those with a training interaction."""
-    negatives: int | None = None
+    negatives: int | None = setting(
+        None,
+        Role.MEASURE,
+        label="Negatives (N)",
+        help="Rank each held-out item against so many items drawn for each user, none of which "
+        "the user has in training or held out, and not against all.",
+        metavar="N",
+        row="sampled negatives",
+        said="the number of negatives",
+        differ="numbers of sampled negatives",
+        low=1,
+        way_out="leave it out for full ranking",
+    )
     """Rank each held-out item against so many sampled items; None ranks all candidates."""
-    negative_sampling: str = "uniform"
+    negative_sampling: str = setting(
+        "uniform",
+        Role.MEASURE,
+        label="Drawn",
+        help="How the negatives are drawn.",
+        row="-",
+        said="way to sample negatives",
+        differ="ways to sample negatives",
+        choices={
+            "uniform": "Every candidate is as likely as any other.",
+            "popularity": "A candidate is as likely as its share of the training interactions: "
+            "popular items are harder to tell from what a user likes.",
+        },
+    )
     """How they are drawn: 'uniform' or 'popularity'; the run's seed decides which."""
-    rule: str = "e-fold"
-    alpha: float = 1e-4
-    tolerance: float | None = None
-    confidence: float = 0.95
-    min_folds: int = 3
-    full: bool = False
+    rule: str = setting(
+        "e-fold",
+        Role.STOP,
+        help="When to stop.",
+        row="stopping rule",
+        unless_asked="e-fold; never where there is only one fold",
+    )
+    alpha: float = setting(
+        1e-4,
+        Role.STOP,
+        label="alpha",
+        help="Larger saves energy, smaller is more certain. It has the unit of the score squared, "
+        "so its scale is logarithmic.",
+        said="alpha",
+        low=0,
+        open=True,
+        way_out="for nDCG, values from 1e-7 to 1e-2 make sense",
+        of_rule=True,
+        rivals="level",
+        always_told=True,
+    )
+    tolerance: float | None = setting(
+        None,
+        Role.STOP,
+        help="How far the score may be from the mean of all k folds. Large data may need one "
+        "fold, noisy data nearly all: the rule looks at every user's scores.",
+        said="the tolerance, a share of the score,",
+        low=0,
+        high=1,
+        open=True,
+        way_out="use for example 0.03 for 3 %",
+        of_rule=True,
+        rivals="level",
+    )
+    confidence: float = setting(
+        0.95,
+        Role.STOP,
+        help="Of the interval of the mean (Student's t with n - 1 degrees of freedom).",
+        low=0,
+        high=1,
+        open=True,
+        way_out="use for example 0.95",
+    )
+    min_folds: int = setting(
+        3,
+        Role.STOP,
+        help="Never stop before this fold; the rule 'fixed' stops right after it. The paper's "
+        "rule needs two widths, so 3 is the first fold at which it can stop.",
+        row="minimum folds",
+        said="the minimum number of folds",
+        unless_asked="the rule's",
+        of_rule=True,
+    )
+    full: bool = setting(
+        False,
+        Role.STOP,
+        label="Go on to k after the stop, to check it",
+        help="Runs the folds that the rule would have saved, and shows how far the score at the "
+        "stop is from the k-fold mean. Costs the energy that stopping saves.",
+        row="goes on after the stop",
+    )
     """Go on to the last fold after the rule says stop, to check it."""
-    country: str = "DEU"
+    country: str = setting(
+        "DEU",
+        Role.REPORT,
+        help="Its electricity turns energy into emissions. Nothing looks up where you are: pick "
+        "it yourself (carbon intensity from Our World in Data, through CodeCarbon).",
+    )
     """ISO 3166-1 alpha-3 code; its carbon intensity turns joules into grams CO2e."""
 
     @property
@@ -62,6 +199,10 @@ class RunSpec:
     def fold_order(self) -> tuple[int, ...]:
         """The fold indices in the order in which they are to run."""
         return self.only_folds or tuple(range(self.k))
+
+    def part(self, *roles: Role) -> dict[str, object]:
+        """The settings that have one of these roles, by name, in their order."""
+        return {name: getattr(self, name) for name, one in SETTINGS.items() if one.role in roles}
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces; `params` and `split_params` as objects."""
@@ -84,3 +225,7 @@ class RunSpec:
             if key in data:
                 data[key] = tuple(data[key])
         return cls(**data)
+
+
+SETTINGS: dict[str, Setting] = settings_of(RunSpec)
+"""Every setting of a run, by name, in the order of the stages."""

@@ -8,8 +8,10 @@ from typing import Any
 
 from ecv_core import models, splits, stopping
 from ecv_core.energy.savings import energy_facts
-from ecv_core.records import FoldResult, Moment, Run, RunSpec
+from ecv_core.parameters import Params
+from ecv_core.records import SCORES, SETTINGS, FoldResult, Moment, Role, Run, RunSpec
 from ecv_core.runs.run_json import FORMAT, VERSION, moment_document
+from ecv_core.spec import usual_k, usual_min_folds, usual_rule
 
 
 def moments_of(run: Run) -> list[Moment]:
@@ -93,41 +95,33 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
         folds_path: the fold file of a run on imported folds; by default the hash under which a
             copy is kept on this machine.
     """
-    default = RunSpec(dataset=spec.dataset, algorithm=spec.algorithm)
-    words = ["python", "-m", "ecv_core", "run", spec.dataset, spec.algorithm]
-    usual_rule = default.rule if spec.k > 1 else "never"
-    words += ["--rule", spec.rule] if spec.rule != usual_rule else []
-    if "alpha" in stopping.rule(spec.rule).settings:
-        words += ["--alpha", repr(spec.alpha)]
-    if spec.tolerance is not None:
-        words += ["--tolerance", repr(spec.tolerance)]
+    usual = {name: one.default for name, one in SETTINGS.items()} | {
+        "k": usual_k(spec.split, imported=spec.folds_sha256 is not None),
+        "rule": usual_rule(spec.k),
+        "min_folds": usual_min_folds(spec.rule, spec.k),
+    }
     if spec.folds_sha256:
-        words += ["--folds", folds_path or spec.folds_sha256]
-    elif spec.split != default.split:
-        words += ["--split", spec.split]
-        usual_split = dict(splits.strategy(spec.split).resolve({}))
-        for name, setting in spec.split_params:
-            if setting != usual_split.get(name):
-                words += ["--split-param", f"{name}={setting}"]
-    for option, value, usual in (
-        ("--metric", spec.metric, default.metric),
-        ("-n", spec.n, default.n),
-        ("--candidates", spec.candidates, default.candidates),
-        ("--negatives", spec.negatives, default.negatives),
-        ("--negative-sampling", spec.negative_sampling, default.negative_sampling),
-        ("--confidence", spec.confidence, default.confidence),
-        ("-k", spec.k, default.k if spec.folds_sha256 else splits.strategy(spec.split).default_k),
-        ("--min-folds", spec.min_folds, min(stopping.rule(spec.rule).default_folds, spec.k)),
-        ("--country", spec.country, default.country),
-    ):
-        if value != usual and not (option == "-k" and spec.folds_sha256):
-            words += [option, str(value)]
-    words += ["--seed", str(spec.seed)]
-    usual_params = dict(models.algorithm(spec.algorithm).resolve({}))
-    for name, value in spec.params:
-        if value != usual_params.get(name):
-            words += ["--param", f"{name}={value}"]
-    if spec.only_folds:
-        words += ["--only-folds", ",".join(map(str, spec.only_folds))]
-    words += ["--full"] if spec.full else []
+        usual |= {"split": spec.split, "k": spec.k}  # the file says both
+    words = ["python", "-m", "ecv_core", "run", spec.dataset, spec.algorithm]
+    for name, value in (spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)).items():
+        known = SETTINGS[name]
+        if name == "folds_sha256" and value:
+            words += ["--folds", folds_path or str(value)]
+        elif name == "params":
+            words += _named("--param", spec.params, models.algorithm(spec.algorithm).resolve({}))
+        elif name == "split_params" and not spec.folds_sha256:
+            defaults = splits.strategy(spec.split).resolve({})
+            words += _named("--split-param", spec.split_params, defaults)
+        if known.option is None or (
+            known.of_rule and name not in stopping.rule(spec.rule).settings
+        ):
+            continue
+        if value != usual[name] or known.always_told:
+            words += [known.option] if known.kind is bool else [known.option, known.text(value)]
     return shlex.join(words)
+
+
+def _named(option: str, values: Params, usual: Params) -> list[str]:
+    """What is not as usual, each as 'OPTION NAME=VALUE'."""
+    told = [one for one in values if one not in usual]
+    return [word for name, value in told for word in (option, f"{name}={value}")]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from ecv_core.errors import InputError, UnknownName
-from ecv_core.records import FoldResult, Moment, RunSpec
+from ecv_core.records import SETTINGS, FoldResult, Moment, RunSpec
 from ecv_core.stopping.base import OwnInterval, Rule, StoppingRule
 from ecv_core.stopping.efold import E_FOLD, EFold
 from ecv_core.stopping.fixed import FIXED, Fixed
@@ -110,34 +109,18 @@ def rule_for(spec: RunSpec) -> StoppingRule:
     Raises: UnknownName for the rule; InputError for a setting that cannot work.
     """
     chosen = rule(spec.rule)
-    if not (spec.alpha > 0 and math.isfinite(spec.alpha)):
-        raise InputError(
-            f"alpha must be a positive number, but is {spec.alpha}; "
-            "for nDCG, values from 1e-7 to 1e-2 make sense"
-        )
-    if not 0 < spec.confidence < 1:
-        raise InputError(
-            f"the confidence must be between 0 and 1, but is {spec.confidence}; "
-            "use for example 0.95"
-        )
+    for name in dict.fromkeys(("alpha", "confidence", *chosen.settings)):
+        if (value := getattr(spec, name)) is None:
+            known = SETTINGS[name]
+            example = known.way_out.removeprefix("use ")
+            raise InputError(f"the {chosen.id} rule needs a {known.words}, {example}")
+        SETTINGS[name].check(value)
     if not chosen.least_folds <= spec.min_folds <= spec.k:
         raise InputError(
             f"the minimum number of folds must be from {chosen.least_folds} to k = {spec.k} for "
             f"the rule '{chosen.id}', but is {spec.min_folds}"
         )
-    if "tolerance" in chosen.settings:
-        _check_tolerance(chosen, spec.tolerance)
     return chosen.build(spec)
-
-
-def _check_tolerance(chosen: Rule, tolerance: float | None) -> None:
-    if tolerance is None:
-        raise InputError(f"the {chosen.id} rule needs a tolerance, for example 0.03 for 3 %")
-    if not 0 < tolerance < 1:
-        raise InputError(
-            f"the tolerance is a share of the score between 0 and 1, but is {tolerance}; "
-            "use for example 0.03 for 3 %"
-        )
 
 
 def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> list[Moment]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ecv_core.errors import InputError
-from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.records import SCORES, Role, Run, RunSpec, RunState
 from ecv_core.store import PlannedCell, Store, keep_study, stored_study
 
 RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
@@ -174,7 +174,7 @@ def _filled(
 
 def _answers(run: Run, spec: RunSpec) -> bool:
     """Whether a run has every score that the spec asks for."""
-    if _scores(run.spec) != _scores(spec):
+    if run.spec.part(*SCORES) != spec.part(*SCORES):
         return False
     if len(run.folds) == len(run.spec.fold_order):
         return True
@@ -182,20 +182,6 @@ def _answers(run: Run, spec: RunSpec) -> bool:
 
 
 def _same(one: RunSpec, other: RunSpec) -> bool:
-    """Whether two specs ask for the same but for where it ends and what emissions it counts."""
-    return replace(one, country=other.country, full=other.full) == other
-
-
-def _scores(spec: RunSpec) -> RunSpec:
-    """What decides the scores of the folds: the spec without its rule and country."""
-    return replace(
-        spec,
-        rule="never",
-        alpha=1.0,
-        tolerance=None,
-        confidence=0.95,
-        min_folds=1,
-        full=True,
-        country="DEU",
-        cutoffs=(),
-    )
+    """Whether two specs ask for the same but for where it ends and what is only reported."""
+    asked = replace(one, full=other.full).part(*SCORES, Role.STOP)
+    return asked == other.part(*SCORES, Role.STOP)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ecv_core.errors import InputError, RunError
 from ecv_core.files import replacing
-from ecv_core.records import Run, RunSpec, RunState, UserScores
+from ecv_core.records import SCORES, Role, Run, RunSpec, RunState, UserScores
 from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
 from ecv_core.runs.document import run_document
@@ -138,8 +138,9 @@ def record(
 
 def _run_of(store: Store, spec: RunSpec) -> str:
     """A queued run of this spec: one that was cut off, else a new one."""
+    asked = (*SCORES, Role.STOP)
     for run in store.runs():
-        if not run.state.active and replace(run.spec, country=spec.country) == spec:
+        if not run.state.active and run.spec.part(*asked) == spec.part(*asked):
             store.requeue(run.run_id, run.spec, owner=this_process())
             return run.run_id
     return store.create([spec], owner=this_process())[0]

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import fields
 
-from ecv_core.records import RunSpec
+from ecv_core.records import SETTINGS, Role, RunSpec
 
-_WORDS = {
-    "dataset": "datasets",
-    "metric": "metrics",
-    "k": "numbers of folds",
-    "split": "fold strategies",
-    "split_params": "settings of the split",
-    "folds_sha256": "fold files",
-    "seed": "seeds, so other draws",
-    "negatives": "numbers of sampled negatives",
-    "negative_sampling": "ways to sample negatives",
-}
-"""Fields of a spec that must be the same, as they are called in a reason."""
-_SCORE = {"dataset", "metric", "n"}
-_MODEL = {"algorithm", "params"}
-_STOP = {"only_folds", "rule", "alpha", "tolerance", "confidence", "min_folds", "full"}
-_FREE = _SCORE | _MODEL | _STOP | {"cutoffs", "country"}
-"""What may differ; the dataset and the metric with its cut-off are looked at first."""
+_APART = ("dataset", "metric", "n", "only_folds")
+"""Told first, by the names a run knows them by; and which folds ran, which may differ."""
 
 
 def fair_key(spec: RunSpec) -> Hashable:
@@ -36,16 +20,18 @@ def unfair(one: RunSpec, other: RunSpec) -> str:
     theirs = _measured(other)
     for name, value in _measured(one).items():
         if value != theirs[name]:
+            words = f"different {SETTINGS[name].differ or SETTINGS[name].words}"
             if name in ("split_params", "folds_sha256"):
-                return f"different {_WORDS[name]}"
-            return f"different {_WORDS.get(name, name)} ({_both(value, theirs[name])})"
+                return words
+            return f"{words} ({_both(value, theirs[name])})"
     return ""
 
 
 def _measured(spec: RunSpec) -> dict[str, object]:
     """Everything that decides what the score measures, and so must be the same."""
     values: dict[str, object] = {"dataset": spec.dataset, "metric": spec.metric_name}
-    values |= {one.name: getattr(spec, one.name) for one in fields(spec) if one.name not in _FREE}
+    held_out = spec.part(Role.FOLDS, Role.MEASURE).items()
+    values |= {name: value for name, value in held_out if name not in _APART}
     if spec.negatives is None:
         values["negative_sampling"] = None
         if spec.folds_sha256 is not None:

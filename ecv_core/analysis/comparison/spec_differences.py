@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ecv_core.records import Run, RunSpec
+from ecv_core.records import SETTINGS, Run, RunSpec
 from ecv_core.stopping import RULES
 
 ABSENT = "-"
@@ -34,34 +34,33 @@ class Field:
 
 def spec_fields(spec: RunSpec) -> dict[str, str]:
     """Every setting that means something for this run, as text, in the order of the stages."""
-    settings = RULES[spec.rule].settings if spec.rule in RULES else ()
-    fields = {"dataset": spec.dataset, "algorithm": spec.algorithm}
-    fields |= {f"{spec.algorithm}: {name}": str(value) for name, value in spec.params}
-    fields["folds"] = f"file {spec.folds_sha256[:8]}" if spec.folds_sha256 else spec.split
-    fields |= {f"{spec.split}: {name}": str(value) for name, value in spec.split_params}
-    fields |= {
-        "k": str(spec.k),
-        "only folds": " ".join(map(str, spec.only_folds)) or "all",
-        "seed": str(spec.seed),
-        "metric": spec.metric_name,
-        "candidates": spec.candidates,
-        "sampled negatives": ABSENT
-        if spec.negatives is None
-        else f"{spec.negatives}, {spec.negative_sampling}",
-        "stopping rule": spec.rule,
-    }
-    if "alpha" in settings:
-        fields["alpha"] = f"{spec.alpha:g}"
-    if "tolerance" in settings:
-        fields["tolerance"] = f"{spec.tolerance:g}" if spec.tolerance is not None else ABSENT
-    fields["confidence"] = f"{spec.confidence:g}"
-    if "min_folds" in settings:
-        fields["minimum folds"] = str(spec.min_folds)
-    fields |= {
-        "goes on after the stop": "yes" if spec.full else "no",
-        "country": spec.country,
-    }
-    return fields
+    looked_at = RULES[spec.rule].settings if spec.rule in RULES else ()
+    found: dict[str, str] = {}
+    for name, known in SETTINGS.items():
+        if name == "params":
+            found |= {f"{spec.algorithm}: {one}": str(value) for one, value in spec.params}
+        elif name == "split_params":
+            found |= {f"{spec.split}: {one}": str(value) for one, value in spec.split_params}
+        elif known.row != "-" and (not known.of_rule or name in looked_at):
+            found[known.words] = _text(spec, name)
+    return found
+
+
+def _text(spec: RunSpec, name: str) -> str:
+    value = getattr(spec, name)
+    if name == "split" and spec.folds_sha256:
+        return f"file {spec.folds_sha256[:8]}"
+    if name == "metric":
+        return spec.metric_name
+    if name == "negatives" and value is not None:
+        return f"{value}, {spec.negative_sampling}"
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or "all"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def differences(specs: Sequence[RunSpec]) -> list[Field]:

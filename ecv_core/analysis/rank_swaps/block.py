@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ecv_core import splits
 from ecv_core.errors import InputError
-from ecv_core.records import Run, RunSpec
+from ecv_core.records import Role, Run, RunSpec
 from ecv_core.splits import IMPORTED, SPLITS
 
 FEWEST = 2
@@ -71,21 +71,18 @@ def block_of(runs: Iterable[Run], algorithms: Sequence[str] = ()) -> Block:
 
 def _check_alike(runs: Sequence[Run]) -> None:
     """Refuse runs whose scores differ for another reason than split and algorithm."""
-    known = {
-        (
-            run.spec.dataset,
-            run.spec.n,
-            run.spec.candidates,
-            run.spec.negatives,
-            run.spec.negative_sampling if run.spec.negatives else "",
-        )
-        for run in runs
-    }
+    known = {(run.spec.dataset, *_protocol(run.spec)) for run in runs}
     if len(known) > 1:
         raise InputError(
             "splits are compared on one dataset, with one list length and one way to rank, but "
             f"the runs have {len(known)} different ones; pick runs that differ in split only"
         )
+
+
+def _protocol(spec: RunSpec) -> tuple[object, ...]:
+    """How the held-out part is measured, whichever of the metrics is looked at."""
+    apart = {"metric"} if spec.negatives else {"metric", "negative_sampling"}
+    return tuple(value for name, value in spec.part(Role.MEASURE).items() if name not in apart)
 
 
 def _largest(by_split: Mapping[str, set[str]]) -> tuple[list[str], set[str]]:

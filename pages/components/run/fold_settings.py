@@ -3,72 +3,36 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from ecv_core.errors import EcvError
-from ecv_core.evaluation import METRICS
 from ecv_core.fold import import_folds
 from ecv_core.records import ParamValue
 from ecv_core.splits import IMPORTED, SPLITS
-from pages.components.run.score_settings import CHOICES, METRIC_HELP, ScoreSettings, score_settings
-from pages.components.shared.glossary import explained
-from pages.components.shared.split_widgets import (
-    k_input,
-    seed_input,
-    strategy_parameters,
-    strategy_select,
-)
+from pages.components.run.score_settings import metric_select, score_settings
+from pages.components.shared.setting_widgets import about, setting_widget
+from pages.components.shared.split_widgets import strategy_parameters, strategy_select
 from pages.components.shared.state import sentence
 
 STORED = "stored-folds"
 """In the session: (dataset, SHA-256, k) of the fold file whose run was opened for a new one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoldSettings:
-    """What was picked."""
+def fold_settings(dataset: str, on_disk: bool) -> tuple[dict[str, Any], bool]:
+    """Widgets of folds and score; a fold file that does not fit is refused beside them.
 
-    split: str
-    split_params: dict[str, ParamValue]
-    folds_sha256: str | None
-    k: int
-    seed: int
-    metric: str
-    n: int
-    score: ScoreSettings
-    ready: bool
-    """False while a fold file is wanted but not there yet."""
-
-
-def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
-    """Widgets of folds and score; a fold file that does not fit is refused beside them."""
+    Returns: what was picked, as arguments of `make_spec`; and whether it can be used, which it
+        cannot while a fold file is wanted but not there yet.
+    """
     left, middle, right = st.columns(3)
-    with left:
-        k = k_input(
-            explained("Folds of a whole cross-validation; the rule may stop before.", "k", "fold")
-        )
-    metric = middle.selectbox(
-        "Metric",
-        CHOICES,
-        format_func=lambda name: METRICS[name].title,
-        key="metric",
-        bind="query-params",
-        persist_state="session",
-        help=METRIC_HELP,
-    )
-    n = right.number_input(
-        "List length (n)",
-        value=10,
-        key="n",
-        bind="query-params",
-        persist_state="session",
-        help=explained("How many items are recommended to each user (top-n).", "top-n"),
-    )
-    score = score_settings(metric or "ndcg")
+    k = setting_widget("k", left)
+    metric = metric_select(middle, **about("metric"))
+    n = setting_widget("n", right)
+    score = score_settings(metric)
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
@@ -85,18 +49,17 @@ def fold_settings(dataset: str, on_disk: bool) -> FoldSettings:
             st.caption(words)
             params = strategy_parameters(strategy)
         sha256, k, ready = _fold_file(dataset, on_disk, k) if split == IMPORTED else (None, k, True)
-        seed = seed_input("Fixes the folds and every random choice: same seed, same scores.")
-    return FoldSettings(
-        split=split,
-        split_params=params,
-        folds_sha256=sha256,
-        k=k,
-        seed=seed,
-        metric=metric or "ndcg",
-        n=int(n),
-        score=score,
-        ready=ready,
-    )
+        seed = setting_widget("seed", width=200)
+    picked = {
+        "split": split,
+        "split_params": params,
+        "folds_sha256": sha256,
+        "k": k,
+        "seed": seed,
+        "metric": metric,
+        "n": n,
+    }
+    return picked | score, ready
 
 
 def _asked_split() -> str:

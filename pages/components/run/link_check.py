@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -11,22 +12,27 @@ from ecv_core import models, splits, stopping
 from ecv_core.energy import country
 from ecv_core.errors import EcvError, InputError, UnknownName
 from ecv_core.evaluation import METRICS, check_metric
+from ecv_core.records import SETTINGS, Setting
 from ecv_core.splits import IMPORTED
 from pages.components.run.score_settings import CHOICES
 from pages.components.run.stop_settings import ALPHAS, TOLERANCES, tolerance_text
 from pages.components.shared.link import label_from_link, step_from_link
+from pages.components.shared.setting_widgets import choice_labels, on_form
 from pages.components.shared.state import sentence
 from pages.components.shared.words import alpha_text
 
 
-def _number(key: str) -> Callable[[str], object]:
-    def check(text: str) -> object:
-        try:
-            return float(text)
-        except ValueError:
-            raise InputError(f"the link's {key} must be a number, but is '{text}'") from None
+def _number(key: str, text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"the link's {key} must be a number, but is '{text}'") from None
 
-    return check
+
+def _choice(known: Setting, label: str) -> object:
+    if label not in (labels := choice_labels(known).values()):
+        raise UnknownName(known.said or known.words, label, labels)
+    return label
 
 
 def _split(name: str) -> object:
@@ -42,17 +48,21 @@ def _metric(title: str) -> object:
     return title
 
 
+_ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
 CHECKS: dict[str, Callable[[str], object]] = {
     "dataset": datasets.entry,
     "algorithm": models.algorithm,
     "rule": stopping.rule,
     "split": _split,
     "metric": _metric,
-    "k": _number("k"),
-    "n": _number("n"),
-    "seed": _number("seed"),
-    "negatives": _number("negatives"),
     "country": country,
+}
+"""Of a value in the address, by key; sliders and other settings come with theirs."""
+CHECKS |= {one.name: partial(_choice, one) for one in _ON_FORM if one.choices}
+CHECKS |= {
+    one.name: partial(_number, one.name)
+    for one in _ON_FORM
+    if one.kind in (int, float) and one.name not in ("alpha", "tolerance")
 }
 
 
@@ -61,6 +71,8 @@ def link_check() -> None:
     step_from_link("alpha", ALPHAS, alpha_text)
     step_from_link("tolerance", TOLERANCES, tolerance_text, name="tolerance")
     label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
+    for known in _ON_FORM:
+        label_from_link(known.name, choice_labels(known))
     for key, check in CHECKS.items():
         for value in st.query_params.get_all(key):
             try:

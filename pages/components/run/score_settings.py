@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from ecv_core.evaluation import CANDIDATES, METRICS, NEGATIVE_SAMPLING, SAMPLED_WARNING, Kind
+from ecv_core.evaluation import METRICS, SAMPLED_WARNING, Kind
+from ecv_core.records import SCORES
+from pages.components.shared.setting_widgets import about, other_settings, setting_widget
 
+PLACED = ("k", "seed", "split", "metric", "n", "candidates", "negatives", "negative_sampling")
+"""Settings that have a place of their own on the form."""
 FULL, SAMPLED = "full ranking", "sampled negatives"
 NEGATIVES = 100
 """As many as most work that samples."""
@@ -20,39 +25,26 @@ SYMBOLS = (
     r"it is held out; $s$: scores; $p$: probabilities."
 )
 
-METRIC_HELP = (
-    "The score that the rule watches. The other metrics of lists are computed too.\n\n"
-    + "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in CHOICES)
-)
+
+def metric_select(place: DeltaGenerator, **about: Any) -> str:  # noqa: ANN401
+    """The metric's id; `about` is the widget's label, key and help."""
+    listed = "\n".join(f"- **{METRICS[name].title}**: {METRICS[name].help}" for name in CHOICES)
+    about["help"] = f"{about['help']}\n\n{listed}"
+    picked = place.selectbox(options=CHOICES, format_func=lambda name: METRICS[name].title, **about)
+    return picked or CHOICES[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreSettings:
-    """How held-out items are ranked, as in RunSpec."""
+def score_settings(metric: str) -> dict[str, Any]:
+    """The metric's definition and the widgets of the ranking protocol, folded away at first.
 
-    candidates: str
-    negatives: int | None
-    negative_sampling: str
-
-
-def score_settings(metric: str) -> ScoreSettings:
-    """The metric's definition and the widgets of the ranking protocol, folded away at first."""
+    Returns: what was picked, as arguments of `make_spec`.
+    """
     sampled = SAMPLED in (st.session_state.get("ranking"), st.query_params.get("ranking"))
     with st.expander(
         "What is ranked, and how it is scored", icon=":material/leaderboard:", expanded=sampled
     ):
         _definition(metric)
-        candidates = st.segmented_control(
-            "Candidates",
-            list(CANDIDATES),
-            default="all",
-            required=True,
-            format_func=lambda name: {"all": "all items", "train": "items in training"}[name],
-            key="candidates",
-            bind="query-params",
-            persist_state="session",
-            help="\n\n".join(f"**{name}**: {text}" for name, text in CANDIDATES.items()),
-        )
+        picked = {"candidates": setting_widget("candidates")}
         ranking = st.segmented_control(
             "Ranked against",
             [FULL, SAMPLED],
@@ -65,12 +57,15 @@ def score_settings(metric: str) -> ScoreSettings:
             "negatives a few are drawn once for each user, and each held-out item is ranked alone "
             "against them; every algorithm meets the same ones.",
         )
-        negatives, sampling = _negatives() if ranking == SAMPLED else (None, "uniform")
-    if negatives is not None:
+        if ranking == SAMPLED:
+            with st.container(horizontal=True):
+                negatives = st.number_input(value=NEGATIVES, **about("negatives", width=160))
+                picked["negatives"] = int(negatives)
+                picked["negative_sampling"] = setting_widget("negative_sampling")
+        picked |= other_settings(SCORES, PLACED)
+    if ranking == SAMPLED:
         st.warning(SAMPLED_WARNING, icon=":material/warning:")
-    return ScoreSettings(
-        candidates=candidates or "all", negatives=negatives, negative_sampling=sampling
-    )
+    return picked
 
 
 def _definition(metric: str) -> None:
@@ -78,28 +73,3 @@ def _definition(metric: str) -> None:
     st.markdown(f"**{known.title}.** {known.help}")
     st.latex(known.formula)
     st.caption(f"{SYMBOLS} Source: {known.source}. {known.elsewhere}")
-
-
-def _negatives() -> tuple[int, str]:
-    with st.container(horizontal=True):
-        negatives = st.number_input(
-            "Negatives (N)",
-            value=NEGATIVES,
-            key="negatives",
-            bind="query-params",
-            persist_state="session",
-            help="Items drawn for each user, none of which the user has in training or held out.",
-            width=160,
-        )
-        sampling = st.segmented_control(
-            "Drawn",
-            list(NEGATIVE_SAMPLING),
-            default="uniform",
-            required=True,
-            format_func=lambda name: {"uniform": "uniformly", "popularity": "by popularity"}[name],
-            key="negative_sampling",
-            bind="query-params",
-            persist_state="session",
-            help="\n\n".join(f"**{name}**: {text}" for name, text in NEGATIVE_SAMPLING.items()),
-        )
-    return int(negatives), sampling or "uniform"

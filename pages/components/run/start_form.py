@@ -7,7 +7,7 @@ import streamlit as st
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import RunSpec
+from ecv_core.records import SETTINGS, RunSpec
 from ecv_core.spec import make_spec
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.run.fold_settings import STORED, fold_settings
@@ -24,6 +24,7 @@ from pages.components.shared.given import keep_given
 from pages.components.shared.link import copy_link
 from pages.components.shared.parameter_widgets import parameter_key
 from pages.components.shared.plot import preload_plots
+from pages.components.shared.setting_widgets import on_form
 from pages.components.shared.state import manager, sentence, sentences
 from pages.components.shared.words import metric_label, rule_words
 
@@ -40,37 +41,18 @@ def start_form() -> None:
         st.header("What to evaluate", anchor=False)
         entry, ready = dataset_picker()
         names = algorithm_picker()
-        folds = fold_settings(entry.id, ready)
+        picked, folds_ready = fold_settings(entry.id, ready)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
         st.header("When to stop", anchor=False)
-        stop = stop_settings(max(folds.k, 2))
+        picked |= stop_settings(max(picked["k"], 2))
+        if picked["k"] == 1:
+            picked |= {"rule": "never", "min_folds": None}
         try:
             specs = [
-                make_spec(
-                    dataset=entry.id,
-                    algorithm=name,
-                    params=params[name],
-                    split=folds.split if folds.folds_sha256 is None else "imported",
-                    split_params=folds.split_params,
-                    folds_sha256=folds.folds_sha256,
-                    k=folds.k,
-                    seed=folds.seed,
-                    metric=folds.metric,
-                    n=folds.n,
-                    candidates=folds.score.candidates,
-                    negatives=folds.score.negatives,
-                    negative_sampling=folds.score.negative_sampling,
-                    rule=stop.rule if folds.k > 1 else "never",
-                    alpha=stop.alpha,
-                    tolerance=stop.tolerance,
-                    confidence=stop.confidence,
-                    min_folds=stop.min_folds if folds.k > 1 else None,
-                    full=stop.full,
-                    country=stop.country,
-                )
+                make_spec(dataset=entry.id, algorithm=name, params=params[name], **picked)
                 for name in names
-                if folds.ready
+                if folds_ready
             ]
         except EcvError as error:
             trouble = error
@@ -95,25 +77,15 @@ def start_form() -> None:
 
 def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     """Put a run's settings into the form; call it from a callback, before the form is drawn."""
-    values = {
+    values = {name: getattr(spec, name) for name, known in SETTINGS.items() if on_form(known)}
+    values |= {
         "dataset": spec.dataset,
         "algorithm": algorithms,
-        "k": spec.k,
-        "metric": spec.metric,
-        "n": spec.n,
-        "candidates": spec.candidates,
         "ranking": FULL if spec.negatives is None else SAMPLED,
         "negatives": NEGATIVES if spec.negatives is None else spec.negatives,
-        "negative_sampling": spec.negative_sampling,
-        "seed": spec.seed,
-        "rule": spec.rule,
         "alpha": nearest_alpha(spec.alpha),
-        "confidence": spec.confidence,
         "tolerance": nearest_tolerance(spec.tolerance),
         min_folds_key(spec.rule): spec.min_folds,
-        "full": spec.full,
-        "country": spec.country,
-        "split": spec.split,
         STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
     values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}

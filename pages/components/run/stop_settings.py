@@ -2,109 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import streamlit as st
 
 from ecv_core.energy import countries
+from ecv_core.records import SETTINGS, Role
 from ecv_core.stopping import RULES
 from pages.components.shared.given import give, keep_given
 from pages.components.shared.glossary import explained
+from pages.components.shared.setting_widgets import about, other_settings, setting_widget
 from pages.components.shared.words import alpha_text
 
-PRESETS = {"Thrifty": 1e-3, "Balanced": 1e-4, "Careful": 1e-5}
+PRESETS = {"Thrifty": 1e-3, "Balanced": SETTINGS["alpha"].default, "Careful": 1e-5}
 """Alphas with a name: fewer folds and less energy, or more folds and more certainty."""
 
 ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] + [1e-2]
 ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
-COUNTRY = "DEU"
 TOLERANCES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1)
 TOLERANCE = 0.03
+_PLACED = ("rule", "alpha", "tolerance", "full", "confidence", "min_folds", "country")
+"""Settings that have a place of their own on the form."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopSettings:
-    """What was picked."""
+def stop_settings(k: int) -> dict[str, Any]:
+    """Widgets of the stopping rule for a cross-validation of k folds.
 
-    rule: str
-    alpha: float
-    tolerance: float | None
-    """For the precision rule; None for the others."""
-    full: bool
-    confidence: float
-    min_folds: int
-    country: str
-
-
-def stop_settings(k: int) -> StopSettings:
-    """Widgets of the stopping rule for a cross-validation of k folds."""
+    Returns: what was picked, as arguments of `make_spec`.
+    """
+    rules = "\n\n".join(f"**{known.id}**: {known.help}" for known in RULES.values())
     rule = st.segmented_control(
-        "Stopping rule",
-        list(RULES),
-        default="e-fold",
+        options=list(RULES),
+        default=SETTINGS["rule"].default,
         required=True,
-        key="rule",
-        bind="query-params",
-        persist_state="session",
-        help=explained(
-            "\n\n".join(f"**{known.id}**: {known.help}" for known in RULES.values()),
-            "stopping-rule",
-        ),
+        **about("rule", help=explained(rules, "stopping-rule")),
     )
-    chosen = RULES[rule or "e-fold"]
-    early = chosen.id != "never"
-    alpha = float(st.session_state.get("alpha", PRESETS["Balanced"]))
-    alpha = _alpha() if "alpha" in chosen.settings else alpha
-    tolerance = _tolerance() if "tolerance" in chosen.settings else None
+    chosen = RULES[rule]
+    picked: dict[str, Any] = {"rule": chosen.id}
+    picked["alpha"] = float(st.session_state.get("alpha", PRESETS["Balanced"]))
+    if "alpha" in chosen.settings:
+        picked["alpha"] = _alpha()
+    if "tolerance" in chosen.settings:
+        picked["tolerance"] = _tolerance()
     if not {"alpha", "tolerance"} & set(chosen.settings):
         st.caption(chosen.help)
-    full = early and st.toggle(
-        "Go on to k after the stop, to check it",
-        key="full",
-        bind="query-params",
-        persist_state="session",
-        help="Runs the folds that the rule would have saved, and shows how far the score at the "
-        "stop is from the k-fold mean. Costs the energy that stopping saves.",
-    )
+    if chosen.id != "never":
+        picked["full"] = setting_widget("full")
     with st.expander("Interval, minimum folds, country", icon=":material/straighten:"):
         left, right = st.columns(2)
-        confidence = left.number_input(
-            "Confidence",
-            value=0.95,
-            step=0.01,
-            format="%.3f",
-            key="confidence",
-            bind="query-params",
-            persist_state="session",
-            help=explained(
-                "Of the interval of the mean (Student's t with n - 1 degrees of freedom).",
-                "confidence",
-                "confidence-interval",
-            ),
-        )
-        min_folds = right.number_input(
-            "Minimum folds",
+        picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")
+        picked["min_folds"] = right.number_input(
             value=min(chosen.default_folds, k),
-            key=min_folds_key(chosen.id),
-            persist_state="session",
             disabled="min_folds" not in chosen.settings,
-            help=explained(
-                "Never stop before this fold; the rule 'fixed' stops right after it. The paper's "
-                "rule needs two widths, so 3 is the first fold at which it can stop.",
-                "min-folds",
-            ),
+            **about("min_folds", key=min_folds_key(chosen.id), bind=None),
         )
-        country = _country()
-    return StopSettings(
-        rule=chosen.id,
-        alpha=alpha,
-        tolerance=tolerance,
-        full=full,
-        confidence=float(confidence),
-        min_folds=int(min_folds),
-        country=country,
-    )
+        picked["country"] = _country()
+        picked |= other_settings((Role.STOP, Role.REPORT), _PLACED, chosen.id)
+    return picked
 
 
 def min_folds_key(rule: str) -> str:
@@ -142,18 +97,12 @@ def alpha_meaning(alpha: float) -> str:
 def _country() -> str:
     known = countries()
     codes = list(known)
-    picked = st.selectbox(
-        "Country",
-        codes,
-        index=codes.index(COUNTRY),
+    code: str = st.selectbox(
+        options=codes,
+        index=codes.index(SETTINGS["country"].default),
         format_func=lambda code: known[code].name,
-        key="country",
-        bind="query-params",
-        persist_state="session",
-        help="Its electricity turns energy into emissions. Nothing looks up where you are: pick "
-        "it yourself (carbon intensity from Our World in Data, through CodeCarbon).",
+        **about("country"),
     )
-    code = picked or COUNTRY
     st.caption(f"{known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh ({known[code].year}).")
     return code
 
@@ -177,19 +126,7 @@ def _alpha() -> float:
         help="Three named values of alpha.",
     )
     picked = st.select_slider(
-        "alpha",
-        ALPHAS,
-        value=PRESETS["Balanced"],
-        format_func=alpha_text,
-        key="alpha",
-        bind="query-params",
-        persist_state="session",
-        help=explained(
-            "Larger saves energy, smaller is more certain. It has the unit of the score squared, "
-            "so its scale is logarithmic.",
-            "alpha",
-            "interval-width",
-        ),
+        options=ALPHAS, value=PRESETS["Balanced"], format_func=alpha_text, **about("alpha")
     )
     st.caption(alpha_meaning(float(picked)))
     return float(picked)
@@ -197,19 +134,7 @@ def _alpha() -> float:
 
 def _tolerance() -> float:
     picked = st.select_slider(
-        "Tolerance",
-        TOLERANCES,
-        value=TOLERANCE,
-        format_func=tolerance_text,
-        key="tolerance",
-        bind="query-params",
-        persist_state="session",
-        help=explained(
-            "How far the score may be from the mean of all k folds. Large data may need one "
-            "fold, noisy data nearly all: the rule looks at every user's scores.",
-            "tolerance",
-            "precision-rule",
-        ),
+        options=TOLERANCES, value=TOLERANCE, format_func=tolerance_text, **about("tolerance")
     )
     st.caption(
         f"Stops once the mean of all folds is known to within {float(picked):.1%} of the score, "

@@ -1,10 +1,12 @@
-"""Widgets for anything that has parameters: a model, a split strategy."""
+"""Widgets for anything with a type and a default: parameters of a model or a split, settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.parameters import Parameter
 from ecv_core.records import ParamValue
@@ -26,62 +28,42 @@ def parameter_key(owner: str, parameter: str) -> str:
     return f"param-{owner}-{parameter}"
 
 
+def typed_widget(
+    kind: type,
+    default: Any,  # noqa: ANN401 - of this type, or None
+    place: DeltaGenerator | None = None,
+    **about: Any,  # noqa: ANN401 - arguments of the widget
+) -> Any:  # noqa: ANN401 - of this type, or None where that is the default
+    """A toggle, a field for text or one for a number."""
+    here = place or st
+    if kind is bool:
+        return here.toggle(value=bool(default), **about)
+    if kind is str:
+        return here.text_input(value=default, **about)
+    value = here.number_input(value=default, **about)
+    return value if value is None else kind(value)
+
+
 def _widget(owner: str, parameter: Parameter) -> ParamValue:
-    label = parameter.name.replace("_", " ")
-    help_text = parameter.help + (f" Default from: {parameter.source}." if parameter.source else "")
-    key = parameter_key(owner, parameter.name)
+    about: dict[str, Any] = {
+        "label": parameter.name.replace("_", " "),
+        "key": parameter_key(owner, parameter.name),
+        "help": parameter.help
+        + (f" Default from: {parameter.source}." if parameter.source else ""),
+        **KEPT,
+    }
     default = parameter.default
-    if isinstance(default, bool):
-        return st.toggle(
-            label,
-            default,
-            key=key,
-            help=help_text,
-            **KEPT,
-        )
     if parameter.choices:
-        return str(
-            st.selectbox(
-                label,
-                parameter.choices,
-                index=parameter.choices.index(str(default)),
-                key=key,
-                help=help_text,
-                **KEPT,
-                width=200,
-            )
-        )
-    if isinstance(default, str):
-        return st.text_input(
-            label,
-            default,
-            key=key,
-            help=help_text,
-            **KEPT,
-        )
-    if isinstance(default, int):
-        return int(
-            st.number_input(
-                label,
-                value=default,
-                min_value=None if parameter.low is None else int(parameter.low),
-                max_value=None if parameter.high is None else int(parameter.high),
-                key=key,
-                help=help_text,
-                **KEPT,
-                width=200,
-            )
-        )
-    return float(
-        st.number_input(
-            label,
-            value=default,
-            min_value=None if parameter.low is None else float(parameter.low),
-            max_value=None if parameter.high is None else float(parameter.high),
-            format="%g",
-            key=key,
-            help=help_text,
-            **KEPT,
-            width=200,
-        )
-    )
+        place = parameter.choices.index(str(default))
+        return str(st.selectbox(options=parameter.choices, index=place, width=200, **about))
+    kind = type(default)
+    if kind in (int, float):
+        about |= {
+            "min_value": None if parameter.low is None else kind(parameter.low),
+            "max_value": None if parameter.high is None else kind(parameter.high),
+            "width": 200,
+        }
+    if kind is float:
+        about["format"] = "%g"
+    value: ParamValue = typed_widget(kind, default, **about)
+    return value

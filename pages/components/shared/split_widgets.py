@@ -1,4 +1,4 @@
-"""Widgets of a split that pages share: strategy, its parameters, k, seed; the same in the URL."""
+"""Widgets of a split that pages share: strategy and its parameters; the same in the URL."""
 
 from __future__ import annotations
 
@@ -11,42 +11,15 @@ from ecv_core.fold import split_archive
 from ecv_core.records import ParamValue, RunSpec
 from ecv_core.splits import SPLITS, Strategy
 from pages.components.shared.parameter_widgets import parameter_widgets
-from pages.components.shared.state import KEPT
+from pages.components.shared.setting_widgets import about
 
 SPLIT, K, SEED = "split", "k", "seed"
-"""Keys of the widgets, and names in the address."""
+"""Settings of a split: keys of their widgets, and names in the address."""
 
 
 def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
-    return st.selectbox("Fold strategy", options, key=SPLIT, **KEPT) or options[0]
-
-
-def k_input(help_text: str) -> int:
-    """Number of folds; any whole number, the library says what is wrong with it."""
-    return int(
-        st.number_input(
-            "Folds (k)",
-            value=10,
-            key=K,
-            **KEPT,
-            help=help_text,
-        )
-    )
-
-
-def seed_input(help_text: str) -> int:
-    """What fixes every random choice."""
-    return int(
-        st.number_input(
-            "Seed",
-            value=42,
-            key=SEED,
-            **KEPT,
-            help=help_text,
-            width=200,
-        )
-    )
+    return st.selectbox(options=options, **about(SPLIT)) or options[0]
 
 
 def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:

@@ -13,11 +13,10 @@ from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS, Need, Strategy, strategy
 from pages.components.shared.dataset_picker import dataset_picker
 from pages.components.shared.glossary import explained
+from pages.components.shared.setting_widgets import setting_widget
 from pages.components.shared.split_widgets import (
     SPLIT,
-    k_input,
     known_split,
-    seed_input,
     strategy_parameters,
     strategy_select,
 )
@@ -43,10 +42,10 @@ def choose_split() -> tuple[RunSpec, bool]:
         st.caption(f"**{escaped(known.title)}.** {escaped(known.help)}")
         params = strategy_parameters(known)
         left, right = st.columns(2)
-        with left:
-            seed = seed_input(explained(_SEED_HELP, "seed"))
-        with right:
-            k = 1 if known.single else k_input(explained(_K_HELP, "k", "fold"))
+        seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
+        k = 1
+        if not known.single:
+            k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
         _more(known)
     spec = make_spec(
         dataset=entry.id,

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
-from ecv_core.evaluation import METRICS
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 from ecv_core.study import grid
-from pages.components.run.score_settings import CHOICES, METRIC_HELP
+from pages.components.run.score_settings import metric_select
 from pages.components.run.stop_settings import (
     ALPHAS,
     PRESETS,
@@ -23,6 +23,7 @@ from pages.components.run.stop_settings import (
     TOLERANCES,
     tolerance_text,
 )
+from pages.components.shared.setting_widgets import about, setting_widget
 from pages.components.shared.state import sentence, sentences
 from pages.components.shared.words import alpha_text, counted, duration
 from pages.components.studies.choice import STUDIES
@@ -71,7 +72,7 @@ def start_form(recorded: Sequence[Run]) -> None:
     )
     try:
         specs = [
-            make_spec(dataset=name, algorithm=algorithm, full=full, **settings)  # type: ignore[arg-type]
+            make_spec(dataset=name, algorithm=algorithm, full=full, **settings)
             for name in ready
             if name in names
             for algorithm in ALGORITHMS
@@ -119,78 +120,60 @@ def _seconds(run: Run) -> float:
     return sum(fold.total_seconds for fold in run.folds)
 
 
-def study_settings() -> dict[str, object]:
+def study_settings() -> dict[str, Any]:
     """Folds, score and rule, as arguments of `make_spec`."""
-    return _split_and_metric() | _folds_and_rule()
-
-
-def _split_and_metric() -> dict[str, object]:
     split, metric, top = st.columns([2, 1.5, 1])
     several = [name for name, known in SPLITS.items() if not known.single]
-    return {
+    listed = "\n".join(f"- **{name}**: {SPLITS[name].help}" for name in several)
+    picked: dict[str, Any] = {
         "split": split.selectbox(
-            "Fold strategy",
-            several,
+            options=several,
             format_func=lambda name: f"{name}: {SPLITS[name].title.lower()}",
-            key="new_split",
-            persist_state="session",
-            help="With its default parameters; those that make several folds.\n\n"
-            + "\n".join(f"- **{name}**: {SPLITS[name].help}" for name in several),
+            **_about(
+                "split",
+                help=f"With its default parameters; those that make several folds.\n\n{listed}",
+            ),
         ),
-        "metric": metric.selectbox(
-            "Metric",
-            CHOICES,
-            format_func=lambda name: METRICS[name].title,
-            key="new_metric",
-            persist_state="session",
-            help=METRIC_HELP,
-        ),
-        "n": int(
-            top.number_input("List length (n)", value=10, key="new_n", persist_state="session")
-        ),
+        "metric": metric_select(metric, **_about("metric")),
+        "n": setting_widget("n", top, **_about("n")),
     }
-
-
-def _folds_and_rule() -> dict[str, object]:
-    seed, folds, which, setting = st.columns(4)
-    found: dict[str, object] = {
-        "seed": int(
-            seed.number_input(
-                "Seed",
-                value=42,
-                key="new_seed",
-                persist_state="session",
-                help="Fixes the folds and every random choice; all algorithms get the same folds.",
-            )
+    seed, folds, which, level = st.columns(4)
+    picked["seed"] = setting_widget(
+        "seed",
+        seed,
+        **_about(
+            "seed",
+            help="Fixes the folds and every random choice; all algorithms get the same folds.",
         ),
-        "k": int(folds.number_input("Folds (k)", value=10, key="new_k", persist_state="session")),
-    }
-    rule = which.selectbox(
-        "Stopping rule",
-        [name for name in RULES if name != "fixed"],  # whose number is no setting here
-        format_func=lambda name: RULES[name].title,
-        key="new_rule",
-        persist_state="session",
-        help="What is shown as the stop while the study runs. Once all folds are in, every rule "
-        "and alpha can be looked at.",
     )
-    found["rule"] = rule
+    picked["k"] = setting_widget("k", folds, **_about("k"))
+    rule = which.selectbox(
+        options=[name for name in RULES if name != "fixed"],  # its number is no setting here
+        format_func=lambda name: RULES[name].title,
+        **_about(
+            "rule",
+            help="What is shown as the stop while the study runs. Once all folds are in, every "
+            "rule and alpha can be looked at.",
+        ),
+    )
+    picked["rule"] = rule
     if "alpha" in RULES[rule].settings:
-        found["alpha"] = setting.select_slider(
-            "alpha",
-            ALPHAS,
+        picked["alpha"] = level.select_slider(
+            options=ALPHAS,
             value=PRESETS["Balanced"],
             format_func=alpha_text,
-            key="new_alpha",
-            persist_state="session",
+            **_about("alpha"),
         )
     elif "tolerance" in RULES[rule].settings:
-        found["tolerance"] = setting.select_slider(
-            "Tolerance",
-            TOLERANCES,
+        picked["tolerance"] = level.select_slider(
+            options=TOLERANCES,
             value=TOLERANCE,
             format_func=tolerance_text,
-            key="new_tolerance",
-            persist_state="session",
+            **_about("tolerance"),
         )
-    return found
+    return picked
+
+
+def _about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
+    """As on the Run page, but under a key of its own, and not in the address."""
+    return about(name, key=f"new_{name}", bind=None, **changed)
