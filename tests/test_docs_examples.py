@@ -22,8 +22,11 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
 EXTENDING = ROOT / "docs" / "extending.md"
 LIBRARY = ROOT / "docs" / "library.md"
-NEEDED = ("ecv_core", "data/catalogue.toml", "data/energy", "pyproject.toml", "tests/conftest.py")
-TRIED_WITH = ("tests/models", "tests/stopping")
+NEEDED = (
+    *("ecv_core", "app.py", "pages", "data/catalogue.toml", "data/energy", "pyproject.toml"),
+    "tests/conftest.py",
+)
+TRIED_WITH = ("tests/models", "tests/stopping", "tests/pages/conftest.py")
 
 _BLOCK = re.compile(
     r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
@@ -52,9 +55,9 @@ def insert(file: Path, diff: str) -> None:
     text = file.read_text("utf-8")
     for hunk in diff.split("@@\n"):
         lines = hunk.splitlines(keepends=True)
-        before = "".join(line[1:] for line in lines if line[0] == " ")
+        before = "".join(line[1:] for line in lines if line[0] in " -")
         assert text.count(before) == 1, f"{file} has no such place:\n{before}"
-        text = text.replace(before, "".join(line[1:] for line in lines))
+        text = text.replace(before, "".join(line[1:] for line in lines if line[0] in " +"))
     file.write_text(text, "utf-8")
 
 
@@ -159,6 +162,91 @@ if __name__ == "__main__":
     assert re.search(
         r"^finished 3 After 3 folds: the mean is .*: stop\. None$", done.stdout, re.M
     ), done.stdout + done.stderr
+
+
+def test_the_example_setting_takes_two_files() -> None:
+    text = EXTENDING.read_text("utf-8").split("## A setting of a run")[1]
+    assert [found["path"] for found in _BLOCK.finditer(text) if found["path"]] == [
+        "ecv_core/records/spec.py",
+        "ecv_core/fold.py",
+    ]
+
+
+@pytest.mark.slow
+def test_the_example_setting_is_wherever_settings_are(followed: Path) -> None:
+    (followed / "tests/pages/test_added.py").write_text(
+        """
+import json
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from ecv_core import cli, fold
+from ecv_core.analysis.comparison.spec_differences import differences
+from ecv_core.errors import InputError
+from ecv_core.records import SCORES, RunSpec
+from ecv_core.runs.document import command_for
+from ecv_core.spec import make_spec
+
+HALF = make_spec(dataset="synthetic", algorithm="popular", k=5, training_share=0.5)
+
+
+def test_it_is_checked():
+    with pytest.raises(InputError, match="the training share must be from 0.01 to 1, but is 2.0"):
+        make_spec(dataset="synthetic", algorithm="popular", training_share=2)
+
+
+def test_the_command_of_a_run_repeats_it():
+    command = command_for(HALF)
+    assert "--training-share 0.5" in command
+    assert cli.parse_spec(shlex.split(command)[3:]) == HALF
+    assert "--training-share" not in command_for(replace(HALF, training_share=1.0))
+
+
+def test_a_run_from_before_has_the_default_and_other_scores():
+    stored = json.loads(HALF.to_json())
+    assert stored.pop("training_share") == 0.5
+    before = RunSpec.from_json(json.dumps(stored))
+    assert before.training_share == 1.0
+    assert before.part(*SCORES) != HALF.part(*SCORES)
+    (differing,) = (one for one in differences([before, HALF]) if one.differs)
+    assert (differing.name, differing.values) == ("training share", ("1", "0.5"))
+
+
+def test_it_takes_effect():
+    train = csr_array(np.ones((100, 100), dtype=np.float32))
+    assert (fold.thinned(train, 1.0, 3) != train).nnz == 0
+    assert 4700 < fold.thinned(train, 0.5, 3).nnz < 5300  # 5000, give or take six deviations
+    full = fold.run_fold(replace(HALF, training_share=1.0), 0)
+    assert fold.run_fold(HALF, 0).score != full.score
+
+
+def test_the_form_asks_for_it_and_the_address_keeps_it(app, store):
+    app.query_params["training_share"] = "0.25"
+    app.run()
+    assert not app.exception
+    field = app.number_input(key="training_share")
+    assert (field.label, field.value) == ("Training share", 0.25)
+    assert "learns from" in field.help
+    next(one for one in app.button if one.label == "Start").click().run()
+    (run,) = store.runs()
+    assert run.spec.training_share == 0.25
+    next(one for one in app.button if one.label == "New run").click().run()
+    assert app.number_input(key="training_share").value == 0.25
+
+
+def test_a_link_that_asks_for_nonsense_is_told_so(app):
+    app.query_params["training_share"] = "half"
+    app.run()
+    assert "training\\\\_share must be a number, but is 'half'" in app.warning[0].value
+""",
+        "utf-8",
+    )
+    done = perform("python -m pytest tests/pages/test_added.py -q", followed)
+    assert "6 passed" in done.stdout, (done.stdout + done.stderr)[-6000:]
 
 
 def test_the_example_model_is_the_walk_it_says_it_is() -> None:
@@ -271,7 +359,7 @@ def test_every_command_that_is_quoted_can_be_given(document: Path) -> None:
         words = shlex.split(command, comments=True)
         if words[0] == "make":
             assert next(word for word in words[1:] if "=" not in word) in targets, command
-        elif words[2] == "ecv_core" and words[3:]:
+        elif words[2] == "ecv_core" and words[3:] and command not in shell_lines(EXTENDING):
             cli.parse(words[3:])
         elif words[2].startswith("benchmarks."):
             assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").exists(), command
