@@ -36,8 +36,7 @@ def main() -> None:
         users = recorded_user_scores(run.run_id)
         if len(users) < run.spec.k:
             continue
-        folds = sorted(run.folds, key=lambda fold: fold.fold)
-        results = [replace(fold, user_scores=users[fold.fold]) for fold in folds]
+        results = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds_in_order]
         values = user_matrix(results, run.spec.metric_name)
         scores = replace(system_of(run, metric_label(run.spec)).scores, users=values)
         walk = explore(scores, "precision")

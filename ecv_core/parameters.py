@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 from ecv_core.errors import InputError, UnknownName
 
 ParamValue = int | float | str | bool
 """A parameter's value: whatever JSON can hold as one scalar."""
 
-Params = tuple[tuple[str, ParamValue], ...]
+
+class _ObjectInJson:
+    """Marks named values, sorted by name, that JSON holds as one object."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, schema_of: Callable[..., Any]) -> object:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(
+            lambda named: tuple(sorted(named.items())),
+            schema_of(dict[str, ParamValue]),
+            serialization=core_schema.plain_serializer_function_ser_schema(dict),
+        )
+
+
+Params = Annotated[tuple[tuple[str, ParamValue], ...], _ObjectInJson]
 """Every parameter with its value, sorted by name."""
 
 

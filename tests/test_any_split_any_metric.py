@@ -1,5 +1,6 @@
 """e-CV, orders, study and record with splits that are no k-fold, and metrics where low is good."""
 
+import json
 from datetime import UTC, datetime
 
 import numpy as np
@@ -10,10 +11,10 @@ from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.fold import run_fold
-from ecv_core.records import RunState
+from ecv_core.records import RunState, codec
 from ecv_core.runner import InProcess, execute
 from ecv_core.runs.document import run_document
-from ecv_core.runs.run_json import run_from
+from ecv_core.runs.format import RunDocument
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
 from ecv_core.store import open_store
@@ -48,7 +49,7 @@ def test_e_cv_and_record_work_under_every_split_with_a_metric_where_low_is_good(
 
     full = whole(store, split=split, metric="gini", full=True)
     record(full, tmp_path / "run.json", store.user_scores(full.run_id))
-    again = run_from(run_document(full), NOW)
+    again = codec.read(RunDocument, json.dumps(run_document(full))).record(NOW)
     assert again.spec == full.spec
     assert [fold.score for fold in again.folds] == [fold.score for fold in full.folds]
 

@@ -64,7 +64,7 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
             "play it with the rule 'e-fold'"
         )
     told = [folds[at] for at in order_of(len(folds), seed)]
-    k = len(spec.fold_order)
+    k = spec.max_folds
     played = moments(rule_for(spec), told, spec.confidence)
     return Replay(folds=tuple(told), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
 

@@ -13,7 +13,6 @@ import ecv_core.datasets as datasets
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
     averaged,
-    is_complete,
     stops_frame,
     system_of,
     tradeoff,
@@ -30,7 +29,6 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.report import run_pictures, table_pictures
 from ecv_core.report.plotting import FORMS, Draw, Form, saved
-from ecv_core.runs.document import moments_of
 from ecv_core.runs.recorded import FOLDER, recorded_run, recorded_runs, recorded_user_scores
 from ecv_core.store import open_store
 from ecv_core.words import alpha_text, metric_label, rule_words, run_title
@@ -100,7 +98,7 @@ def _form(path: Path) -> Form:
 
 def _recorded(folder: Path) -> list[Run]:
     """The complete runs of the study, as rows and columns are to come."""
-    runs = [run for run in recorded_runs(folder) if is_complete(run)]
+    runs = [run for run in recorded_runs(folder) if run.whole]
     if not runs:
         raise InputError(f"no complete run is recorded in {folder}; run a study first")
     known = [*datasets.catalogue(), *ALGORITHMS]
@@ -116,8 +114,8 @@ def _efold(run: Run) -> tuple[Draw, str]:
         raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
     draw = partial(
         run_pictures.efold_picture,
-        efold_frame(moments_of(run), run.stopped_at),
-        k=len(run.spec.fold_order),
+        efold_frame(run.moments, run.stopped_at),
+        k=run.k,
         metric=metric_label(run.spec),
         stopped_at=run.stopped_at,
         confidence=run.spec.confidence,
@@ -129,7 +127,7 @@ def _over_orders(
     kind: str, runs: Sequence[Run], wanted: float, folder: Path, one: Run | None
 ) -> tuple[Draw, str]:
     """What every order of the folds says, at one alpha."""
-    if one is not None and not is_complete(one):
+    if one is not None and not one.whole:
         raise InputError(
             f"run {one.run_id} has {len(one.folds)} of {one.spec.k} folds, and --kind {kind} needs "
             "them all; run it again with --full"

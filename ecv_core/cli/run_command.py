@@ -51,19 +51,19 @@ def run(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from ecv_core.runner import InProcess, execute, this_process, work
-    from ecv_core.runs.document import moments_of, run_document
+    from ecv_core.runs.document import run_document
     from ecv_core.store import open_store
 
     store = open_store()
     run_id = store.create([spec], owner=this_process())[0]
-    with tqdm(total=len(spec.fold_order), unit="fold", disable=None, leave=False) as bar:
+    with tqdm(total=spec.max_folds, unit="fold", disable=None, leave=False) as bar:
         attempts = 0
 
         def on_fold(run: Run) -> None:
             bar.update(1)
-            moment = moments_of(run)[-1]
+            moment = run.moments[-1]
             seconds, score = run.folds[-1].total_seconds, moment.score
-            checking = run.stopped_at is not None and moment.n > run.stopped_at
+            checking = run.checked
             reason = (
                 f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
                 if checking
@@ -133,12 +133,12 @@ def _energy(run: Run) -> str:
     from ecv_core.energy import SOURCES
     from ecv_core.energy.savings import energy_facts
 
-    facts = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
+    facts = energy_facts(run.folds, run.k, run.stopped_at)
     if facts.source == "none":
         return f"energy: {SOURCES['none']}"
     text = f"energy {facts.joules / 3.6:.3g} mWh"
     if facts.saved_joules:
-        word = "given up to check" if len(run.folds) > (run.stopped_at or 0) else "saved"
+        word = "given up to check" if run.checked else "saved"
         text += f", {facts.saved_joules / 3.6:.3g} mWh ({facts.saved_percent:.0f} %) {word}"
     return f"{text}; {SOURCES[facts.source]}"
 
@@ -147,14 +147,14 @@ def _summary(run: Run) -> str:
     from ecv_core.runs.document import run_document
 
     document, spec = run_document(run), run.spec
-    used, planned = len(run.folds), len(spec.fold_order)
+    used, planned = len(run.folds), run.k
     half = (document["interval"][1] - document["interval"][0]) / 2 if document["interval"] else None
     plus_minus = f" ± {half:.4f}" if half is not None else ""
     lines = [
         f"{spec.algorithm} on {spec.dataset}: {spec.metric_name} "
         f"{document['mean']:.4f}{plus_minus}",
         f"stopped after {run.stopped_at} of {planned} folds"
-        if run.stopped_at and run.stopped_at < planned
+        if run.stopped_early
         else f"ran {used} of {planned} folds",
         _energy(run),
         f"run {run.run_id}",

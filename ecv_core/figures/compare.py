@@ -9,7 +9,7 @@ import pandas as pd
 
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_facts
-from ecv_core.records import FoldResult, Moment, Run, RunSpec
+from ecv_core.records import FoldResult, Run, RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
 
@@ -47,10 +47,9 @@ _COUNTS = ("folds_used", "k", "folds_saved")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run with its moments, and what to call it and its score."""
+    """A run, and what to call it and its score."""
 
     run: Run
-    moments: Sequence[Moment]
     metric: str
     """As shown: 'nDCG@10'."""
     higher_is_better: bool = True
@@ -94,11 +93,8 @@ def interval_words(spec: RunSpec) -> str:
 
 
 def _row(entry: Entry) -> dict[str, object]:
-    run, k = entry.run, len(entry.run.spec.fold_order)
-    used = min(run.stopped_at or len(run.folds), len(run.folds))
-    at = entry.moments[used - 1] if used else None
-    whole = entry.moments[-1].mean if entry.moments and len(entry.moments) == k else None
-    facts = energy_facts(run.folds, k, run.stopped_at)
+    run, at, whole = entry.run, entry.run.at_stop, entry.run.k_fold_mean
+    facts = energy_facts(run.folds, run.k, run.stopped_at)
     metered = facts.source != "none"
     return {
         "name": entry.name or run.spec.algorithm,
@@ -111,17 +107,19 @@ def _row(entry: Entry) -> dict[str, object]:
         "low": at.interval.low if at and at.interval else None,
         "high": at.interval.high if at and at.interval else None,
         "interval": interval_words(run.spec) if at and at.interval else "",
-        "folds_used": used,
-        "k": k,
-        "stop": run.stopped_at if run.stopped_at and run.stopped_at < k else None,
-        "folds_saved": k - run.stopped_at if run.stopped_at else 0,
+        "folds_used": run.folds_used,
+        "k": run.k,
+        "stop": run.stopped_at if run.stopped_early else None,
+        "folds_saved": run.k - run.stopped_at if run.stopped_at else 0,
         "k_fold_mean": whole,
-        "difference_percent": difference_percent(at.mean, whole) if at and whole else None,
+        "difference_percent": (
+            difference_percent(at.mean, whole) if at and whole is not None else None
+        ),
         "saved_joules": facts.saved_joules if metered else None,
         "saved_percent": facts.saved_percent if metered else None,
         "source": facts.source,
         "run_id": run.run_id,
-    } | _spent(run.folds[:used], metered)
+    } | _spent(run.folds[: run.folds_used], metered)
 
 
 def _spent(folds: Sequence[FoldResult], metered: bool) -> dict[str, object]:

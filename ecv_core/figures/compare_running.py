@@ -46,12 +46,10 @@ def running_frame(entries: Sequence[Entry]) -> pd.DataFrame:
             "low": moment.interval.low if moment.interval else None,
             "high": moment.interval.high if moment.interval else None,
             "used": entry.run.stopped_at is None or moment.n <= entry.run.stopped_at,
-            "stop": moment.n == entry.run.stopped_at < len(entry.run.spec.fold_order)
-            if entry.run.stopped_at
-            else False,
+            "stop": entry.run.stopped_early and moment.n == entry.run.stopped_at,
         }
         for entry in entries
-        for moment in entry.moments
+        for moment in entry.run.moments
     ]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     reals = dict.fromkeys(("score", "mean", "low", "high"), "float64")

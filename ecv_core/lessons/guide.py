@@ -21,7 +21,7 @@ def complete_runs() -> list[Run]:
 
     Raises: InputError if there is none, or for a damaged file.
     """
-    runs = [run for run in recorded_runs() if len(run.folds) == run.spec.k >= 4]
+    runs = [run for run in recorded_runs() if run.whole and run.k >= 4]
     if not runs:
         raise InputError(
             "no recorded run came with this copy, and this chapter is told with one; restore "
@@ -40,5 +40,4 @@ def guide_run(runs: Sequence[Run]) -> Run:
 
 def scores_of(run: Run) -> NDArray[np.float64]:
     """The fold scores by fold index; shape (k,)."""
-    folds = sorted(run.folds, key=lambda fold: fold.fold)
-    return np.array([fold.score for fold in folds])
+    return np.array([fold.score for fold in run.folds_in_order])

@@ -38,10 +38,9 @@ def saved_frame(runs: Sequence[Run], alphas: Sequence[float]) -> pd.DataFrame:
     for run in runs:
         scores = scores_of(run)
         k = len(scores)
-        folds = sorted(run.folds, key=lambda fold: fold.fold)
         played = replayed(scores, range(k), CONFIDENCE)
         for alpha, stop in zip(alphas, stops_at(played, np.array(alphas)), strict=True):
-            facts = energy_facts(folds, k, int(stop))
+            facts = energy_facts(run.folds_in_order, k, int(stop))
             saved = facts.saved_joules or 0.0
             off = difference_percent(played[int(stop) - 1].mean, played[-1].mean)
             rows.append(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS, Scores
 from ecv_core.analysis.orders import Outcome
-from ecv_core.analysis.tradeoff import is_complete, system_of
+from ecv_core.analysis.tradeoff import system_of
 from ecv_core.analysis.tradeoff.users import with_users
 from ecv_core.errors import InputError
 from ecv_core.library.run import Run
@@ -55,7 +55,7 @@ def orders(
 
 
 def _of_run(run: Run) -> Scores:
-    if not is_complete(run.record):
+    if not run.record.whole:
         raise InputError(
             f"run {run.run_id} has {len(run.scores)} of {run.spec.k} folds, but every order of the "
             "folds needs them all; run it with full=True"

@@ -15,7 +15,7 @@ from ecv_core import fold, spec, stopping
 from ecv_core.errors import InputError, RunError, UnknownName
 from ecv_core.records import Run as RunRecord
 from ecv_core.records import RunSpec, RunState
-from ecv_core.runs.document import moments_of, run_document
+from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.stopping import StoppingRule
 from ecv_core.stopping.registering import record_of
@@ -47,7 +47,7 @@ class Run:
     @property
     def k(self) -> int:
         """How many folds it has when none is saved."""
-        return len(self.spec.fold_order)
+        return self.record.k
 
     @property
     def scores(self) -> tuple[float, ...]:
@@ -84,10 +84,8 @@ class Run:
     @property
     def reason(self) -> str:
         """What the rule said where it stopped, or after the newest fold."""
-        moments = moments_of(self.record)
-        if not moments:
-            return "No fold has run yet."
-        return moments[(self.stopped_at or len(moments)) - 1].decision.reason
+        at = self.record.at_stop
+        return at.decision.reason if at else "No fold has run yet."
 
     def frame(self) -> pd.DataFrame:
         """One row per fold: score, running mean with its interval, metrics, seconds, energy."""
@@ -95,7 +93,7 @@ class Run:
 
         from ecv_core.figures.efold import efold_frame
 
-        steps = efold_frame(moments_of(self.record), self.stopped_at)
+        steps = efold_frame(self.record.moments, self.stopped_at)
         rows = [
             {
                 "fit_seconds": result.fit_seconds,
@@ -115,7 +113,7 @@ class Run:
         from ecv_core.figures.efold_plot import efold_figure
 
         return efold_figure(
-            efold_frame(moments_of(self.record), self.stopped_at),
+            efold_frame(self.record.moments, self.stopped_at),
             k=self.k,
             metric=metric_label(self.spec),
             stopped_at=self.stopped_at,
@@ -147,9 +145,9 @@ class Run:
         if self.mean is not None:
             half = "" if self.interval is None else f" ± {(self.interval[1] - self.mean):.4f}"
             facts.append((metric_label(self.spec), f"{self.mean:.4f}{half}"))
-        used = self.stopped_at or len(self.scores)
+        used = self.record.folds_used
         facts.append(("folds", f"{used} of {self.k}, {self.record.state.value}"))
-        if self.difference_percent is not None and used < self.k:
+        if self.difference_percent is not None and self.record.stopped_early:
             facts.append((f"difference to {self.k}-fold", f"{self.difference_percent:.2f} %"))
         return facts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
     """What one fold cost the machine, in joules and grams CO2e."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # there is no other kind of energy
 
     joules: float
     cpu_joules: float
@@ -53,6 +55,8 @@ class UserScores:
     `users` has shape (evaluated users,), codes into the prepared Interactions; `values` has shape
     (evaluated users, len(metrics)).
     """
+
+    __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}  # arrays, which no JSON holds
 
     users: NDArray[np.int32]
     metrics: tuple[str, ...]

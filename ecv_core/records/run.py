@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -50,8 +51,8 @@ class Run:
     state: RunState
     folds: tuple[FoldResult, ...]
     """In the order in which they finished, without per-user scores."""
-    moments: tuple[Moment, ...] = ()
-    """Where the run stood after each fold, as recorded then; may be missing in old runs."""
+    moments: Sequence[Moment] = ()
+    """Where the run stood after each fold, as recorded then; of old runs worked out again."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -63,3 +64,71 @@ class Run:
     progress: FoldProgress | None = None
     queue_position: int | None = None
     """How many runs are before this one, while it is queued."""
+
+    @property
+    def k(self) -> int:
+        """How many folds are planned: those of its split, or those that were asked for."""
+        return self.spec.max_folds
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned fold is in, so that the mean of all is known."""
+        return len(self.folds) == self.k
+
+    @property
+    def whole(self) -> bool:
+        """Whether every fold of its split is in, so that every order of them is known.
+
+        A run of only some folds may be complete; it never is whole.
+        """
+        return len(self.folds) == self.spec.k
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it was cut off: it ended before its rule let it end, and can go on."""
+        return self.state in (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether it ended at its stop with folds left, which would show how good the stop is."""
+        return self.state is RunState.FINISHED and not self.complete
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether its rule said stop before the last planned fold."""
+        return self.stopped_at is not None and self.stopped_at < self.k
+
+    @property
+    def checked(self) -> bool:
+        """Whether folds after its stop have run, to check it."""
+        return self.stopped_at is not None and len(self.folds) > self.stopped_at
+
+    @property
+    def folds_used(self) -> int:
+        """How many folds its mean is of (e): those up to the stop, or all so far."""
+        return min(self.stopped_at or len(self.folds), len(self.folds))
+
+    @property
+    def at_stop(self) -> Moment | None:
+        """Where it stood at its stop, or after the newest fold so far; None before the first."""
+        return self.moments[self.folds_used - 1] if self.moments else None
+
+    @property
+    def k_fold_mean(self) -> float | None:
+        """The mean of all planned folds; None until they are in."""
+        return self.moments[-1].mean if self.moments and self.complete else None
+
+    @property
+    def folds_in_order(self) -> tuple[FoldResult, ...]:
+        """By fold index, whatever the order in which they finished."""
+        return tuple(sorted(self.folds, key=lambda result: result.fold))
+
+    @property
+    def joules(self) -> float:
+        """What all folds so far cost, those that checked the stop too."""
+        return sum(result.energy.joules for result in self.folds)
+
+    @property
+    def seconds(self) -> float:
+        """How long all folds so far took, those that checked the stop too."""
+        return sum(result.total_seconds for result in self.folds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Self
 
 from ecv_core.parameters import Params
@@ -200,31 +200,30 @@ class RunSpec:
         """The fold indices in the order in which they are to run."""
         return self.only_folds or tuple(range(self.k))
 
+    @property
+    def max_folds(self) -> int:
+        """How many folds are planned: k, or fewer where only some are to run."""
+        return len(self.only_folds) or self.k
+
     def part(self, *roles: Role) -> dict[str, object]:
         """The settings that have one of these roles, by name, in their order."""
         return {name: getattr(self, name) for name, one in SETTINGS.items() if one.role in roles}
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces; `params` and `split_params` as objects."""
-        data = asdict(self)
-        data |= {"params": dict(self.params), "split_params": dict(self.split_params)}
-        return json.dumps(data, sort_keys=True, separators=(",", ":"))
+        from ecv_core.records import codec
+
+        return json.dumps(codec.to_json(self), sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The spec that `to_json` wrote; fields it does not know are ignored.
 
-        Raises: ValueError or TypeError if the text is not such a spec.
+        Raises: ValueError if the text is not such a spec.
         """
-        data = json.loads(text)
-        known = {f.name for f in fields(cls)}
-        data = {key: value for key, value in data.items() if key in known}
-        for key in ("params", "split_params"):
-            data[key] = tuple(sorted(data.get(key, {}).items()))
-        for key in ("cutoffs", "only_folds"):
-            if key in data:
-                data[key] = tuple(data[key])
-        return cls(**data)
+        from ecv_core.records import codec
+
+        return codec.read(cls, text)
 
 
 SETTINGS: dict[str, Setting] = settings_of(RunSpec)

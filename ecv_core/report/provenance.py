@@ -9,7 +9,7 @@ from typing import Any
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
-from ecv_core.runs.surroundings import surroundings
+from ecv_core.runs.environment import environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Provenance:
 
     made_at: datetime
     made_with: Mapping[str, Any]
-    """As `surroundings.surroundings` gives it: of the machine that ran it, if that is known."""
+    """As `environment.environment` gives it: of the machine that ran it, if that is known."""
     data_keys: Mapping[str, str] = field(default_factory=dict)
     """Dataset id -> 64 hex digits that change with its content; only those that are on disk."""
     bibtex: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ def provenance(
                 continue
     return Provenance(
         made_at=datetime.now(UTC),
-        made_with=surroundings() if made_with is None else made_with,
+        made_with=environment() if made_with is None else made_with,
         data_keys=keys,
         bibtex=tuple(dict.fromkeys(entry for entry in entries if entry)),
     )

@@ -17,7 +17,7 @@ from ecv_core.report.page import page
 from ecv_core.report.plotting import PAGE, inline
 from ecv_core.report.provenance import Provenance, machine_words, version_words
 from ecv_core.report.run_pictures import efold_picture
-from ecv_core.runs.document import command_for, moments_of
+from ecv_core.runs.document import command_for
 from ecv_core.words import duration, grams, metric_label, rule_words, run_title, watt_hours
 
 MOST_ROWS = 20
@@ -33,8 +33,8 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
         origin: a sentence for a run that was imported from elsewhere.
     Returns: HTML with everything in it; all text of the run is escaped.
     """
-    moments, label = moments_of(run), metric_label(run.spec)
-    k = len(run.spec.fold_order)
+    moments, label = run.moments, metric_label(run.spec)
+    k = run.k
     energy = energy_facts(run.folds, k, run.stopped_at)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
     fold_headers, folds, fold_caption = _folds(run, moments, label)
@@ -70,10 +70,9 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
 
 def conclusion(run: Run, moments: Sequence[Moment]) -> str:
     """What came out, in one or two sentences with their numbers."""
-    k, e = len(run.spec.fold_order), run.stopped_at
-    if not moments:
+    k, e, at = run.k, run.stopped_at, run.at_stop
+    if at is None:
         return f"No fold of {k} is finished: the run is {run.state.value}."
-    at = moments[min(e or len(moments), len(moments)) - 1]
     width = ""
     if at.interval:
         width = (
@@ -83,11 +82,10 @@ def conclusion(run: Run, moments: Sequence[Moment]) -> str:
     score = f"Mean {metric_label(run.spec)} {at.mean:.4f}{width}"
     if e is None:
         return f"{score} after {len(moments)} of {k} folds; the run is {run.state.value}."
-    if e >= k:
+    if not run.stopped_early:
         return f"{score} over all {k} folds."
     text = f"{score} after {e} of {k} folds. {at.decision.reason}"
-    if len(moments) == k:
-        whole = moments[-1].mean
+    if (whole := run.k_fold_mean) is not None:
         off = stopping.difference_percent(at.mean, whole)
         text += f" All {k} folds were run to check: their mean is {whole:.4f}, {off:.2f} % away."
     return text
@@ -96,16 +94,14 @@ def conclusion(run: Run, moments: Sequence[Moment]) -> str:
 def _numbers(
     run: Run, moments: Sequence[Moment], energy: EnergyFacts, k: int
 ) -> list[tuple[str, str, str]]:
-    at = moments[min(run.stopped_at or len(moments), len(moments)) - 1] if moments else None
+    at, checked = run.at_stop, run.checked
     half = f"± {at.interval.width / 2:.4f}" if at and at.interval else ""
-    checked = run.stopped_at is not None and len(run.folds) > run.stopped_at
     metered = energy.source != "none"
     saved, percent = energy.saved_joules, energy.saved_percent
-    seconds = sum(fold.total_seconds for fold in run.folds)
     return [
         (f"Mean {metric_label(run.spec)}", f"{at.mean:.4f}" if at else "-", half),
         ("Folds used", f"{at.n} of {k}" if at else f"0 of {k}", rule_words(run.spec)),
-        ("Computing time", duration(seconds), f"{len(run.folds)} folds run"),
+        ("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
         ("Energy used", watt_hours(energy.joules) if metered else "-", "of all folds that ran"),
         (
             "Saving given up" if checked else "Energy saved",
@@ -166,7 +162,7 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
 
 
 def _metrics(run: Run) -> Table:
-    used = run.folds[: run.stopped_at]
+    used = run.folds[: run.folds_used]
     if not used:
         return [], [], ""
     cutoffs = [n for n in run.spec.cutoffs if any(f"@{n}" in name for name in used[0].metrics)]
@@ -213,9 +209,12 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
     if energy.source == "none":
         return f"Not known: {source}."
     text = f"{watt_hours(energy.joules)} for {len(run.folds)} folds: {source}."
-    if energy.saved_joules and run.stopped_at is not None and run.stopped_at < k:
-        ran = len(run.folds) > run.stopped_at
-        how = "what the folds after the stop cost" if ran else "the mean of the folds that ran"
+    if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
+        how = (
+            "what the folds after the stop cost"
+            if run.checked
+            else "the mean of the folds that ran"
+        )
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
     return f"{text} Emissions are those of the electricity of {run.spec.country}."
 

@@ -98,7 +98,7 @@ def _table(at: pd.DataFrame, of: dict[tuple[str, str], Run]) -> tuple[list[str],
         at["dataset"], at["algorithm"], at[columns].to_numpy(dtype=float), strict=True
     ):
         run = of.get((dataset, algorithm))
-        joules = sum(fold.energy.joules for fold in run.folds) if run else 0.0
+        joules = run.joules if run else 0.0
         score, folds, difference, energy = values
         cost = [f"{score:.4f}", f"{folds:.2f}", f"{difference:.2f} %", f"{energy:.1f} %"]
         rows.append([dataset, algorithm, *cost, watt_hours(joules) if joules else "-"])
@@ -121,7 +121,7 @@ def _energy(runs: Sequence[Run]) -> str:
     if not folds or sources == ["none"]:
         return "No energy was recorded: every fold counts the same."
     words = "; ".join(SOURCES.get(source, source) for source in sources)
-    whole = sum(fold.energy.joules for fold in folds)
+    whole = sum(run.joules for run in runs)
     return f"{watt_hours(whole)} for all {len(folds)} folds of these runs: {words}."
 
 

@@ -114,7 +114,7 @@ def _save(
         folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
     rule = stopping.rule_for(run.spec) if rule is None else rule
     moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
-    stopped_at = stopping.stop_of(moments, len(run.spec.fold_order))
+    stopped_at = stopping.stop_of(moments, run.k)
     _insist(
         lambda: store.add_fold(run_id, result, stopped_at=stopped_at, moment=moments[-1]),
         on_trouble,

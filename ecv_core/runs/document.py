@@ -2,89 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+from dataclasses import asdict
 from typing import Any
 
 from ecv_core import models, splits, stopping
 from ecv_core.energy.savings import energy_facts
 from ecv_core.parameters import Params
-from ecv_core.records import SCORES, SETTINGS, FoldResult, Moment, Role, Run, RunSpec
-from ecv_core.runs.run_json import FORMAT, VERSION, moment_document
+from ecv_core.records import SCORES, SETTINGS, Role, Run, RunSpec
+from ecv_core.runs.format import EnergyDocument, FoldDocument, MomentDocument, RunDocument, ends
 from ecv_core.spec import usual_k, usual_min_folds, usual_rule
 
 
-def moments_of(run: Run) -> list[Moment]:
-    """Where the run stood after each of its folds: as recorded, or worked out again."""
-    if len(run.moments) == len(run.folds):
-        return list(run.moments)
-    rule = stopping.rule_for(run.spec)
-    return stopping.moments(rule, run.folds, run.spec.confidence)
-
-
 def run_document(run: Run) -> dict[str, Any]:
-    """The run as plain JSON values: what `run --json` writes and pages export.
-
-    `mean` and `interval` are those at the stop, or after the newest fold while there is none.
-    `k_fold_mean` and `difference_percent` (the paper's d) are there once all folds are.
-    """
-    moments = moments_of(run)
-    at = moments[(run.stopped_at or len(moments)) - 1] if moments else None
-    energy = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
-    complete = len(moments) == len(run.spec.fold_order)
-    k_fold_mean = moments[-1].mean if moments and complete else None
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "run_id": run.run_id,
-        "spec": json.loads(run.spec.to_json()),
-        "state": run.state.value,
-        "stopped_at": run.stopped_at,
-        "mean": at.mean if at else None,
-        "interval": [at.interval.low, at.interval.high] if at and at.interval else None,
-        "k_fold_mean": k_fold_mean,
-        "difference_percent": (
-            stopping.difference_percent(at.mean, k_fold_mean)
-            if at and k_fold_mean is not None
-            else None
+    """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes."""
+    at, whole = run.at_stop, run.k_fold_mean
+    document = RunDocument(
+        run_id=run.run_id,
+        spec=run.spec,
+        state=run.state,
+        stopped_at=run.stopped_at,
+        mean=at.mean if at else None,
+        interval=ends(at) if at else None,
+        k_fold_mean=whole,
+        difference_percent=(
+            stopping.difference_percent(at.mean, whole) if at and whole is not None else None
         ),
-        "created_at": run.created_at.isoformat(),
-        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
-        "error": run.error,
-        "energy": {
-            "joules": energy.joules,
-            "grams_co2e": energy.grams_co2e,
-            "saved_joules": energy.saved_joules,
-            "saved_percent": energy.saved_percent,
-            "source": energy.source,
-        },
-        "folds": [_fold_document(result) for result in run.folds],
-        "moments": [moment_document(moment) for moment in moments],
-    }
-
-
-def _fold_document(result: FoldResult) -> dict[str, Any]:
-    energy = result.energy
-    return {
-        "fold": result.fold,
-        "score": result.score,
-        "metrics": dict(result.metrics),
-        "users": result.users,
-        "inner_curve": list(result.inner_curve),
-        "seconds": {
-            "fit": result.fit_seconds,
-            "evaluate": result.evaluate_seconds,
-            "total": result.total_seconds,
-        },
-        "energy": {
-            "joules": energy.joules,
-            "cpu_joules": energy.cpu_joules,
-            "gpu_joules": energy.gpu_joules,
-            "ram_joules": energy.ram_joules,
-            "grams_co2e": energy.grams_co2e,
-            "source": energy.source,
-        },
-    }
+        created_at=run.created_at,
+        finished_at=run.finished_at,
+        error=run.error,
+        energy=EnergyDocument(**asdict(energy_facts(run.folds, run.k, run.stopped_at))),
+        folds=[FoldDocument.of(result) for result in run.folds],
+        moments=[MomentDocument.of(moment) for moment in run.moments],
+    )
+    return document.model_dump(mode="json", exclude={"made_with"})
 
 
 def command_for(spec: RunSpec, folds_path: str | None = None) -> str:

@@ -12,8 +12,7 @@ from typing import Any
 from ecv_core.errors import InputError
 from ecv_core.places import SHIPPED
 from ecv_core.records import Run, UserScores
-from ecv_core.runs.per_user import read_user_scores
-from ecv_core.runs.run_json import run_from
+from ecv_core.runs.user_scores import read_user_scores
 
 FOLDER = SHIPPED / "recorded"
 """Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
@@ -80,8 +79,8 @@ def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
     return None if path is None else _read(path, path.stat().st_mtime_ns)
 
 
-def recorded_surroundings(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
-    """Machine and versions that made a recorded run, as `surroundings` gives them; None if unknown.
+def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
+    """Machine and versions that made a recorded run, as `environment` gives them; None if unknown.
 
     Args: as for `recorded_user_scores`.
     """
@@ -112,11 +111,15 @@ def user_scores_path(path: Path) -> Path:
 @lru_cache(maxsize=1024)
 def _read(path: Path, mtime_ns: int) -> Run:
     """One file, read again only when it has changed."""
+    from ecv_core.records import codec  # loads pydantic, which pages without runs do without
+    from ecv_core.runs.format import RunDocument
+
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        return run_from(document, datetime.fromtimestamp(mtime_ns / 1e9, UTC))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        document = codec.read(RunDocument, path.read_bytes())
+        return document.record(datetime.fromtimestamp(mtime_ns / 1e9, UTC))
+    except (OSError, ValueError) as error:
+        why = codec.sentence(error) if isinstance(error, ValueError) else error.strerror
         raise InputError(
-            f"the recorded run {path.name} cannot be read ({type(error).__name__}: {error}); "
-            "restore it from the project, or record it again"
+            f"the recorded run {path.name} cannot be read: {why}; restore it from the project, or "
+            "record it again"
         ) from error

@@ -8,21 +8,23 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, NoReturn
+
+from pydantic import ValidationError
 
 import ecv_core.datasets as datasets
 from ecv_core import stopping
 from ecv_core.energy import SOURCES
 from ecv_core.errors import EcvError, InputError
-from ecv_core.records import Decision, Moment, Run, RunSpec, RunState
-from ecv_core.runs.json_checks import at_least, number, scalars, shown, typed, whole_numbers
-from ecv_core.runs.run_json import FORMAT, VERSION, run_from
+from ecv_core.records import Run, RunSpec, RunState, codec
+from ecv_core.runs.format import FORMAT, VERSION, RunDocument
 from ecv_core.spec import make_spec
 
 MAX_BYTES = 10_000_000
 """A run of ten folds takes 20 kB; nothing that people make comes near this."""
+MAX_TEXT = 1000
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
@@ -50,25 +52,21 @@ def read_run(content: bytes, name: str) -> RunFile:
         name: of the file, for messages.
     Raises: InputError with what is wrong with the file and the way out.
     """
-    document = _document(content, name)
+    _check_format(content, name)
     try:
-        _check_spec(document["spec"])
-        for fold in document["folds"]:
-            _check_fold(fold)
-        _check_top(document)
-        run = run_from(document, datetime.now(UTC))
-        run = replace(run, moments=_checked_moments(run))
+        document = codec.read(RunDocument, content)
+        _check_texts(document)
+        _check_spec(document.spec)
+        _check_numbers(document)
+        run = document.record(datetime.now(UTC))
         _check_run(run, document)
+    except ValidationError as error:
+        raise InputError(
+            f"the file {name} is a damaged run: {codec.sentence(error)}; export the run again"
+        ) from error
     except EcvError as error:
         raise InputError(f"the file {name} cannot be imported: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InputError(
-            f"the file {name} is a damaged run ({type(error).__name__}: {shown(error)}); "
-            "export the run again"
-        ) from error
-    return RunFile(
-        run=run, made_with=_made_with(document.get("made_with")), sha256=content_sha256(run)
-    )
+    return RunFile(run=run, made_with=_made_with(document.made_with), sha256=content_sha256(run))
 
 
 def content_sha256(run: Run) -> str:
@@ -77,14 +75,18 @@ def content_sha256(run: Run) -> str:
         "spec": json.loads(run.spec.to_json()),
         "stopped_at": run.stopped_at,
         "folds": [
-            [f.fold, f.score, f.total_seconds, f.energy.joules, f.users, sorted(f.metrics.items())]
-            for f in run.folds
+            [
+                *(one.fold, float(one.score), float(one.total_seconds), float(one.energy.joules)),
+                *(one.users, sorted((name, float(value)) for name, value in one.metrics.items())),
+            ]
+            for one in run.folds
         ],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _document(content: bytes, name: str) -> dict[str, Any]:
+def _check_format(content: bytes, name: str) -> None:
+    """Refuse what is no run, or one of a newer e-fold or with settings that are not known here."""
     if len(content) > MAX_BYTES:
         raise InputError(
             f"the file {name} has {len(content) / 1e6:.0f} MB, too much for a run "
@@ -95,7 +97,12 @@ def _document(content: bytes, name: str) -> dict[str, Any]:
         "'Run as JSON' gives one"
     )
     try:
-        document = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
+        document = json.loads(
+            content.decode("utf-8"),
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_whole,
+        )
     except (ValueError, RecursionError) as error:
         reason = "not JSON" if not isinstance(error, _NotFinite) else str(error)
         raise InputError(f"{foreign} ({reason})") from error
@@ -106,14 +113,23 @@ def _document(content: bytes, name: str) -> dict[str, Any]:
     version = document.get("version", VERSION)
     if not isinstance(version, int) or version > VERSION:
         raise InputError(
-            f"the file {name} was written by a newer e-fold (format {shown(version)}, this one "
-            f"reads up to {VERSION}); update e-fold here and import it again"
+            f"the file {name} was written by a newer e-fold (format {codec.shown(version)}, this "
+            f"one reads up to {VERSION}); update e-fold here and import it again"
         )
     if not {"run_id", "spec", "state", "stopped_at", "folds"} <= set(document):
         raise InputError(foreign)
-    if not isinstance(document["spec"], dict) or not isinstance(document["folds"], list):
+    spec = document["spec"]
+    if not isinstance(spec, dict) or not isinstance(document["folds"], list):
         raise InputError(foreign)
-    return document
+    if strange := sorted(set(spec) - {field.name for field in fields(RunSpec)}):
+        raise InputError(
+            f"the file {name} cannot be imported: its spec has '{codec.shown(strange[0])}', which "
+            "this version does not know; update e-fold"
+        )
+    if "k" not in spec:
+        raise InputError(
+            f"the file {name} cannot be imported: its spec has no 'k'; export the run again"
+        )
 
 
 class _NotFinite(ValueError):
@@ -124,27 +140,41 @@ def _no_constant(text: str) -> NoReturn:
     raise _NotFinite(f"it holds {text}, which is no number")
 
 
-def _check_spec(given: Mapping[str, Any]) -> None:
-    """Refuse a spec that this installation could not have made, but for an unknown dataset."""
-    known = {field.name: field.type for field in fields(RunSpec)}
-    if strange := sorted(set(given) - set(known)):
-        raise InputError(
-            f"its spec has '{shown(strange[0])}', which this version does not know; update e-fold"
-        )
-    if missing := [name for name in ("dataset", "algorithm", "k") if name not in given]:
-        raise InputError(f"its spec has no '{missing[0]}'; export the run again")
-    for name, value in given.items():
-        if name in ("params", "split_params"):
-            scalars(value, name)
-        elif name in ("cutoffs", "only_folds"):
-            whole_numbers(value, name)
-        else:
-            typed(value, str(known[name]), name)
-    spec = RunSpec.from_json(json.dumps(given))
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise _NotFinite(f"it holds {codec.shown(text)}, which is too large a number")
+    return value
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
+
+
+def _check_texts(document: RunDocument) -> None:
+    """Refuse text that cannot be shown in a line, and names that cannot be."""
+    spec = document.spec
+    settings = {field.name: getattr(spec, field.name) for field in fields(spec)}
+    texts = settings | dict(spec.params) | dict(spec.split_params)
+    texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
+    for what, text in texts.items():
+        if isinstance(text, str) and (len(text) > MAX_TEXT or not text.isprintable()):
+            raise InputError(
+                f"its {codec.shown(what)} must be a line of text, but is {codec.shown(text)}"
+            )
+    if not _ID.fullmatch(document.run_id):
+        raise InputError("its run id must be up to 32 letters, digits, - and _")
     if not _DATASET.fullmatch(spec.dataset):
-        raise InputError(f"'{shown(spec.dataset)}' cannot be the name of a dataset")
+        raise InputError(f"'{codec.shown(spec.dataset)}' cannot be the name of a dataset")
     if spec.folds_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", spec.folds_sha256):
         raise InputError("its folds_sha256 is not a SHA-256 hash")
+    for name in (name for fold in document.folds for name in fold.metrics):
+        if not _METRIC.fullmatch(name):
+            raise InputError(f"'{codec.shown(name)}' cannot be the name of a metric")
+
+
+def _check_spec(spec: RunSpec) -> None:
+    """Refuse a spec that this installation could not have made, but for an unknown dataset."""
     if spec.n not in spec.cutoffs or min(spec.cutoffs) < 1:
         raise InputError(f"its cutoffs {list(spec.cutoffs)[:9]} do not fit n = {spec.n}")
     # A dataset of one's own is known only where its file is; its results can be read anywhere.
@@ -156,46 +186,22 @@ def _check_spec(given: Mapping[str, Any]) -> None:
     make_spec(**arguments | {"dataset": here})
 
 
-def _check_fold(fold: Mapping[str, Any]) -> None:
-    at_least(fold["fold"], 0, "fold", whole=True)
-    at_least(fold.get("users", 0), 0, "users", whole=True)
-    number(fold["score"], "score")
-    if not isinstance(fold["metrics"], dict) or len(fold["metrics"]) > 500:
-        raise InputError("the metrics of a fold must be an object of numbers")
-    for name, value in fold["metrics"].items():
-        if not _METRIC.fullmatch(name):
-            raise InputError(f"'{shown(name)}' cannot be the name of a metric")
-        number(value, name)
-    for value in fold.get("inner_curve", ()):
-        number(value, "inner_curve")
-    if set(fold["seconds"]) != {"fit", "evaluate", "total"}:
-        raise InputError("the seconds of a fold must be fit, evaluate and total")
-    for name, value in fold["seconds"].items():
-        at_least(value, 0, f"seconds of '{name}'")
-    for name, value in fold["energy"].items():
-        if name == "source":
-            if value not in SOURCES:
-                raise InputError(f"no source of energy is called '{shown(value)}'")
-        else:
-            at_least(value, 0, name)
-
-
-def _check_top(document: Mapping[str, Any]) -> None:
-    if not isinstance(document["run_id"], str) or not _ID.fullmatch(document["run_id"]):
-        raise InputError("its run id must be up to 32 letters, digits, - and _")
-    for name in ("created_at", "finished_at"):
-        text = document.get(name)
-        if text is not None and datetime.fromisoformat(text).tzinfo is None:
-            raise InputError(f"its {name} has no time zone")
-    for moment in document.get("moments") or ():
-        number(moment["mean"], "mean")
-        for end in moment["interval"] or ():
-            number(end, "interval")
-        typed(moment["stop"], "bool", "stop")
-        typed(moment["reason"], "str", "reason")
-    if document["state"] != RunState.FINISHED:
+def _check_numbers(document: RunDocument) -> None:
+    """Refuse a negative count, time or energy, and a source of energy that is none."""
+    for at, fold in enumerate(document.folds):
+        energy = asdict(fold.energy)
+        source = energy.pop("source")
+        if source not in SOURCES:
+            raise InputError(f"no source of energy is called '{codec.shown(source)}'")
+        counted = {"fold": fold.fold, "users": fold.users}
+        counted |= {f"seconds.{name}": value for name, value in fold.seconds}
+        counted |= {f"energy.{name}": value for name, value in energy.items()}
+        for name, value in counted.items():
+            if value < 0:
+                raise InputError(f"its folds[{at}].{name} must be at least 0, but is {value}")
+    if document.state is not RunState.FINISHED:
         raise InputError(
-            f"the run is {shown(document['state'])}, and only finished ones can be imported; "
+            f"the run is {document.state}, and only finished ones can be imported; "
             "resume it where it was made, then export it again"
         )
 
@@ -220,30 +226,7 @@ def _made_with(given: object) -> dict[str, Any]:
     return kept
 
 
-def _checked_moments(run: Run) -> tuple[Moment, ...]:
-    """What the rule said, as recorded; worked out again where the file does not say."""
-    if run.moments:
-        return run.moments
-    spec, folds = run.spec, run.folds
-    if not stopping.rule(spec.rule).needs_user_scores:
-        return tuple(stopping.moments(stopping.rule_for(spec), folds, spec.confidence))
-    plain = stopping.moments(stopping.RULES["never"].build(spec), folds, spec.confidence)
-    # Every user's score stayed where the run was made, so nothing more can be said of its reasons.
-    said = "the rule said {}, where the run was made."
-    return tuple(
-        replace(
-            moment,
-            decision=Decision(
-                stop=moment.n == run.stopped_at and moment.n < len(spec.fold_order),
-                reason=f"After {moment.n} folds: "
-                + said.format("stop" if moment.n == run.stopped_at else "go on"),
-            ),
-        )
-        for moment in plain
-    )
-
-
-def _check_run(run: Run, document: Mapping[str, Any]) -> None:
+def _check_run(run: Run, document: RunDocument) -> None:
     """Refuse folds that are not this run's, and numbers that do not follow from each other."""
     order, spec = run.spec.fold_order, run.spec
     indices = [fold.fold for fold in run.folds]
@@ -263,11 +246,8 @@ def _check_run(run: Run, document: Mapping[str, Any]) -> None:
         interval = moment.interval
         if interval and not interval.low - _SAME <= moment.mean <= interval.high + _SAME:
             raise InputError(f"its interval after {n} folds does not hold the mean")
-    if run.stopped_at != stopping.stop_of(run.moments, len(order)):
-        raise InputError(
-            f"its stop after {shown(run.stopped_at)} folds does not follow from its folds"
-        )
-    mean = document.get("mean")
-    at = run.moments[(run.stopped_at or len(run.moments)) - 1].mean
-    if mean is not None and abs(number(mean, "mean") - at) > _SAME * max(1.0, abs(at)):
+    if run.stopped_at != stopping.stop_of(run.moments, run.k):
+        raise InputError(f"its stop after {run.stopped_at} folds does not follow from its folds")
+    at, mean = run.at_stop, document.mean
+    if at and mean is not None and abs(mean - at.mean) > _SAME * max(1.0, abs(at.mean)):
         raise InputError("its mean does not follow from its fold scores")

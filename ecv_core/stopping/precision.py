@@ -127,7 +127,7 @@ def _build(spec: RunSpec) -> Precision:
     assert spec.tolerance is not None  # rule_for has checked it
     return Precision(
         tolerance=spec.tolerance,
-        k=len(spec.fold_order),
+        k=spec.max_folds,
         metric=spec.metric_name,
         confidence=spec.confidence,
         min_folds=spec.min_folds,

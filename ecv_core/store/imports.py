@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.store.rows import fold_json, fold_record, moment_json, now
+from ecv_core.records import Run, RunState
+from ecv_core.store.rows import fold_row, now, run_rows
 from ecv_core.store.schema import folds, imports, runs
 from ecv_core.store.store import Store
 
@@ -51,10 +51,10 @@ def import_run(
         here = connection.scalar(sa.select(imports.c.run_id).where(imports.c.sha256 == sha256))
         if here is not None:
             return str(here), False
-        taken = connection.scalar(sa.select(runs.c.spec).where(runs.c.run_id == run.run_id))
-        if taken is not None and _same(connection, taken, run):
+        taken = run_rows(connection, runs.c.run_id == run.run_id).runs()
+        if taken and (taken[0].spec, taken[0].folds) == (run.spec, run.folds):
             return run.run_id, False
-        run_id = run.run_id if taken is None else uuid4().hex[:12]
+        run_id = uuid4().hex[:12] if taken else run.run_id
         _insert(connection, run, run_id)
         connection.execute(
             imports.insert().values(
@@ -87,14 +87,6 @@ def origins(store: Store) -> dict[str, Origin]:
     }
 
 
-def _same(connection: sa.Connection, spec: str, run: Run) -> bool:
-    """Whether the run of this id in the database is this very run, by what it computed."""
-    mine = folds.c.run_id == run.run_id
-    done = connection.scalars(sa.select(folds.c.result).where(mine).order_by(folds.c.sequence))
-    same_folds = tuple(fold_record(text) for text in done) == run.folds
-    return RunSpec.from_json(spec) == run.spec and same_folds
-
-
 def _insert(connection: sa.Connection, run: Run, run_id: str) -> None:
     created = run.created_at.astimezone(UTC).isoformat()
     connection.execute(
@@ -115,12 +107,7 @@ def _insert(connection: sa.Connection, run: Run, run_id: str) -> None:
     connection.execute(
         folds.insert(),
         [
-            {
-                "run_id": run_id,
-                "fold": result.fold,
-                "result": fold_json(result),
-                "moment": moment_json(moment),
-            }
+            fold_row(run_id, result, moment)
             for result, moment in zip(run.folds, run.moments, strict=True)
         ],
     )

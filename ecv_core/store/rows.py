@@ -1,29 +1,24 @@
-"""Between records and what the tables hold."""
+"""Between records and what the tables hold; runs whole, in a fixed number of queries."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from ecv_core.records import (
-    Decision,
-    Energy,
-    FoldProgress,
-    FoldResult,
-    Interval,
-    Moment,
-    Run,
-    RunSpec,
-    RunState,
-    UserScores,
-)
+from ecv_core.errors import StoreError
+from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState, UserScores
+from ecv_core.runs.again import MomentsAgain
+from ecv_core.store.schema import folds, progress, runs
+
+Rows = Sequence[Any]
+"""Rows as SQLAlchemy gives them, with a column per attribute."""
 
 
 def now() -> str:
@@ -31,39 +26,87 @@ def now() -> str:
     return datetime.now(UTC).isoformat()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRows:
+    """What the database holds of some runs, so that records are made after the transaction."""
+
+    rows: Rows
+    """In the order of their start."""
+    folds: Rows
+    """In the order in which they finished."""
+    progress: Rows
+    waiting: Rows
+    """Run id, owner and state of all that is queued or running, in the order of the queue."""
+
+    def runs(self) -> list[Run]:
+        """The records, in the order of the rows. Raises: StoreError for a damaged one."""
+        of_run: defaultdict[str, list[Any]] = defaultdict(list)
+        for row in self.folds:
+            of_run[row.run_id].append(row)
+        now_at = {row.run_id: _progress(row) for row in self.progress}
+        places = _queue_places([(row.run_id, row.owner, row.state) for row in self.waiting])
+        return [
+            _run(row, of_run[row.run_id], now_at.get(row.run_id), places.get(row.run_id))
+            for row in self.rows
+        ]
+
+
+def run_rows(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> RunRows:
+    """The rows of the runs that fulfil all of `where`; all runs without any."""
+    chosen = sa.select(runs.c.run_id).where(*where)
+    active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
+    return RunRows(
+        rows=connection.execute(runs.select().where(*where).order_by(runs.c.sequence)).all(),
+        folds=connection.execute(
+            folds.select().where(folds.c.run_id.in_(chosen)).order_by(folds.c.sequence)
+        ).all(),
+        progress=connection.execute(progress.select().where(progress.c.run_id.in_(chosen))).all(),
+        waiting=connection.execute(
+            sa.select(runs.c.run_id, runs.c.owner, runs.c.state)
+            .where(active)
+            .order_by(runs.c.state.desc(), runs.c.queued_at, runs.c.sequence)
+        ).all(),
+    )
+
+
+def _run(row: Any, done: Rows, at: FoldProgress | None, queue_position: int | None) -> Run:  # noqa: ANN401  a row
+    from ecv_core.records import codec
+
+    try:
+        spec = RunSpec.from_json(row.spec)
+        results = tuple(codec.read(FoldResult, fold.result) for fold in done)
+        moments: Sequence[Moment] = tuple(
+            codec.read(Moment, fold.moment) for fold in done if fold.moment
+        )
+    except ValueError as error:
+        raise StoreError(
+            f"run {row.run_id} in the database is damaged: {codec.sentence(error)}; restore the "
+            "database from a copy, or set ECV_DATABASE_URL to another"
+        ) from error
+    if len(moments) < len(results):
+        moments = MomentsAgain(spec, results, row.stopped_at)
+    return Run(
+        run_id=row.run_id,
+        spec=spec,
+        state=RunState(row.state),
+        folds=results,
+        moments=moments,
+        created_at=datetime.fromisoformat(row.created_at),
+        started_at=_time(row.started_at),
+        finished_at=_time(row.finished_at),
+        group=row.group_id,
+        stopped_at=row.stopped_at,
+        error=row.error,
+        progress=at,
+        queue_position=queue_position,
+    )
+
+
 def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def fold_json(result: FoldResult) -> str:
-    """A fold as JSON, without its per-user scores."""
-    return json.dumps(asdict(replace(result, user_scores=None)) | {"metrics": dict(result.metrics)})
-
-
-def fold_record(text: str) -> FoldResult:
-    """What `fold_json` wrote."""
-    data: dict[str, Any] = json.loads(text)
-    known = {field.name for field in fields(FoldResult)} - {"user_scores", "energy"}
-    data["inner_curve"] = tuple(data.get("inner_curve", ()))
-    return FoldResult(
-        energy=Energy(**data["energy"]), **{key: data[key] for key in known if key in data}
-    )
-
-
-def moment_json(moment: Moment) -> str:
-    """A moment as JSON."""
-    return json.dumps(asdict(moment))
-
-
-def moment_record(text: str) -> Moment:
-    """What `moment_json` wrote."""
-    data = json.loads(text)
-    interval = data["interval"] and Interval(**data["interval"])
-    return Moment(**data | {"interval": interval, "decision": Decision(**data["decision"])})
-
-
-def progress_record(row: sa.Row[Any]) -> FoldProgress:
-    """Where the running fold is."""
+def _progress(row: Any) -> FoldProgress:  # noqa: ANN401  a row
     return FoldProgress(
         fold=row.fold,
         phase=row.phase,
@@ -74,12 +117,8 @@ def progress_record(row: sa.Row[Any]) -> FoldProgress:
     )
 
 
-def queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:
-    """How many runs of the same owner come before each queued one.
-
-    Args:
-        waiting: (run_id, owner, state) of active runs, running ones first, then as queued.
-    """
+def _queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:
+    """How many runs of the same owner come before each queued one."""
     before: defaultdict[str, int] = defaultdict(int)
     places = {}
     for run_id, owner, state in waiting:
@@ -87,31 +126,6 @@ def queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:
             places[run_id] = before[owner]
         before[owner] += 1
     return places
-
-
-def run_record(
-    row: sa.Row[Any],
-    results: Sequence[FoldResult],
-    moments: Sequence[Moment],
-    progress: FoldProgress | None,
-    queue_position: int | None,
-) -> Run:
-    """A run from its row and what belongs to it."""
-    return Run(
-        run_id=row.run_id,
-        spec=RunSpec.from_json(row.spec),
-        state=RunState(row.state),
-        folds=tuple(results),
-        moments=tuple(moments),
-        created_at=datetime.fromisoformat(row.created_at),
-        started_at=_time(row.started_at),
-        finished_at=_time(row.finished_at),
-        group=row.group_id,
-        stopped_at=row.stopped_at,
-        error=row.error,
-        progress=progress,
-        queue_position=queue_position,
-    )
 
 
 def user_scores_row(scores: UserScores) -> dict[str, object]:
@@ -123,9 +137,21 @@ def user_scores_row(scores: UserScores) -> dict[str, object]:
     }
 
 
-def user_scores_record(row: sa.Row[Any]) -> UserScores:
+def user_scores_record(row: Any) -> UserScores:  # noqa: ANN401  a row
     """What `user_scores_row` wrote."""
     users = np.frombuffer(row.users, "<i4")
     metrics = tuple(json.loads(row.metrics))
     values = np.frombuffer(row.scores, "<f4").reshape(len(users), len(metrics))
     return UserScores(users=users, metrics=metrics, values=values)
+
+
+def fold_row(run_id: str, result: FoldResult, moment: Moment | None) -> dict[str, object]:
+    """Columns of the folds table; per-user scores go into a table of their own."""
+    from ecv_core.records import codec
+
+    return {
+        "run_id": run_id,
+        "fold": result.fold,
+        "result": codec.written(replace(result, user_scores=None)),
+        "moment": moment and codec.written(moment),
+    }

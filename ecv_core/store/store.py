@@ -15,14 +15,7 @@ import sqlalchemy as sa
 
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
-from ecv_core.store.loading import run_rows
-from ecv_core.store.rows import (
-    fold_json,
-    moment_json,
-    now,
-    user_scores_record,
-    user_scores_row,
-)
+from ecv_core.store.rows import fold_row, now, run_rows, user_scores_record, user_scores_row
 from ecv_core.store.schema import (
     connect,
     database_url,
@@ -183,14 +176,7 @@ class Store:
                 sa.select(folds.c.fold).where(folds.c.run_id == run_id, folds.c.fold == result.fold)
             )
             if known is None:
-                connection.execute(
-                    folds.insert().values(
-                        run_id=run_id,
-                        fold=result.fold,
-                        result=fold_json(result),
-                        moment=moment and moment_json(moment),
-                    )
-                )
+                connection.execute(folds.insert().values(**fold_row(run_id, result, moment)))
                 if scores is not None:
                     connection.execute(
                         user_scores.insert().values(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,13 +27,16 @@ class PlannedCell:
     """Whether the run was there before the study."""
 
 
+Cells = tuple[PlannedCell, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyRecord:
     """A study as it was started."""
 
     study_id: str
     created_at: datetime
-    cells: tuple[PlannedCell, ...]
+    cells: Cells
 
     @property
     def n_splits(self) -> int:
@@ -45,16 +47,9 @@ class StudyRecord:
 
 def keep_study(store: Store, cells: Sequence[PlannedCell], study_id: str | None = None) -> str:
     """Keep a new study, or other runs for the cells of one that is there; gives its id."""
-    text = json.dumps(
-        [
-            {
-                "spec": json.loads(cell.spec.to_json()),
-                "run_id": cell.run_id,
-                "borrowed": cell.borrowed,
-            }
-            for cell in cells
-        ]
-    )
+    from ecv_core.records import codec
+
+    text = codec.written(tuple(cells), Cells)
     with store.transaction("written") as connection:
         if study_id is not None:
             mine = studies.c.study_id == study_id
@@ -96,15 +91,10 @@ def forget_study(store: Store, study_id: str) -> None:
 
 
 def _record(row: sa.Row[tuple[object, ...]]) -> StudyRecord:
+    from ecv_core.records import codec
+
     return StudyRecord(
         study_id=row.study_id,
         created_at=datetime.fromisoformat(row.created_at),
-        cells=tuple(
-            PlannedCell(
-                spec=RunSpec.from_json(json.dumps(cell["spec"])),
-                run_id=cell["run_id"],
-                borrowed=cell["borrowed"],
-            )
-            for cell in json.loads(row.cells)
-        ),
+        cells=codec.read(Cells, row.cells),
     )

@@ -14,8 +14,6 @@ from ecv_core.errors import InputError
 from ecv_core.records import SCORES, Role, Run, RunSpec, RunState
 from ecv_core.store import PlannedCell, Store, keep_study, stored_study
 
-RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
-
 
 class Queue(Protocol):
     """The part of a run manager that a study needs."""
@@ -43,17 +41,12 @@ class GridCell:
     @property
     def to_do(self) -> bool:
         """Whether folds are missing that nobody is going to compute unasked."""
-        return self.run is None or self.run.state in RESUMABLE
+        return self.run is None or self.run.resumable
 
     @property
     def early(self) -> bool:
         """Whether it ended at its stop, with folds left that could check it."""
-        run = self.run
-        return (
-            run is not None
-            and run.state is RunState.FINISHED
-            and len(run.folds) < len(run.spec.fold_order)
-        )
+        return self.run is not None and self.run.can_be_checked
 
 
 def begin(
@@ -176,7 +169,7 @@ def _answers(run: Run, spec: RunSpec) -> bool:
     """Whether a run has every score that the spec asks for."""
     if run.spec.part(*SCORES) != spec.part(*SCORES):
         return False
-    if len(run.folds) == len(run.spec.fold_order):
+    if run.complete:
         return True
     return not spec.full and run.state is RunState.FINISHED and _same(run.spec, spec)
 

@@ -13,9 +13,9 @@ from ecv_core.records import SCORES, Role, Run, RunSpec, RunState, UserScores
 from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
 from ecv_core.runs.document import run_document
-from ecv_core.runs.per_user import write_user_scores
+from ecv_core.runs.environment import environment
 from ecv_core.runs.recorded import FOLDER, recorded_path, user_scores_path
-from ecv_core.runs.surroundings import surroundings
+from ecv_core.runs.user_scores import write_user_scores
 from ecv_core.spec import make_spec
 from ecv_core.store import Store
 
@@ -121,9 +121,9 @@ def record(
         also: metrics such as 'recall@10' to keep of them, besides the run's own.
     Raises: InputError if folds are missing; RunError if the file cannot be written.
     """
-    if len(run.folds) < len(run.spec.fold_order):
+    if not run.complete:
         raise InputError(f"run {run.run_id} has only {len(run.folds)} folds; finish it first")
-    text = json.dumps(run_document(run) | {"made_with": surroundings()}, indent=1)
+    text = json.dumps(run_document(run) | {"made_with": environment()}, indent=1)
     users = users or {}
     try:
         wanted = dict.fromkeys([run.spec.metric_name, *also])

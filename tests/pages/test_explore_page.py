@@ -10,8 +10,8 @@ from ecv_core.analysis.replay import replayed
 from ecv_core.analysis.tradeoff import System
 from ecv_core.records import UserScores
 from ecv_core.runs.document import run_document
-from ecv_core.runs.per_user import write_user_scores
 from ecv_core.runs.recorded import user_scores_path
+from ecv_core.runs.user_scores import write_user_scores
 from pages.components.folds.adviser import careful_step
 from pages.components.folds.order import order_of, order_steps
 

@@ -7,7 +7,7 @@ import pytest
 
 from ecv_core.energy import AtScale, at_scale
 from ecv_core.records import RunState
-from ecv_core.runs.document import moments_of, run_document
+from ecv_core.runs.document import run_document
 from pages.components.replay.at_scale import at_scale_sentence
 from pages.components.replay.race import race_frame, usual_speed
 from pages.components.replay.story import race_data, story_of
@@ -24,7 +24,7 @@ def recorded(tmp_path, monkeypatch):
 
 
 def data_of(run):
-    return race_data(story_of(run, moments_of(run)), "race")
+    return race_data(story_of(run, run.moments), "race")
 
 
 def counter(data, label):
@@ -110,7 +110,7 @@ def test_a_run_that_has_only_begun_has_lanes_too(a_run):
 
 def test_the_table_behind_the_race(a_run):
     run = a_run(SCORES[:4], stopped_at=3, k=5)
-    frame = race_frame(story_of(run, moments_of(run)))
+    frame = race_frame(story_of(run, run.moments))
     assert frame["n"].tolist() == [0, 1, 2, 3, 4, 5]
     assert frame["ran"].tolist() == [True] * 5 + [False]
     assert frame["e-fold goes on"].tolist() == [True] * 3 + [False] * 3

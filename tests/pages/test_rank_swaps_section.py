@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.records import UserScores
 from ecv_core.runs.document import run_document
-from ecv_core.runs.per_user import write_user_scores
 from ecv_core.runs.recorded import recorded_path, user_scores_path
+from ecv_core.runs.user_scores import write_user_scores
 from ecv_core.store import stored_studies
 from ecv_core.study.grid import begin
 from pages.components.shared.state import manager

@@ -6,6 +6,7 @@ import pytest
 
 from ecv_core.records import Energy, FoldResult, Run, RunState
 from ecv_core.report import Provenance
+from ecv_core.runs.again import MomentsAgain
 from ecv_core.spec import make_spec
 
 
@@ -31,11 +32,13 @@ def a_run():
         spec = make_spec(
             **{"dataset": "synthetic", "algorithm": "item-knn", "alpha": 1e-4, "k": 10} | settings
         )
+        folds = tuple(fold_result(i, score, source) for i, score in enumerate(scores))
         return Run(
             run_id="0123456789ab",
             spec=spec,
             state=RunState.FINISHED,
-            folds=tuple(fold_result(i, score, source) for i, score in enumerate(scores)),
+            folds=folds,
+            moments=MomentsAgain(spec, folds, stopped_at),
             created_at=datetime(2026, 3, 4, 5, 6, tzinfo=UTC),
             stopped_at=stopped_at,
         )

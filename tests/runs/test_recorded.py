@@ -53,5 +53,5 @@ def test_without_a_folder_there_are_none(tmp_path):
 @pytest.mark.parametrize("text", ["{", "[]", '{"run_id": "x"}'])
 def test_a_damaged_file_is_one_sentence_that_names_it(tmp_path, text):
     (tmp_path / "d--a.json").write_text(text)
-    with pytest.raises(InputError, match=r"recorded run d--a\.json cannot be read .*restore it"):
+    with pytest.raises(InputError, match=r"recorded run d--a\.json cannot be read: .*restore it"):
         recorded_runs(tmp_path)

@@ -87,19 +87,14 @@ class Tradeoff:
         return self.average.settings
 
 
-def is_complete(run: Run) -> bool:
-    """Whether all k folds of a run are in, so that every order of them is known."""
-    return len(run.folds) == run.spec.k and not run.spec.only_folds
-
-
 def system_of(run: Run, metric: str) -> System:
-    """A complete run as a system.
+    """A whole run as a system.
 
     Args:
-        run: see `is_complete`.
+        run: see `Run.whole`.
         metric: the score's name as shown.
     """
-    folds = sorted(run.folds, key=lambda fold: fold.fold)
+    folds = run.folds_in_order
     joules = np.array([fold.energy.joules for fold in folds])
     metered = all(fold.energy.source != "none" and fold.energy.joules > 0 for fold in folds)
     return System(

@@ -1,4 +1,4 @@
-"""A complete run with its users' scores -> the precision rule over its tolerances."""
+"""A whole run with its users' scores -> the precision rule over its tolerances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def precision_of_run(
     A metric that has one value per fold and none per user has no curve either.
 
     Args:
-        run: a complete one.
+        run: a whole one.
         users: fold -> per-user scores; may be empty.
         system: the run as a system.
         within_percent: the difference to count as close enough.
@@ -34,17 +34,16 @@ def precision_of_run(
 
 
 def with_users(run: Run, users: Mapping[int, UserScores], scores: Scores) -> Scores:
-    """A complete run's scores with its users' ones; as they were where a fold came without them.
+    """A whole run's scores with its users' ones; as they were where a fold came without them.
 
     Args:
-        run: a complete one.
+        run: a whole one.
         users: fold -> per-user scores; may be empty.
         scores: of the run's folds.
     """
     if any(fold.fold not in users for fold in run.folds):
         return scores
-    folds = sorted(run.folds, key=lambda fold: fold.fold)
-    results = tuple(replace(fold, user_scores=users[fold.fold]) for fold in folds)
+    results = tuple(replace(fold, user_scores=users[fold.fold]) for fold in run.folds_in_order)
     if any(run.spec.metric_name not in one.metrics for one in users.values()):
         # A metric of all lists together, such as item coverage, has no users' scores.
         return replace(scores, results=results)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import read_scores
-from ecv_core.analysis.tradeoff import System, is_complete, system_of
+from ecv_core.analysis.tradeoff import System, system_of
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
@@ -22,7 +22,7 @@ _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\
 def choose_systems() -> list[System]:
     """The chosen systems; empty, with a sentence on the page, while there is nothing to explore."""
     recorded = _recorded()
-    own = [run for run in store().runs() if is_complete(run)]
+    own = [run for run in store().runs() if run.whole]
     source = st.segmented_control(
         "Fold scores from",
         [RECORDED, OWN, FILE],
@@ -43,7 +43,7 @@ def choose_systems() -> list[System]:
 def _recorded() -> list[Run]:
     """Without the recorded runs, own runs and files still work."""
     with sentences():
-        return [run for run in recorded_runs() if is_complete(run)]
+        return [run for run in recorded_runs() if run.whole]
     return []
 
 

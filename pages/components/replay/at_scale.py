@@ -52,7 +52,6 @@ def at_scale_sentence(work: AtScale, saved: Yearly, whole: Yearly) -> str:
 
 
 def _workload(run: Run) -> AtScale:
-    k = len(run.spec.fold_order)
     first, second, third = st.columns(3)
     runs = first.number_input(
         "Runs per week",
@@ -66,7 +65,7 @@ def _workload(run: Run) -> AtScale:
     )
     folds = second.number_input(
         "Folds (k)",
-        value=max(k, 2),
+        value=max(run.k, 2),
         min_value=2,
         max_value=1000,
         key="scale_k",
@@ -103,9 +102,9 @@ def _workload(run: Run) -> AtScale:
 def _per_fold(run: Run) -> tuple[float, float]:
     """Joules and seconds of one fold: this run's, or a machine's power times the time."""
     count = len(run.folds)
-    facts = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
+    facts = energy_facts(run.folds, run.k, run.stopped_at)
     known = facts.source != "none" and count > 0
-    seconds = sum(fold.total_seconds for fold in run.folds) / count if count else 0.0
+    seconds = run.seconds / count if count else 0.0
     way = st.segmented_control(
         "Energy of a fold",
         [RECORDED, POWER] if known else [POWER],

@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.records import Run
-from ecv_core.runs.document import moments_of
 from pages.components.replay.at_scale import at_scale_panel
 from pages.components.replay.choice import choose_run
 from pages.components.replay.equivalents import equivalents_panel
@@ -50,7 +49,7 @@ def race() -> None:
     if run.state.active:
         st.fragment(_live, run_every=SECONDS_BETWEEN_LOOKS)(run.run_id)
     else:
-        _again(story_of(run, moments_of(run)))
+        _again(story_of(run, run.moments))
     at_scale_panel(run)
 
 
@@ -168,7 +167,7 @@ def _live(run_id: str) -> None:
         run = store().run(run_id)
         if not run.state.active:
             st.rerun()  # the whole page: from now on it can be played again
-        story = story_of(run, moments_of(run))
+        story = story_of(run, run.moments)
         done = len(run.folds)
         elapsed, part = None, 0.0
         if run.progress is not None:

@@ -34,25 +34,23 @@ class Story:
     @property
     def complete(self) -> bool:
         """Whether all k folds ran, so that the k-fold mean is known."""
-        return len(self.run.folds) == self.k
+        return self.run.complete
 
     @property
     def difference(self) -> float | None:
         """The paper's d between the mean at the stop and that of all folds; None if unknown."""
-        if self.stopped_at is None or not self.complete:
-            return None
-        return difference_percent(self.moments[self.stopped_at - 1].mean, self.moments[-1].mean)
+        at, whole = self.run.at_stop, self.run.k_fold_mean
+        return difference_percent(at.mean, whole) if at and whole is not None else None
 
 
 def story_of(run: Run, moments: Sequence[Moment]) -> Story:
     """The race of a run, finished or going on."""
-    k = len(run.spec.fold_order)
     return Story(
         run=run,
         moments=moments,
-        tallies=tallies(run.folds, k, run.stopped_at),
+        tallies=tallies(run.folds, run.k, run.stopped_at),
         stopped_at=run.stopped_at,
-        k=k,
+        k=run.k,
     )
 
 

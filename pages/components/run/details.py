@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from ecv_core.records import Moment, Run
 from ecv_core.report import provenance, run_report
 from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for, run_document
-from ecv_core.runs.surroundings import surroundings
+from ecv_core.runs.environment import environment
 from ecv_core.store import origins
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def fold_table(run: Run, moments: list[Moment]) -> None:
+def fold_table(run: Run, moments: Sequence[Moment]) -> None:
     """The table, newest fold last, and its downloads."""
     if not run.folds:
         st.caption("No fold is finished yet.")
@@ -63,7 +63,7 @@ def fold_table(run: Run, moments: list[Moment]) -> None:
     )
 
 
-def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
+def fold_frame(run: Run, moments: Sequence[Moment]) -> pd.DataFrame:
     """One row per finished fold: score, mean and width so far, cost, and all metrics."""
     so_far = efold_frame(moments, run.stopped_at)
     costs = pd.DataFrame(
@@ -85,7 +85,7 @@ def fold_frame(run: Run, moments: list[Moment]) -> pd.DataFrame:
     return pd.concat([head, costs, metrics], axis=1)
 
 
-def downloads(run: Run, moments: list[Moment]) -> None:
+def downloads(run: Run, moments: Sequence[Moment]) -> None:
     """Buttons for the report, the folds as CSV, the run as JSON, and the split itself."""
     if not run.folds:
         return
@@ -131,11 +131,11 @@ def downloads(run: Run, moments: list[Moment]) -> None:
         split_download(run.spec, key=f"split-{run.run_id}", label="The split, for others to use")
 
 
-def _figure_1(run: Run, moments: list[Moment]) -> Callable[[], Figure]:
+def _figure_1(run: Run, moments: Sequence[Moment]) -> Callable[[], Figure]:
     return partial(
         efold_picture,
         efold_frame(moments, run.stopped_at),
-        k=len(run.spec.fold_order),
+        k=run.k,
         metric=metric_label(run.spec),
         stopped_at=run.stopped_at,
         confidence=run.spec.confidence,
@@ -155,7 +155,7 @@ def _report(run: Run) -> str:
 
 def _document(run: Run) -> str:
     origin = origins(store()).get(run.run_id)
-    made_with = origin.made_with if origin else surroundings()
+    made_with = origin.made_with if origin else environment()
     return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
 
 

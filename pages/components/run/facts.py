@@ -1,4 +1,4 @@
-"""A run and its moments -> the numbers beside figure 1."""
+"""A run -> the numbers beside figure 1."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from pages.components.shared.runs import source_sentence
 from pages.components.shared.words import duration, grams, metric_label, watt_hours
 
 
-def check_sentence(moments: Sequence[Moment], k: int, stopped_at: int | None) -> str:
+def check_sentence(run: Run) -> str:
     """How far the score at the stop is from the k-fold mean; empty unless all folds are in."""
-    if stopped_at is None or stopped_at >= k or len(moments) < k:
+    if not (run.stopped_early and run.at_stop and run.k_fold_mean is not None):
         return ""
-    at, whole = moments[stopped_at - 1].mean, moments[-1].mean
+    at, whole = run.at_stop.mean, run.k_fold_mean
     return (
-        f"Checked: the mean of all {k} folds is {whole:.4f}, "
+        f"Checked: the mean of all {run.k} folds is {whole:.4f}, "
         f"a difference of {difference_percent(at, whole):.2f} % from the {at:.4f} at the stop."
     )
 
 
 def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
     """A pure function of the completed folds; the clock is `live_run`'s."""
-    k = len(run.spec.fold_order)
-    at = moments[min(run.stopped_at or len(moments), len(moments)) - 1] if moments else None
+    k, at = run.k, run.at_stop
     mean = "-"
     if at:
         half = f" ± {at.interval.width / 2:.4f}" if at.interval else ""
@@ -45,16 +44,14 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
         ),
     )
     left, right = _pair()
-    used = at.n if at else 0
     left.metric(
         "Folds used",
-        f"{used} of {k}",
+        f"{run.folds_used} of {k}",
         help=explained("Folds that the mean is of (e), of k.", "e", "k"),
     )
-    seconds = sum(fold.total_seconds for fold in run.folds)
     right.metric(
         "Time",
-        duration(seconds) if run.folds else "-",
+        duration(run.seconds) if run.folds else "-",
         help="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
     _energy(run, k)
@@ -76,7 +73,7 @@ def _energy(run: Run, k: int) -> None:
             st.caption(source_sentence("none"))
         return
     left.metric("Energy used", watt_hours(facts.joules))
-    checked = run.stopped_at is not None and len(run.folds) > run.stopped_at
+    checked = run.checked
     saved, percent = facts.saved_joules, facts.saved_percent
     right.metric(
         "Saving given up" if checked else "Energy saved",

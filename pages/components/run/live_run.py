@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import plotly.graph_objects as go
@@ -13,7 +14,6 @@ from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
-from ecv_core.runs.document import moments_of
 from pages.components.run.details import downloads, fold_table, repeat_command, training
 from pages.components.run.facts import check_sentence, fact_panel
 from pages.components.run.run_actions import run_actions
@@ -67,11 +67,9 @@ def shown_run(runs: list[Run]) -> Run:
     return (chosen or going or waiting or runs[-1:])[0]
 
 
-def headline(run: Run, moments: list[Moment]) -> tuple[str, str]:
+def headline(run: Run, moments: Sequence[Moment]) -> tuple[str, str]:
     """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
-    k = len(run.spec.fold_order)
-    stopped = run.stopped_at is not None and run.stopped_at < k
-    last = moments[run.stopped_at - 1 if stopped and run.stopped_at else -1] if moments else None
+    k, last = run.k, run.at_stop
     finished = f"{len(moments)} of {k} folds are finished and kept"
     match run.state:
         case RunState.QUEUED:
@@ -86,10 +84,8 @@ def headline(run: Run, moments: list[Moment]) -> tuple[str, str]:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {finished}."
     if last is None:
         return "info", "The first fold is on its way; the first interval comes with the second."
-    if stopped:
-        return "success", " ".join(
-            [last.decision.reason, check_sentence(moments, k, run.stopped_at)]
-        )
+    if run.stopped_early:
+        return "success", " ".join([last.decision.reason, check_sentence(run)])
     if run.state is RunState.FINISHED:
         folds = "The one fold that was asked for is" if k == 1 else f"All {k} folds are"
         if last.decision.stop:
@@ -107,7 +103,7 @@ def _clock(following: bool) -> None:
             st.warning(escaped(trouble), icon=":material/warning:")
         if not run.state.active:
             return
-        k, done = len(run.spec.fold_order), len(run.folds)
+        k, done = run.k, len(run.folds)
         words, part = [], 0.0
         if run.progress is not None:
             step = run.progress
@@ -150,7 +146,7 @@ def _run(following: bool) -> None:
         if following and not any(run.state.active for run in runs):
             st.rerun()  # the last look: stop following
         run = shown_run(runs)
-        moments = moments_of(run)
+        moments = run.moments
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
         ):
@@ -177,8 +173,8 @@ def _run(following: bool) -> None:
         _details(run, moments)
 
 
-def _figure(run: Run, moments: list[Moment]) -> None:
-    k, stopped_at, metric = len(run.spec.fold_order), run.stopped_at, metric_label(run.spec)
+def _figure(run: Run, moments: Sequence[Moment]) -> None:
+    k, stopped_at, metric = run.k, run.stopped_at, metric_label(run.spec)
     frame = efold_frame(moments, stopped_at)
 
     def make(dark: bool) -> go.Figure:
@@ -233,7 +229,7 @@ def _compare(runs: list[Run]) -> None:
         )
 
 
-def _details(run: Run, moments: list[Moment]) -> None:
+def _details(run: Run, moments: Sequence[Moment]) -> None:
     folds, again, export = st.tabs(
         ["Folds", "Repeat this run", "Export"],
         key="details",

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.records import Run, RunState
+from ecv_core.records import Run
 from pages.components.run.start_form import fill_form
 from pages.components.shared.navigation import RACE, VIEW
-from pages.components.shared.runs import RESUMABLE, act_and_rerun
+from pages.components.shared.runs import act_and_rerun
 from pages.components.shared.state import manager
-
-
-def can_check(run: Run) -> bool:
-    """Whether folds were saved that could still run, to check the stop."""
-    missing = len(run.folds) < len(run.spec.fold_order)
-    return run.state is RunState.FINISHED and run.stopped_at is not None and missing
 
 
 def run_actions(run: Run, group: list[Run]) -> None:
@@ -24,11 +18,11 @@ def run_actions(run: Run, group: list[Run]) -> None:
         act_and_rerun(lambda: manager().cancel(run.run_id))
     if len(active) > 1 and st.button("Cancel all", icon=":material/cancel:", key="cancel-all"):
         act_and_rerun(lambda: _cancel_all(active))
-    if run.state in RESUMABLE and st.button(
+    if run.resumable and st.button(
         "Resume", icon=":material/resume:", type="primary", key="resume"
     ):
         act_and_rerun(lambda: manager().resume(run.run_id))
-    if can_check(run) and st.button(
+    if run.can_be_checked and st.button(
         "Run the remaining folds to check", icon=":material/fact_check:", key="check"
     ):
         act_and_rerun(lambda: manager().resume(run.run_id, full=True))

@@ -9,14 +9,13 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from ecv_core.energy.savings import energy_facts
 from ecv_core.records import Run, RunState
-from ecv_core.runs.document import moments_of
 from ecv_core.runs.run_file import MAX_BYTES, read_run
 from ecv_core.store import import_run as keep_run
 from ecv_core.store import origins
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.navigation import COMPARE, show_view
-from pages.components.shared.runs import COMPARED, RESUMABLE, confirm_delete, follow
+from pages.components.shared.runs import COMPARED, confirm_delete, follow
 from pages.components.shared.state import escaped, manager, sentences, store
 from pages.components.shared.words import (
     ago,
@@ -113,29 +112,25 @@ def _row(run: Run, *, imported: bool) -> None:
 
 
 def _facts(run: Run) -> str:
-    k, stopped_at = len(run.spec.fold_order), run.stopped_at
-    moments = moments_of(run)
-    if stopped_at and stopped_at < k:
-        folds = f"stop **{stopped_at}** of {k}"
+    if run.stopped_early:
+        folds = f"stop **{run.stopped_at}** of {run.k}"
     else:
-        folds = f"**{len(run.folds)}** of {k} folds"
+        folds = f"**{len(run.folds)}** of {run.k} folds"
     words = [rule_words(run.spec), folds]
-    if moments:
-        at = moments[min(stopped_at or len(moments), len(moments)) - 1]
+    if at := run.at_stop:
         words += [f"{metric_label(run.spec)} **{at.mean:.4f}**", _energy(run)]
     return " · ".join([*words, ago(run.created_at)])
 
 
 def _energy(run: Run) -> str:
     """'40 mWh, saved **60 mWh** (60 %)', or what checking the stop has cost."""
-    facts = energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at)
+    facts = energy_facts(run.folds, run.k, run.stopped_at)
     if facts.source == "none":
         return "energy not measured"
     words = watt_hours(facts.joules)
     if facts.saved_joules and facts.saved_percent is not None:
         saving = f"**{watt_hours(facts.saved_joules)}** ({facts.saved_percent:.0f} %)"
-        checked = run.stopped_at is not None and len(run.folds) > run.stopped_at
-        words += f", {saving} given up to check" if checked else f", saved {saving}"
+        words += f", {saving} given up to check" if run.checked else f", saved {saving}"
     return words
 
 
@@ -172,7 +167,7 @@ def _actions(run: Run) -> None:
         icon=":material/open_in_full:",
         query_params={"run": run.run_id},
     )
-    if run.state in RESUMABLE and st.button(
+    if run.resumable and st.button(
         "Resume", key=f"resume-{run.run_id}", icon=":material/resume:", type="tertiary"
     ):
         with sentences():

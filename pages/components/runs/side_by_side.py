@@ -157,8 +157,7 @@ def entries_of(runs: Sequence[Run]) -> list[Entry]:
 
 def _rank(entry: Entry) -> float:
     """Lower comes first: the better mean, and last what has none yet."""
-    if not entry.moments:
+    at = entry.run.at_stop
+    if at is None:
         return inf
-    used = min(entry.run.stopped_at or len(entry.moments), len(entry.moments))
-    mean = entry.moments[used - 1].mean
-    return -mean if entry.higher_is_better else mean
+    return -at.mean if entry.higher_is_better else at.mean

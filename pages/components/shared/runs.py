@@ -18,7 +18,6 @@ from pages.components.shared.words import counted, run_title
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
-RESUMABLE = (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
 
 _SECONDS_BETWEEN_LOOKS = 2.0
 
@@ -55,7 +54,7 @@ def comparison_of(keys: Sequence[str]) -> dict[str, str]:
 
 def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
     """Computing time: that of the finished folds and of the one that is running."""
-    done = sum(fold.total_seconds for fold in run.folds)
+    done = run.seconds
     if run.progress is not None:
         done += max(((at or datetime.now(UTC)) - run.progress.started_at).total_seconds(), 0.0)
     return done
@@ -65,8 +64,7 @@ def remaining_seconds(run: Run) -> float | None:
     """At most this long to the last fold, at the mean pace so far; None before the first fold."""
     if not run.folds:
         return None
-    mean = sum(fold.total_seconds for fold in run.folds) / len(run.folds)
-    return mean * (len(run.spec.fold_order) - len(run.folds))
+    return run.seconds / len(run.folds) * (run.k - len(run.folds))
 
 
 def source_sentence(source: str) -> str:

@@ -11,7 +11,6 @@ from streamlit.elements.lib.column_types import ColumnConfig
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import Entry
 from ecv_core.records import Run
-from ecv_core.runs.document import moments_of
 from pages.components.shared.words import metric_label
 
 RUN_COLUMNS = (
@@ -51,9 +50,9 @@ MARKED = "background-color: rgba(0, 158, 115, 0.20)"
 
 
 def entry_of(run: Run, name: str = "") -> Entry:
-    """A run with its moments, under this name or that of its algorithm."""
+    """A run under this name or that of its algorithm."""
     better = METRICS[run.spec.metric].higher_is_better
-    return Entry(run, moments_of(run), metric_label(run.spec), better, name)
+    return Entry(run, metric_label(run.spec), better, name)
 
 
 def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 import ecv_core.datasets as datasets
-from ecv_core.analysis.tradeoff import is_complete
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
@@ -57,7 +56,7 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
     else:
         cells = cells_of(study_id)
         live_grid(study_id, cells, STUDIES)
-        runs = [cell.run for cell in cells if cell.run and is_complete(cell.run)]
+        runs = [cell.run for cell in cells if cell.run and cell.run.whole]
         specs = [cell.spec for cell in cells]
         if not runs:
             st.info("The figures come as soon as a cell has all its folds.")
@@ -76,7 +75,7 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
 def recorded_study() -> list[Run]:
     """The complete recorded runs; a damaged file is a sentence, and the others still count."""
     with sentences():
-        return [run for run in recorded_runs() if is_complete(run)]
+        return [run for run in recorded_runs() if run.whole]
     return []
 
 

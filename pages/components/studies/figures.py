@@ -22,8 +22,8 @@ from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
 from ecv_core.report import provenance, study_report
 from ecv_core.report.table_pictures import cells_picture, ranks_picture
-from ecv_core.runs.recorded import recorded_surroundings
-from ecv_core.runs.surroundings import surroundings
+from ecv_core.runs.environment import environment
+from ecv_core.runs.recorded import recorded_environment
 from ecv_core.store import Origin, origins
 from ecv_core.words import counted
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
@@ -254,13 +254,13 @@ def _report(
 
 
 def made_with(runs: Sequence[Run], imported: Mapping[str, Origin]) -> Mapping[str, Any]:
-    """The surroundings that all these runs share; where they differ it says so instead."""
+    """The environment that all these runs share; where they differ it says so instead."""
     found: list[Mapping[str, Any]] = []
     for run in runs:
         if run.run_id in imported:
             here: Mapping[str, Any] = imported[run.run_id].made_with
         else:
-            here = recorded_surroundings(run.run_id) or surroundings()
+            here = recorded_environment(run.run_id) or environment()
         if here not in found:
             found.append(here)
     if len(found) == 1:

@@ -117,7 +117,7 @@ def _summary(specs: Sequence[RunSpec], recorded: Sequence[Run], anew: bool) -> s
 
 
 def _seconds(run: Run) -> float:
-    return sum(fold.total_seconds for fold in run.folds)
+    return run.seconds
 
 
 def study_settings() -> dict[str, Any]:

@@ -66,7 +66,7 @@ def live_grid(study_id: str, cells: Sequence[GridCell], studies: StudyPicker) ->
 def progress_words(cells: Sequence[GridCell]) -> str:
     """How far the whole study is, in a sentence."""
     done = sum(len(cell.run.folds) for cell in cells if cell.run)
-    folds = sum(len((cell.run or cell).spec.fold_order) for cell in cells)
+    folds = sum((cell.run or cell).spec.max_folds for cell in cells)
     finished = sum(cell.run is not None and cell.run.state is RunState.FINISHED for cell in cells)
     words = [f"**{finished} of {len(cells)}** cells are finished", f"{done} of {folds} folds"]
     borrowed = sum(cell.borrowed for cell in cells)
@@ -112,12 +112,11 @@ def _cell_html(cell: GridCell | None) -> str:
     run = cell.run
     if run is None:
         return "<td><b>✗ deleted</b><small>Resume computes it again</small></td>"
-    k, done = len(run.spec.fold_order), len(run.folds)
+    k, done = run.k, len(run.folds)
     part = _part(run)
     lines = [f"{done} of {k} folds"]
-    if run.folds:
-        mean = sum(fold.score for fold in run.folds) / done
-        lines.append(f"{metric_label(run.spec)} {mean:.4f}")
+    if run.at_stop:
+        lines.append(f"{metric_label(run.spec)} {run.at_stop.mean:.4f}")
     left = remaining_seconds(run) if run.state.active else None
     if run.state is RunState.RUNNING and run.progress:
         lines.append(escape(run.progress.phase))
@@ -138,7 +137,7 @@ def _part(run: Run) -> float:
     """How much of all folds is done, in [0, 1]."""
     step = run.progress
     inside = min(step.step / step.steps, 1.0) if step is not None and step.steps else 0.0
-    return min((len(run.folds) + inside) / len(run.spec.fold_order), 1.0)
+    return min((len(run.folds) + inside) / run.k, 1.0)
 
 
 def _follow(study_id: str, before: object, studies: StudyPicker) -> None:
@@ -211,7 +210,7 @@ def _stage(cells: Sequence[GridCell]) -> list[tuple[str, bool, bool]]:
         (
             cell.run.run_id if cell.run else "",
             _active(cell),
-            cell.run is not None and len(cell.run.folds) == cell.run.spec.k,
+            cell.run is not None and cell.run.whole,
         )
         for cell in cells
     ]

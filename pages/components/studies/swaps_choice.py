@@ -10,7 +10,6 @@ import streamlit as st
 
 from ecv_core.analysis import rank_swaps
 from ecv_core.analysis.rank_swaps import Block, Swaps
-from ecv_core.analysis.tradeoff import is_complete
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.models import ALGORITHMS
@@ -187,14 +186,14 @@ def source_runs() -> list[Run]:
     if study_id == RECORDED:
         return recorded_split_runs()
     cells = cells_of(study_id)
-    unfinished = any(cell.run is None or not is_complete(cell.run) for cell in cells)
+    unfinished = any(cell.run is None or not cell.run.whole for cell in cells)
     with st.expander("The runs of this study", icon=":material/grid_on:", expanded=unfinished):
         live_grid(study_id, cells, STUDIES)
-    return [cell.run for cell in cells if cell.run is not None and is_complete(cell.run)]
+    return [cell.run for cell in cells if cell.run is not None and cell.run.whole]
 
 
 def recorded_split_runs() -> list[Run]:
     """The complete recorded runs under every split; a damaged file is a sentence."""
     with sentences():
-        return [run for run in recorded_under_splits() if is_complete(run)]
+        return [run for run in recorded_under_splits() if run.whole]
     return []

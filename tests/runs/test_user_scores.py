@@ -5,7 +5,7 @@ import pytest
 
 from ecv_core.errors import InputError
 from ecv_core.records import UserScores
-from ecv_core.runs.per_user import read_user_scores, write_user_scores
+from ecv_core.runs.user_scores import read_user_scores, write_user_scores
 
 
 def fold(users, *scores):

@@ -13,7 +13,7 @@ from ecv_core._version import __version__
 PACKAGES = ("codecarbon", "lenskit", "numpy", "scipy", "torch")
 
 
-def surroundings() -> dict[str, object]:
+def environment() -> dict[str, object]:
     """This machine and the versions that are installed here, as plain JSON values."""
     return {
         "e_fold": __version__,

@@ -1,0 +1,87 @@
+"""Records <-> JSON: what is written of a run, in the database and in files, by its own fields.
+
+pydantic reads the format off the dataclasses. It loads with this module, so whoever has something
+to write or read imports it there. Reading is strict about types (a text is no number, and no number
+is a truth value), and lenient about fields that a later version added: they are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+
+_MUST_BE = {
+    "bool": "true or false",
+    "dataclass": "an object",
+    "date": "a time such as 2026-03-04T05:06:07+00:00",
+    "datetime": "a time such as 2026-03-04T05:06:07+00:00",
+    "dict": "an object",
+    "enum": "a known word",
+    "float": "a finite number",
+    "int": "a whole number",
+    "list": "a list",
+    "mapping": "an object",
+    "model": "an object",
+    "string": "text",
+    "tuple": "a list",
+}
+"""What a value must be, by the first part of pydantic's name for the error."""
+
+
+def to_json(record: object, kind: object = None) -> Any:  # noqa: ANN401  JSON values
+    """A record as plain JSON values; `kind` is its type where that is none of its own."""
+    return _adapter(kind or type(record)).dump_python(record, mode="json")
+
+
+def written(record: object, kind: object = None) -> str:
+    """A record as JSON text: see `to_json`."""
+    return json.dumps(to_json(record, kind))
+
+
+def read(kind: type[T], text: str | bytes) -> T:
+    """The record of this kind that `written` wrote.
+
+    Raises: ValueError if it is no such record; see `sentence`.
+    """
+    found: T = _adapter(kind).validate_json(text, strict=True)
+    return found
+
+
+def sentence(error: ValueError) -> str:
+    """What is wrong with the first bad value, as the end of a sentence in one line."""
+    if not isinstance(error, ValidationError):
+        return shown(error)
+    first = error.errors(include_url=False, include_context=False)[0]
+    kind, place = first["type"], list(first["loc"])
+    if kind == "json_invalid":
+        return "it is not JSON"
+    if place and place[-1] in ("int", "float", "str", "bool"):  # which of a parameter's types
+        place, wanted = place[:-1], "a number, text, or true or false"
+    else:
+        wanted = _MUST_BE.get(kind.split("_")[0], "")
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in place]
+    what = f"its {shown(''.join(parts)[1:])}" if parts else "it"
+    if kind == "missing":
+        return f"{what} is missing"
+    if kind == "timezone_aware":
+        return f"{what} has no time zone"
+    value = shown(first["input"])
+    return f"{what} must be {wanted}, but is {value}" if wanted else f"{what} cannot be {value}"
+
+
+def shown(value: object) -> str:
+    """The beginning of a value in one line, for a message."""
+    return " ".join(str(value)[:40].split())
+
+
+_adapters: dict[Any, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  a type
+    if kind not in _adapters:
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]

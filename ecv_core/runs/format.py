@@ -1,0 +1,177 @@
+"""The JSON document of a run: its format, said once, and the run that such a document holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, PlainSerializer
+
+from ecv_core.records import (
+    Decision,
+    Energy,
+    FoldResult,
+    Interval,
+    Moment,
+    Run,
+    RunSpec,
+    RunState,
+)
+from ecv_core.runs.again import MomentsAgain
+
+FORMAT: Final = "e-fold run"
+VERSION = 1
+"""Of the document; raised when an older e-fold would misread a newer one's."""
+
+Time = Annotated[AwareDatetime, PlainSerializer(datetime.isoformat)]
+Ends = tuple[float, float]
+"""Low and high of an interval."""
+
+
+def ends(moment: Moment) -> Ends | None:
+    """The interval of a moment, as documents hold it."""
+    return (moment.interval.low, moment.interval.high) if moment.interval else None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, defer_build=True)  # built once, whole
+
+
+class Seconds(_Part):
+    """How long a fold took."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    fit: float
+    evaluate: float
+    total: float
+
+
+class FoldDocument(_Part):
+    """A fold in the document."""
+
+    fold: int
+    score: float
+    metrics: dict[str, float]
+    users: int = 0
+    inner_curve: tuple[float, ...] = ()
+    seconds: Seconds
+    energy: Energy
+
+    @classmethod
+    def of(cls, result: FoldResult) -> Self:
+        """What is written of a fold: all but the scores of its users."""
+        seconds = Seconds(
+            fit=result.fit_seconds, evaluate=result.evaluate_seconds, total=result.total_seconds
+        )
+        plain = {name: getattr(result, name) for name in cls.model_fields if name != "seconds"}
+        return cls(seconds=seconds, **plain)
+
+    def record(self) -> FoldResult:
+        """The fold that was written."""
+        return FoldResult(
+            fold=self.fold,
+            score=self.score,
+            metrics=self.metrics,
+            users=self.users,
+            inner_curve=self.inner_curve,
+            fit_seconds=self.seconds.fit,
+            evaluate_seconds=self.seconds.evaluate,
+            total_seconds=self.seconds.total,
+            energy=self.energy,
+        )
+
+
+class MomentDocument(_Part):
+    """What the rule said after a fold; n, fold and score are those of the fold beside it."""
+
+    mean: float
+    interval: Ends | None
+    stop: bool
+    reason: str
+
+    @classmethod
+    def of(cls, moment: Moment) -> Self:
+        """What is written of a moment."""
+        return cls(
+            mean=moment.mean,
+            interval=ends(moment),
+            stop=moment.decision.stop,
+            reason=moment.decision.reason,
+        )
+
+    def record(self, n: int, fold: FoldResult) -> Moment:
+        """The moment that was written, after the n-th fold."""
+        return Moment(
+            n=n,
+            fold=fold.fold,
+            score=fold.score,
+            mean=self.mean,
+            interval=Interval(low=self.interval[0], high=self.interval[1])
+            if self.interval
+            else None,
+            decision=Decision(stop=self.stop, reason=self.reason),
+        )
+
+
+class EnergyDocument(_Part):
+    """What all folds cost, and what stopping saved: see `energy.savings.EnergyFacts`."""
+
+    joules: float
+    grams_co2e: float
+    saved_joules: float | None
+    saved_percent: float | None
+    source: str
+
+
+class RunDocument(_Part):
+    """A run in JSON: what `run --json` writes and pages export.
+
+    `mean` and `interval` are those at the stop, or after the newest fold while there is none.
+    `k_fold_mean` and `difference_percent` (the paper's d) are there once all folds are.
+    """
+
+    format: Literal["e-fold run"] = FORMAT
+    version: int = VERSION
+    run_id: str
+    spec: RunSpec
+    state: RunState
+    stopped_at: int | None
+    mean: float | None = None
+    interval: Ends | None = None
+    k_fold_mean: float | None = None
+    difference_percent: float | None = None
+    created_at: Time | None = None
+    finished_at: Time | None = None
+    error: str | None = None
+    energy: EnergyDocument | None = None
+    folds: list[FoldDocument]
+    moments: list[MomentDocument] = []
+    made_with: Any = None
+    """Machine and versions, see `environment`; not part of what `run --json` writes."""
+
+    def record(self, written: datetime) -> Run:
+        """The run, without per-user scores.
+
+        Args:
+            written: when it began and ended, where the document does not say.
+        """
+        folds = tuple(fold.record() for fold in self.folds)
+        return Run(
+            run_id=self.run_id,
+            spec=self.spec,
+            state=self.state,
+            folds=folds,
+            moments=self._moments(folds),
+            created_at=self.created_at or written,
+            finished_at=self.finished_at or written,
+            stopped_at=self.stopped_at,
+            error=self.error,
+        )
+
+    def _moments(self, folds: Sequence[FoldResult]) -> Sequence[Moment]:
+        if len(self.moments) != len(folds):
+            return MomentsAgain(self.spec, folds, self.stopped_at)
+        pairs = enumerate(zip(self.moments, folds, strict=True), start=1)
+        return tuple(said.record(n, fold) for n, (said, fold) in pairs)
