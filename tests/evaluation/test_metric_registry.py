@@ -1,3 +1,4 @@
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from ecv_core.evaluation import METRICS, PER_USER, Kind, check_metric, column_ti
 from ecv_core.evaluation.coverage import LIST_METRICS
 from ecv_core.evaluation.novelty import NOVELTY_METRICS
 from ecv_core.evaluation.ranking import HIT_METRICS
+from ecv_core.errors import InputError
 from ecv_core.records import WITHOUT_CUTOFF
 
 DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -52,10 +54,26 @@ def test_columns_are_titled_as_papers_write_them(name, title):
     assert column_title(name) == title
 
 
-def test_metric_that_applies_is_let_through():
-    check_metric("gini", sampled=False, log_odds=False)
-    check_metric("auc", sampled=True, log_odds=False)
-    check_metric("log-loss", sampled=True, log_odds=True)
+OF_LISTS = {"epc", "efd", "coverage", "gini"}  # metrics of the lists that users would get
+OF_RATINGS = {"mae", "rmse"}
+
+
+@pytest.mark.parametrize(
+    ("sampled", "log_odds", "refused"),
+    [
+        (False, False, OF_RATINGS | {"log-loss"}),
+        (False, True, OF_RATINGS),
+        (True, False, OF_RATINGS | {"log-loss"} | OF_LISTS),
+        (True, True, OF_RATINGS | OF_LISTS),
+    ],
+)
+def test_metric_that_applies_is_let_through(sampled, log_odds, refused):
+    applies = set()
+    for name in METRICS:
+        with suppress(InputError):
+            check_metric(name, sampled=sampled, log_odds=log_odds)
+            applies.add(name)
+    assert applies == set(METRICS) - refused
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))

@@ -59,11 +59,26 @@ def test_the_point_in_time_is_a_line_and_a_leak_an_arrow():
 
 def test_a_step_shows_what_the_figure_of_its_fold_shows():
     steps = timeline_steps(MARKS, LINES, ["first", "second"], [0, 1])
-    for fold, line in enumerate(LINES):
-        wanted = timeline_figure(MARKS, line, days=10, fold=fold)
-        for at, patch in steps.patches[fold].items():
-            assert list(wanted.data[at].x) == patch["x"]
-            assert list(wanted.data[at].y) == patch["y"]
+    names = [one.name for one in timeline_figure(MARKS, LINES[0], days=10).data]
+    assert [
+        {names[at]: patch["x"] for at, patch in patches.items() if patch["x"]}
+        for patches in steps.patches
+    ] == [
+        {
+            "held-out period": [8.5, 9.5, 9.5, 8.5],
+            "point in time": [8.5, 8.5],
+            "training": [3, 5],
+            "test": [9],
+        },
+        {"leak": [9, 3], "training": [9], "test": [3], "unused": [5]},
+    ]
+    before, after = steps.patches
+    assert before[names.index("training")]["y"] == [0, 1 + STACK * 0.5]
+    assert after[names.index("training")]["y"] == [STACK * -0.5]
+    assert after[names.index("leak")]["y"] == [0, 0]
+    assert after[names.index("unused")]["text"] == ["Ben: item C"]
+    # A step empties what the one before it drew: no trace is left out.
+    assert set(before) == set(after) == set(range(len(names)))
     assert steps.alts == ["first", "second"]
 
 

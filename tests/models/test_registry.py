@@ -7,8 +7,25 @@ from ecv_core.errors import InputError, UnknownName
 from ecv_core.models import ALGORITHMS, algorithm
 
 
-def test_known_id_gives_the_algorithm():
-    assert algorithm("item-knn") is ALGORITHMS["item-knn"]
+CLASSES = {
+    "popular": "Popular",
+    "item-knn": "ItemKNN",
+    "implicit-mf": "ImplicitMF",
+    "ease": "EASE",
+    "user-knn": "UserKNN",
+}
+"""Ids whose model is a class of its own."""
+
+
+@pytest.mark.parametrize(("known", "model"), CLASSES.items(), ids=list(CLASSES))
+def test_known_id_gives_the_algorithm(known, model):
+    found = algorithm(known)
+    assert found.id == known
+    assert type(found.build(dict(found.resolve({})))).__name__ == model
+
+
+def test_the_registry_says_each_algorithms_own_id():
+    assert {key: found.id for key, found in ALGORITHMS.items()} == {key: key for key in ALGORITHMS}
 
 
 def test_unknown_id_is_one_sentence_with_the_nearest_one():
