@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Datasets that lie beside the checkout are used, in the processes that tests start too.
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "datasets"
-if SHARED.is_dir():
-    os.environ.setdefault("ECV_DATA_PATH", str(SHARED))
+# Datasets that were downloaded already, or lie beside the checkout, are used; read only, and in
+# the processes that tests start too.
+PROJECT = Path(__file__).resolve().parents[1]
+WITH_DATASETS = [PROJECT.parent / "shared" / "datasets", PROJECT / "data" / "downloads"]
+if downloads := os.environ.get("ECV_DATA_DIR"):
+    WITH_DATASETS.append(Path(downloads).absolute())
+os.environ.setdefault(
+    "ECV_DATA_PATH", os.pathsep.join(map(str, filter(Path.is_dir, WITH_DATASETS)))
+)
 
 # A busy machine is no failure: examples are not timed.
 settings.register_profile("patient", deadline=None)

@@ -1,17 +1,20 @@
 """Small matrices, models with given scores, and the released folds of ml-100k."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from scipy.sparse import csr_array
 
+from ecv_core import datasets
+from ecv_core.datasets.prepare import prepare
 from ecv_core.evaluation import evaluate
 from ecv_core.models import algorithm
 
-FOLDS = Path(__file__).parents[3] / "shared" / "reference" / "ml-100k.folds.csv.gz"
+FOLDS = Path(__file__).with_name("ml-100k.folds.gz")
+"""Of each interaction of the prepared data, by user and then item: the digit of its fold."""
 
 
 class GivenScores:
@@ -37,22 +40,31 @@ def matrix():
 
 
 @pytest.fixture(scope="session")
-def released_folds():
+def ml_100k():
+    """The prepared dataset, wherever this machine has it, as in `tests/conftest.py`."""
+    if not datasets.available(datasets.entry("ml-100k")):
+        pytest.skip("ml-100k is not on this machine: python -m ecv_core download ml-100k")
+    return prepare(datasets.load("ml-100k"))
+
+
+@pytest.fixture(scope="session")
+def released_fold_numbers():
+    """The fold of each interaction of `ml_100k`; shape (interactions,)."""
+    return np.frombuffer(gzip.decompress(FOLDS.read_bytes()), dtype=np.uint8) - ord("0")
+
+
+@pytest.fixture(scope="session")
+def released_folds(ml_100k, released_fold_numbers):
     """Fold -> (train, held out) of ml-100k, as RecBole and LensKit got them."""
-    if not FOLDS.exists():
-        pytest.skip("needs ../shared/reference/ml-100k.folds.csv.gz")
-    frame = pd.read_csv(FOLDS)
-    users = pd.factorize(frame["user_id"], sort=True)[0]
-    items = pd.factorize(frame["item_id"], sort=True)[0]
 
     def part(chosen):
         ones = np.ones(chosen.sum(), dtype=np.float32)
-        shape = (users.max() + 1, items.max() + 1)
-        result = csr_array((ones, (users[chosen], items[chosen])), shape=shape)
+        shape = (ml_100k.n_users, ml_100k.n_items)
+        result = csr_array((ones, (ml_100k.users[chosen], ml_100k.items[chosen])), shape=shape)
         result.sort_indices()
         return result
 
-    return lambda fold: (part(frame["fold"] != fold), part(frame["fold"] == fold))
+    return lambda fold: (part(released_fold_numbers != fold), part(released_fold_numbers == fold))
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,29 @@ UserKNNScorer(implicit) and FlexMF with its preset "bpr" were run on the same fo
 (benchmarks/README.md).
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+RELEASED = Path(__file__).parents[3] / "shared" / "reference" / "ml-100k.folds.csv.gz"
 
 RECBOLE_ITEM_KNN = {
     0: dict(ndcg=0.2894, recall=0.2370, precision=0.2033, mrr=0.4912, hit=0.7879, map=0.1725),
     1: dict(ndcg=0.2962, recall=0.2427, precision=0.2067, mrr=0.4948, hit=0.8059, map=0.1786),
 }
+
+
+@pytest.mark.skipif(not RELEASED.exists(), reason="the released file is not beside this copy")
+def test_the_fold_numbers_here_are_those_that_were_released(ml_100k, released_fold_numbers):
+    released = {
+        (user, item): int(fold)
+        for user, item, fold in np.loadtxt(RELEASED, delimiter=",", skiprows=1, dtype=str)
+    }
+    users = ml_100k.user_ids[ml_100k.users].tolist()
+    items = ml_100k.item_ids[ml_100k.items].tolist()
+    numbers = released_fold_numbers.tolist()
+    assert dict(zip(zip(users, items, strict=True), numbers, strict=True)) == released
 
 
 @pytest.mark.parametrize("fold", [0, 1])
