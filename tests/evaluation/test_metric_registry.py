@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS, PER_USER, Kind, check_metric, column_title
 from ecv_core.evaluation.coverage import LIST_METRICS
 from ecv_core.evaluation.novelty import NOVELTY_METRICS
 from ecv_core.evaluation.ranking import HIT_METRICS
-from ecv_core.errors import InputError
 from ecv_core.records import WITHOUT_CUTOFF
 
 DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")

@@ -6,7 +6,6 @@ import pytest
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.models import ALGORITHMS, algorithm
 
-
 CLASSES = {
     "popular": "Popular",
     "item-knn": "ItemKNN",
