@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -83,27 +84,65 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             assert not file.exists(), f"{file} exists already"
             file.write_text(block.text, "utf-8")
-    for line in shell_lines(EXTENDING):
-        if re.fullmatch(r"python \w+\.py", line):
-            done = perform(line, copy)
-            assert done.returncode == 0, done.stderr
     return copy
 
 
-def perform(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a documented command in a folder, with nothing set in the environment."""
-    environment = {name: value for name, value in os.environ.items() if name[:4] != "ECV_"}
-    words = shlex.split(line, comments=True)
-    assert words[0] == "python"
-    return subprocess.run(
-        [sys.executable, *words[1:]],
-        cwd=folder,
-        env=environment,
+@dataclass(frozen=True)
+class Done:
+    """What a command ended with; its output with its errors."""
+
+    code: object
+    output: str
+
+
+FOLLOW = """
+import contextlib, io, json, runpy, sys, traceback
+
+def follow(words):
+    sys.argv = words[1:] if words[0] == "-m" else words
+    try:
+        if words[0] == "-m":
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(words[0], run_name="__main__")
+    except SystemExit as end:
+        return end.code or 0
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+if __name__ == "__main__":
+    sys.path.insert(0, "")
+    for line in sys.stdin.read().splitlines():
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            code = follow(json.loads(line))
+        print(json.dumps([code, output.getvalue()]), flush=True)
+"""
+"""Does commands of Python one after the other in one process, so that libraries load once."""
+
+
+@pytest.fixture(scope="module")
+def done(followed: Path) -> dict[str, Done]:
+    """Command of docs/extending.md -> its end, and `BACKGROUND`'s; nothing set in the environment."""
+    (followed / "follow.py").write_text(FOLLOW, "utf-8")
+    (followed / "in_the_background.py").write_text(BACKGROUND, "utf-8")
+    lines = [line for line in shell_lines(EXTENDING) if line.startswith("python ")]
+    lines.append("python in_the_background.py")
+    words = [shlex.split(line, comments=True)[1:] for line in lines]
+    ended = subprocess.run(
+        [sys.executable, "follow.py"],
+        input="".join(f"{json.dumps(one)}\n" for one in words),
+        cwd=followed,
+        env={name: value for name, value in os.environ.items() if name[:4] != "ECV_"},
         capture_output=True,
         text=True,
-        timeout=250,
-        check=False,
+        timeout=280,
+        check=True,
     )
+    ends = [Done(*json.loads(line)) for line in ended.stdout.splitlines()]
+    return dict(zip(lines, ends, strict=True))
 
 
 def test_every_example_is_shown_whole_and_in_under_forty_lines() -> None:
@@ -115,25 +154,22 @@ def test_every_example_is_shown_whole_and_in_under_forty_lines() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "line", [line for line in shell_lines(EXTENDING) if line.startswith("python -m")]
+    "line", [line for line in shell_lines(EXTENDING) if line.startswith("python ")]
 )
-def test_the_commands_of_the_examples_work(followed: Path, line: str) -> None:
-    done = perform(line, followed)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_commands_of_the_examples_work(done: dict[str, Done], line: str) -> None:
+    output = done[line].output
+    assert done[line].code == 0, output
     if line.startswith("python -m ecv_core run"):
         dataset, algorithm = shlex.split(line)[4:6]
-        assert f"{algorithm} on {dataset}: ndcg@10" in done.stdout
+        assert f"{algorithm} on {dataset}: ndcg@10" in output
     elif line.startswith("python -m pytest"):
-        assert re.search(r"\d+ passed", done.stdout)
-    else:
-        assert "book-club" in done.stdout
-        assert "my-shop" in done.stdout
+        assert re.search(r"\d+ passed", output)
+    elif line.startswith("python -m ecv_core datasets"):
+        assert "book-club" in output
+        assert "my-shop" in output
 
 
-@pytest.mark.slow
-def test_the_dashboards_worker_knows_the_new_model_and_rule(followed: Path) -> None:
-    (followed / "in_the_background.py").write_text(
-        """
+BACKGROUND = """
 import sys
 import tomllib
 import time
@@ -154,14 +190,16 @@ if __name__ == "__main__":
         time.sleep(0.1)
     manager.close()
     print(run.state.value, run.stopped_at, run.moments[-1].decision.reason, run.error)
-""",
-        "utf-8",
-    )
-    done = perform("python in_the_background.py", followed)
+"""
+
+
+@pytest.mark.slow
+def test_the_dashboards_worker_knows_the_new_model_and_rule(done: dict[str, Done]) -> None:
+    output = done["python in_the_background.py"].output
     # Even data: half the interval is far below half the mean, so the minimum, 3, decides.
-    assert re.search(
-        r"^finished 3 After 3 folds: the mean is .*: stop\. None$", done.stdout, re.M
-    ), done.stdout + done.stderr
+    assert re.search(r"^finished 3 After 3 folds: the mean is .*: stop\. None$", output, re.M), (
+        output
+    )
 
 
 def test_the_example_setting_takes_two_files() -> None:
