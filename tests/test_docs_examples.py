@@ -125,7 +125,7 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def done(followed: Path) -> dict[str, Done]:
-    """Command of docs/extending.md -> its end, and `BACKGROUND`'s; nothing set in the environment."""
+    """Command of docs/extending.md -> its end; no variable of ours is set."""
     (followed / "follow.py").write_text(FOLLOW, "utf-8")
     (followed / "in_the_background.py").write_text(BACKGROUND, "utf-8")
     lines = [line for line in shell_lines(EXTENDING) if line.startswith("python ")]

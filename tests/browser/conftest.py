@@ -25,13 +25,29 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def dashboard(tmp_path: Path, data_dir: Path) -> Iterator[Dashboard]:
-    running = Dashboard(tmp_path, data_dir)
-    running.start()
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, data_dir: Path) -> Iterator[Dashboard]:
+    """The one dashboard that all tests share; a start takes longer than most of them."""
+    running = Dashboard(tmp_path_factory.mktemp("dashboard"), data_dir)
     yield running
     running.stop()
     assert running.complaints() == []
+
+
+@pytest.fixture
+def warm(server: Dashboard) -> Iterator[Dashboard]:
+    """The dashboard, with whatever runs other tests left in its database."""
+    if not server.is_up():  # the first test, or one after a test that killed it
+        server.start()
+    yield server
+    assert server.complaints() == []
+
+
+@pytest.fixture
+def dashboard(warm: Dashboard) -> Dashboard:
+    """The dashboard, nothing running and nothing in its database."""
+    warm.empty()
+    return warm
 
 
 @pytest.fixture
@@ -41,21 +57,14 @@ def page(browser: Browser, dashboard: Dashboard) -> Iterator[Page]:
         yield tab
 
 
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory: pytest.TempPathFactory, data_dir: Path) -> Iterator[Dashboard]:
-    """One dashboard for a whole module, where no test minds what another did."""
-    running = Dashboard(tmp_path_factory.mktemp("warm"), data_dir)
-    running.start()
-    yield running
-    running.stop()
-    assert running.complaints() == []
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def run_id(warm: Dashboard) -> str:
-    """A finished run that stopped early and then ran on to check."""
+    """A finished run that stopped early and then ran on to check; made once."""
     store = open_store(warm.database_url)
     spec = make_spec(dataset="synthetic", algorithm="popular", k=5, alpha=0.01, full=True)
+    for run in store.runs():
+        if run.spec == spec and run.state is RunState.FINISHED:
+            return run.run_id
     run_id = store.create([spec], owner="test")[0]
     folds = [fold_result(index, score) for index, score in enumerate(SCORES)]
     moments = stopping.moments(stopping.rule_for(spec), folds, spec.confidence)
@@ -67,6 +76,6 @@ def run_id(warm: Dashboard) -> str:
 
 @pytest.fixture
 def tab(browser: Browser, warm: Dashboard) -> Iterator[Page]:
-    """As `page`, on the warm dashboard."""
+    """As `page`, on the dashboard as others left it."""
     with watched_tab(browser) as tab:
         yield tab

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import psutil
 
+from ecv_core.store import forget_study, open_store, stored_studies
+
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = next(
     (
@@ -51,6 +53,7 @@ class Dashboard:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
+        self._read = 0  # lines of the log that were looked through
 
     def start(self, *, first_time: bool = False) -> None:
         """Start it; `first_time` as for a person who never ran Streamlit before."""
@@ -80,6 +83,24 @@ class Dashboard:
                 time.sleep(0.1)
         raise TimeoutError(f"the dashboard did not start:\n{self.log.read_text()}")
 
+    def is_up(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def empty(self) -> None:
+        """Delete every run and study; what runs may end first, for cancelling costs the worker."""
+        store = open_store(self.database_url)
+        begin = time.monotonic()
+        while active := [run.run_id for run in store.runs() if run.state.active]:
+            waited = time.monotonic() - begin
+            assert waited < 60, f"{active} cannot be cancelled"
+            for run_id in active if waited > 5 else ():
+                store.request_cancel(run_id)
+            time.sleep(0.1)
+        for study in stored_studies(store):
+            forget_study(store, study.study_id)
+        for run in store.runs():
+            store.delete(run.run_id)
+
     def workers(self) -> list[psutil.Process]:
         assert self.process is not None
         return [
@@ -98,13 +119,15 @@ class Dashboard:
         self.process.wait()
 
     def stop(self) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.is_up():
             self.kill()
 
     def complaints(self) -> list[str]:
-        """Lines of the server's log that nobody should ever see."""
+        """New lines of the server's log that nobody should ever see."""
+        lines = self.log.read_text().splitlines()[self._read :] if self.log.exists() else []
+        self._read += len(lines)
         return [
             line
-            for line in self.log.read_text().splitlines()
+            for line in lines
             if "Traceback" in line or "Warning" in line or "deprecat" in line.lower()
         ]

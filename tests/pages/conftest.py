@@ -1,10 +1,12 @@
 """The pages in AppTest, with a manager that queues but never computes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
@@ -35,6 +37,15 @@ class QueueOnly:
         self._store.request_cancel(run_id)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def packages_are_searched_once() -> Iterator[None]:
+    """Each AppTest asks every installed package for components, which takes as long as a page."""
+    with pytest.MonkeyPatch.context() as patch:
+        scan = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.components.shared.state.RunManager", QueueOnly)
@@ -52,6 +63,7 @@ def store() -> Store:
 
 @pytest.fixture
 def app() -> AppTest:
+    """The dashboard, before its first page; `switch_page` opens another one than Run."""
     return AppTest.from_file(APP, default_timeout=30)
 
 

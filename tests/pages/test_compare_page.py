@@ -36,7 +36,6 @@ def record(recorded, a_run, store):
 
 
 def open_compare(app, *keys):
-    app.run()
     if keys:
         app.query_params["runs"] = ",".join(keys)
     app.query_params["view"] = "Compare"

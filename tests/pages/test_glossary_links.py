@@ -40,7 +40,6 @@ def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
     if page not in ("run", "compare", "empty runs"):
         first = a_run(SCORES, stopped_at=4, k=5)
         second = a_run(SCORES, stopped_at=4, k=5, algorithm="popular", state=RunState.FINISHED)
-    app.run()
     match page:
         case "a run":
             app.query_params["run"] = first.run_id

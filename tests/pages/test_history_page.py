@@ -6,7 +6,6 @@ from ecv_core.records import RunState
 
 
 def open_history(app):
-    app.run()
     app.switch_page("pages/runs.py").run()
     assert not app.exception
     return app

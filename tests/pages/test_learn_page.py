@@ -18,7 +18,6 @@ def learn(app):
     """Opens the page at an address."""
 
     def open_at(**address):
-        app.run()
         app.switch_page("pages/learn.py")
         for name, value in address.items():
             app.query_params[name] = value

@@ -32,7 +32,6 @@ def counter(data, label):
 
 
 def open_race(app, **params):
-    app.run()
     app.switch_page("pages/replay.py")
     app.query_params["view"] = "Race"
     for name, value in params.items():

@@ -51,7 +51,6 @@ def calls(monkeypatch):
 
 
 def open_replay(app, **params):
-    app.run()
     app.switch_page("pages/replay.py")
     for name, value in params.items():
         app.query_params[name] = value

@@ -93,7 +93,6 @@ def test_a_link_names_what_is_at_its_default_too():
 
 @pytest.fixture
 def history(app):
-    app.run()
     app.switch_page("pages/runs.py").run()
     assert not app.exception
     return app

@@ -40,7 +40,6 @@ def record(recorded, a_run, store):
 def open_study(app, **query):
     for name, value in query.items():
         app.query_params[name] = value
-    app.run()
     app.switch_page("pages/studies.py").run()
     assert not app.exception
     return app
