@@ -1,6 +1,8 @@
 """Every test has its own database; prepared data is shared by the session and never in the tree."""
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,22 @@ os.environ.setdefault(
 # A busy machine is no failure: examples are not timed.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_lock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Folds of tests, in all their processes, do not wait for those of other programs.
+
+    The lock that lets a fold have the machine alone lies in the folder for temporary files.
+    """
+    tmp_path_factory.getbasetemp()  # stays where pytest keeps what failed
+    with (
+        tempfile.TemporaryDirectory(prefix="ecv-", ignore_cleanup_errors=True) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
 
 
 @pytest.fixture(scope="session")
