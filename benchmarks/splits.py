@@ -1,6 +1,6 @@
-"""Every split strategy: seconds on ml-1m, and peak memory as the data grow.
+"""Every split strategy: seconds on ml-1m, peak memory as the data grow, and leakage's seconds.
 
-`python -m benchmarks.splits` prints both tables; `--short` measures memory up to 1 million only.
+`python -m benchmarks.splits` prints all three; `--short` measures memory up to 1 million only.
 Seconds are for making the split and its first fold's matrices, the least of three, in processor
 time: all of it is one thread, so that is what an idle machine takes, and a busy one does not
 disturb it. Memory is the peak of what numpy and Python allocate meanwhile (tracemalloc), beyond
@@ -102,8 +102,17 @@ def memory_rows(millions: tuple[int, ...]) -> Iterator[str]:
         yield f"| {name} |" + "".join(cells)
 
 
+def leakage_seconds() -> float:
+    """Processor time for the leakage of one fold of a million; its pairs are 1.6e11."""
+    interactions = synthetic(1_000_000)
+    folds = splits.split(interactions, "user-k-fold", 5, 0)
+    begin = time.process_time()
+    splits.leakage(interactions, folds, 0)
+    return time.process_time() - begin
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables and the line below them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true", help="memory at 1 million only")
     options = parser.parse_args()
@@ -112,6 +121,7 @@ def main() -> None:
     else:
         print("ml-1m is not on this machine, so no seconds\n")
     print(*memory_rows(MILLIONS[:1] if options.short else MILLIONS), sep="\n")
+    print(f"\nLeakage of one fold, 1 M interactions: {leakage_seconds():.2f} s (promise: 10 s)")
 
 
 if __name__ == "__main__":

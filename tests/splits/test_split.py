@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -161,20 +159,6 @@ def test_every_strategy_is_registered_under_its_own_id_and_explained():
         assert strategy(name).id == name
         assert strategy(name).title
         assert strategy(name).help.endswith(".")
-
-
-def test_a_million_interactions_are_dealt_quickly():
-    users = np.repeat(np.arange(6040), 165).astype(np.int32)
-    interactions = Interactions(
-        dataset="large",
-        users=users,
-        items=np.tile(np.arange(165), 6040).astype(np.int32),
-        user_ids=np.arange(6040).astype(str),
-        item_ids=np.arange(165).astype(str),
-    )
-    begin = time.perf_counter()
-    split(interactions, "user-k-fold", 10, 0)
-    assert time.perf_counter() - begin < 2  # 0.1 s on a quiet machine; a loop takes far longer
 
 
 @pytest.mark.parametrize(
