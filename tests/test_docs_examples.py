@@ -87,6 +87,22 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+def perform(line: str, folder: Path, given: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command of Python in a folder, with nothing of ours set in the environment."""
+    words = shlex.split(line, comments=True)
+    assert words[0] == "python"
+    return subprocess.run(
+        [sys.executable, *words[1:]],
+        input=given,
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name[:4] != "ECV_"},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
 @dataclass(frozen=True)
 class Done:
     """What a command ended with; its output with its errors."""
@@ -125,22 +141,15 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def done(followed: Path) -> dict[str, Done]:
-    """Command of docs/extending.md -> its end; no variable of ours is set."""
+    """Command of docs/extending.md -> its end."""
     (followed / "follow.py").write_text(FOLLOW, "utf-8")
     (followed / "in_the_background.py").write_text(BACKGROUND, "utf-8")
     lines = [line for line in shell_lines(EXTENDING) if line.startswith("python ")]
     lines.append("python in_the_background.py")
     words = [shlex.split(line, comments=True)[1:] for line in lines]
-    ended = subprocess.run(
-        [sys.executable, "follow.py"],
-        input="".join(f"{json.dumps(one)}\n" for one in words),
-        cwd=followed,
-        env={name: value for name, value in os.environ.items() if name[:4] != "ECV_"},
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=True,
-    )
+    given = "".join(f"{json.dumps(one)}\n" for one in words)
+    ended = perform("python follow.py", followed, given)
+    assert ended.returncode == 0, ended.stderr
     ends = [Done(*json.loads(line)) for line in ended.stdout.splitlines()]
     return dict(zip(lines, ends, strict=True))
 
