@@ -226,6 +226,7 @@ def adversaries(selections: int) -> None:
     cases: dict[str, tuple[list[float], list[float], float]] = {
         "two equal, calm": ([0.5] * 2, [0] * 2, 0.0),
         "four equal, calm, folds differ": ([0.5] * 4, [0] * 4, 0.3),
+        "four that draw no random numbers, partition noise x1": ([0.5] * 4, [-1] * 4, 0.3),
         "two seeds of one model, training noise x1": ([0.5] * 2, [1] * 2, 0.0),
         "two seeds, x3": ([0.5] * 2, [3] * 2, 0.0),
         "two seeds, x10": ([0.5] * 2, [10] * 2, 0.0),
@@ -250,13 +251,14 @@ def adversaries(selections: int) -> None:
 def made(
     means: Sequence[float], own: Sequence[float], shared: float, seed: int, users: int = 40
 ) -> list[Contender]:
-    """Contenders of these true means; `own` is the training noise as a multiple of the users'."""
+    """Contenders of these true means; `own` is what all users of a fold share,
+    as a multiple of what they contribute; below 0 for models that draw no random numbers."""
     rng = np.random.default_rng(seed)
     taste, fold = rng.normal(0, 0.2, users), rng.normal(0, shared, K)
     found = []
     for place, (mean, noise) in enumerate(zip(means, own, strict=True)):
         values = mean + taste + fold[:, None] + rng.normal(0, 0.2, (K, users))
-        values += rng.normal(0, np.sqrt(noise * 0.2**2 / users), K)[:, None]
+        values += rng.normal(0, np.sqrt(abs(noise) * 0.2**2 / users), K)[:, None]
         found.append(
             Contender(
                 name=str(place),

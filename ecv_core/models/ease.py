@@ -94,4 +94,5 @@ EASE_MODEL = Algorithm(
         ),
     ),
     build=build,
+    random=False,
 )

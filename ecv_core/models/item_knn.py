@@ -112,4 +112,5 @@ ITEM_KNN = Algorithm(
         ),
     ),
     build=build,
+    random=False,
 )

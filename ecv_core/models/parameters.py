@@ -28,6 +28,9 @@ class Algorithm:
     """Values of the paper, or of the system that made the model known, where they are not ours."""
     log_odds: bool = False
     """Whether its scores are log-odds of an interaction, so that they have a log loss."""
+    random: bool = True
+    """Whether fitting draws random numbers: all users of a fold then share the luck of its
+    training, of which the scores of one fold tell nothing."""
 
     @property
     def presets(self) -> dict[str, dict[str, ParamValue]]:

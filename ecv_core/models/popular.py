@@ -45,4 +45,5 @@ POPULAR = Algorithm(
     paper="Cremonesi, Koren, Turrin (2010): Performance of recommender algorithms on top-N tasks",
     parameters=(),
     build=build,
+    random=False,
 )

@@ -81,4 +81,5 @@ USER_KNN = Algorithm(
         ),
     ),
     build=build,
+    random=False,
 )

@@ -27,7 +27,7 @@ from ecv_core.stopping.fold_variance import fold_variance
 
 PRIOR_FREEDOM_RANDOM = 2
 """d0 where one of the two draws random numbers: its training noise is shared by all users."""
-PRIOR_FREEDOM = 8
+PRIOR_FREEDOM = 16
 """d0 where neither does: only the luck of the partition is shared."""
 
 

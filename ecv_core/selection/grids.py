@@ -128,7 +128,7 @@ def read_grid(path: Path) -> Grid:
                     scores=np.array(one["scores"], dtype=np.float64),
                     values=values,
                     joules=np.array(one["joules"], dtype=np.float64),
-                    random=getattr(models.algorithm(spec.algorithm), "random", True),
+                    random=models.algorithm(spec.algorithm).random,
                 )
             )
         return Grid(

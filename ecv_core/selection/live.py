@@ -281,7 +281,7 @@ def _contenders(store: Store, record: SelectionRecord, runs: dict[str, Run]) -> 
             everybody,
             k=one.spec.k,
             metric=one.spec.metric_name,
-            random=getattr(models.algorithm(one.spec.algorithm), "random", True),
+            random=models.algorithm(one.spec.algorithm).random,
         )
         for one, (results, users) in zip(record.contenders, found, strict=True)
     ]

@@ -43,7 +43,7 @@ def contenders_of(runs: list[Run], folder: Path | None = None) -> list[Contender
             everybody,
             k=run.spec.k,
             metric=run.spec.metric_name,
-            random=getattr(models.algorithm(run.spec.algorithm), "random", True),
+            random=models.algorithm(run.spec.algorithm).random,
         )
         for run, scores in zip(runs, users, strict=True)
     ]

@@ -16,7 +16,7 @@ def test_moderated_variance_weighs_users_and_folds_by_their_degrees_of_freedom()
     # fold differences 1, 2, 3: variance 1, two degrees of freedom; users say 0.4
     by_fold = np.array([1.0, 2.0, 3.0])
     assert moderated(0.4, by_fold, random=True) == (pytest.approx((2 * 0.4 + 2 * 1) / 4), 4)
-    assert moderated(0.4, by_fold, random=False) == (pytest.approx((8 * 0.4 + 2 * 1) / 10), 10)
+    assert moderated(0.4, by_fold, random=False) == (pytest.approx((16 * 0.4 + 2 * 1) / 18), 18)
 
 
 def test_one_fold_is_judged_by_its_users_alone() -> None:
