@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ecv_core.errors import StoreError
+from ecv_core.errors import EcvError, StoreError
 from ecv_core.records import RunSpec
 from ecv_core.runner.drive import RETRY_SECONDS, Job, execute
 from ecv_core.runner.owner import is_alive, this_process
@@ -21,10 +21,22 @@ log = logging.getLogger(__name__)
 class RunManager:
     """Runs what is queued, one fold at a time, in the background. One per process."""
 
-    def __init__(self, store: Store, *, job: Job = work) -> None:
+    def __init__(
+        self, store: Store, *, job: Job = work, after: Callable[[str], object] | None = None
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            store: that has the queue.
+            job: computes a fold.
+            after: called in the thread with the id of a run that has just ended, however it did;
+                what it queues under `owner` comes next.
+        """
         self._store = store
         self._job = job
-        self._owner = this_process()
+        self._after = after
+        self.owner = this_process()
+        """Whose queue this is."""
         self._worker = Worker()
         self._wake = threading.Event()
         self._closing = False
@@ -41,16 +53,20 @@ class RunManager:
 
     def start(self, specs: Sequence[RunSpec]) -> str:
         """Queue one run per spec; gives the id of their group, which is that of the first run."""
-        run_ids = self._store.create(specs, owner=self._owner)
+        run_ids = self._store.create(specs, owner=self.owner)
         self._wake.set()
         return run_ids[0]
+
+    def wake(self) -> None:
+        """Look into the queue again: something was put there under `owner`."""
+        self._wake.set()
 
     def resume(self, run_id: str, *, full: bool = False) -> None:
         """Go on with a run at its next missing fold; `full` runs the folds after the stop too."""
         run = self._store.run(run_id)
         if not run.state.active:
             spec = to_the_end(run.spec) if full else run.spec
-            self._store.requeue(run_id, spec, owner=self._owner)
+            self._store.requeue(run_id, spec, owner=self.owner)
             self._wake.set()
 
     def cancel(self, run_id: str) -> None:
@@ -70,7 +86,7 @@ class RunManager:
     def _loop(self) -> None:
         while not self._closing:
             try:
-                run_id = self._store.next_queued(self._owner)
+                run_id = self._store.next_queued(self.owner)
                 if run_id is None:
                     self._wake.wait()
                     self._wake.clear()
@@ -78,10 +94,21 @@ class RunManager:
                 execute(
                     self._store, run_id, self._worker, job=self._job, on_trouble=self._set_trouble
                 )
+                self._follow_up(run_id)
             except StoreError as error:  # the thread outlives a database that comes and goes
                 log.error("%s", error)
                 self._set_trouble(str(error))
                 time.sleep(RETRY_SECONDS)
+
+    def _follow_up(self, run_id: str) -> None:
+        if self._after is None:
+            return
+        try:
+            self._after(run_id)
+        except StoreError:
+            raise
+        except EcvError as error:  # what cannot go on says so itself, on its page
+            log.error("%s", error)
 
     def _set_trouble(self, sentence: str | None) -> None:
         self.trouble = sentence

@@ -78,6 +78,7 @@ def verdict_sentence(
     *,
     mean: float,
     on: str = "",
+    energy: float | None = None,
 ) -> str:
     """What a selection found, in a sentence or two.
 
@@ -89,30 +90,33 @@ def verdict_sentence(
         folds_used: by each contender.
         mean: of the winner, over the folds of the last round.
         on: where, such as 'ML-100K'; may be empty.
+        energy: share of what all folds would take, where it is known.
     """
     winner, where = names[verdict.winner], f" on {on}" if on else ""
     last = rounds[-1]
     if not last.decided:
         rest = len(last.left) - 1
         return (
-            f"{names[last.leader]} leads{where} after {_folds(last.n)}; "
-            f"{rest} other{'s' if rest != 1 else ''} can still win."
+            f"{names[last.leader]} leads{where} after {folds_text(last.n)}; "
+            f"{rest} other{'s' if rest != 1 else ''} can still win.{_nearest(names, last, mean)}"
         )
     if verdict.tied:
-        others = _listed([names[one] for one in verdict.tied])
+        others = listed([names[one] for one in verdict.tied])
         if last.n == terms.k:
             return (
                 f"No difference found between {winner} and {others}{where}: all {terms.k} folds "
                 f"are used; {winner} has the best mean."
             )
         return (
-            f"{winner}, or as good as it {others}{where}: decided after {_folds(last.n)}; "
+            f"{winner}, or as good as it {others}{where}: decided after {folds_text(last.n)}; "
             f"whichever is taken, at most {_percent(terms.indifference)} of the mean is lost."
         )
-    used = sum(folds_used) / len(folds_used) / terms.k
+    cost = f"{_percent(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
+    if energy is not None:
+        cost = f"{_percent(energy)} of the energy"
     text = (
-        f"{winner} is best{where}: decided after {_folds(last.n)}"
-        f"{' each' if len(set(folds_used)) == 1 else ''}, {_percent(used)} of all folds"
+        f"{winner} is best{where}: decided after {folds_text(last.n)}"
+        f"{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
     )
     if (behind := _next(rounds, verdict)) is None or not mean:
         return text + "."
@@ -125,6 +129,25 @@ def verdict_sentence(
     )
 
 
+def _nearest(names: Sequence[str], last: Round, mean: float) -> str:
+    """Who can come nearest to the leader, with its interval; empty where none is known."""
+    gaps = [(gap, place) for place, gap in last.gaps.items() if place in last.left]
+    if not gaps or not mean:
+        return ""
+    gap, place = min(gaps, key=lambda one: (one[0].low, one[1]))
+    if not math.isfinite(gap.low):
+        return ""
+    low, high = (100 * end / abs(mean) for end in (gap.low, gap.high))
+    return f" {names[place]} may be {side_of(low)} to {side_of(high)}."
+
+
+def side_of(percent: float) -> str:
+    """'3.1 % behind', or '0.4 % ahead' for a negative number."""
+    size = abs(percent)
+    text = f"{size:.1f}" if size >= 0.1 or not size else f"{size:.1g}"
+    return f"{text} % {'behind' if percent >= 0 else 'ahead'}"
+
+
 def _next(rounds: Sequence[Round], verdict: Verdict) -> tuple[int, Gap] | None:
     """Who is second, with its last gap to the winner."""
     place = next(one for one in verdict.order if one != verdict.winner)
@@ -134,7 +157,8 @@ def _next(rounds: Sequence[Round], verdict: Verdict) -> tuple[int, Gap] | None:
     return None
 
 
-def _folds(n: int) -> str:
+def folds_text(n: int) -> str:
+    """'1 fold', '2 folds'."""
     return f"{n} fold{'s' if n != 1 else ''}"
 
 
@@ -142,5 +166,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """'A', 'A and B', 'A, B and C'."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

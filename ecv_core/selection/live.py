@@ -82,6 +82,9 @@ class Live:
             self.folds,
             mean=float(winner.scores[seen].mean()),
             on=on,
+            energy=self.joules / self.joules_expected
+            if self.joules is not None and self.joules_expected
+            else None,
         )
 
 
@@ -101,6 +104,22 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
             )
         params[name] = value
     return algorithm, params
+
+
+def contender_name(spec: RunSpec) -> str:
+    """As `parse_contender` reads it, with the parameters that are not at their defaults."""
+    usual = dict(models.algorithm(spec.algorithm).resolve({}))
+    changed = [f"{name}={value}" for name, value in spec.params if usual.get(name) != value]
+    return f"{spec.algorithm}:{','.join(changed)}" if changed else spec.algorithm
+
+
+def contender_title(name: str) -> str:
+    """A contender's name as people read it: 'ItemKNN, neighbours 50'; others stay as they are."""
+    algorithm, _, params = name.partition(":")
+    if algorithm not in models.ALGORITHMS:
+        return name
+    parts = [part.replace("_", " ").replace("=", " ") for part in params.split(",") if part]
+    return ", ".join([models.ALGORITHMS[algorithm].title, *parts])
 
 
 def begin(
@@ -235,12 +254,12 @@ def _check_alike(names: Sequence[str], specs: Sequence[RunSpec]) -> None:
     first = specs[0]
     for name, spec in zip(names[1:], specs[1:], strict=True):
         other = replace(spec, algorithm=first.algorithm, params=first.params)
-        if other != replace(first, country=spec.country):
+        if _scores(other) != _scores(first):
             raise InputError(
                 f"'{name}' and '{names[0]}' do not share dataset, split, folds, metric and "
                 "protocol, so their scores cannot be compared; give both the same"
             )
-        if spec == first:
+        if _scores(spec) == _scores(first):
             raise InputError(
                 f"'{name}' and '{names[0]}' are the same algorithm with the same parameters; "
                 "change a parameter of one"

@@ -63,7 +63,7 @@ def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
     assert found.joules_expected == 300
     said = found.sentence(["Popularity", "ItemKNN", "EASE"], "Synthetic")
     assert said.startswith(
-        "EASE is best on Synthetic: decided after 1 fold each, 10 % of all folds; ItemKNN"
+        "EASE is best on Synthetic: decided after 1 fold each, 10 % of the energy; ItemKNN"
     )
 
 

@@ -242,6 +242,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!same) player.speed = known ? asked : data.speed;
   Object.assign(player, { data, node, leave: () => setTriggerValue("leave", true) });
   player.step = Math.min(player.step, last(player));
+  if (!same && data.autoplay && still()) player.step = last(player);
   window.ecvPlayers[data.name] = player;
   player.paint = () => {
     player.show();
@@ -249,6 +250,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   node.replaceChildren(...(data.present ? hints(player) : controls(player)));
   player.paint();
+  if (!same && data.autoplay && !still()) toggle(player);
   const listen = (event) => pressed(player, event);
   window.addEventListener("keydown", listen);
   if (data.present) {

@@ -30,6 +30,7 @@ def player(
     unit: str = "fold",
     label: str = "Moment",
     present: bool = False,
+    autoplay: bool = False,
 ) -> bool:
     """Controls that move what follows the slider `name`: see `plot`, `numbers`, `slider_watch`.
 
@@ -47,6 +48,7 @@ def player(
         unit: what is counted, before "3 of 10".
         label: of the scrub slider.
         present: keys and their hint only, no controls.
+        autoplay: begin to play at once; who asked for little motion sees the last step instead.
     Returns: True once, when someone asked to leave the presentation.
     """
     result = _player(
@@ -64,6 +66,7 @@ def player(
             "label": label,
             "param": "fold",
             "present": present,
+            "autoplay": autoplay,
         },
         on_leave_change=lambda: None,
     )

@@ -10,8 +10,8 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.records import UserScores
-from ecv_core.runner import RunManager
-from ecv_core.runs.recorded import recorded_user_scores
+from ecv_core.runner import RunManager, this_process
+from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
 from ecv_core.store import Store, database_url, open_store
 
 
@@ -55,9 +55,16 @@ def _store(url: str) -> Store:
 
 @st.cache_resource(show_spinner=False)
 def _manager(url: str) -> RunManager:
-    started = RunManager(_store(url))
+    started = RunManager(_store(url), after=lambda run_id: _go_on_after(url, run_id))
     started.warm_up()
     return started
+
+
+def _go_on_after(url: str, run_id: str) -> None:
+    """Queue the next fold of the selections that a run which has just ended computes for."""
+    from ecv_core.selection.live import go_on_after
+
+    go_on_after(_store(url), run_id, owner=this_process(), recorded=recorded_runs())
 
 
 @contextmanager
