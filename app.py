@@ -11,6 +11,7 @@ st.navigation(
     [
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
         st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
+        st.Page("pages/best.py", title="Which is best?", icon=":material/trophy:"),
         st.Page("pages/folds.py", title="How many folds?", icon=":material/tune:"),
         st.Page("pages/splits.py", title="Splits", icon=":material/splitscreen:"),
         st.Page("pages/runs.py", title="Runs", icon=":material/balance:"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -49,21 +49,18 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
     return -0.35 * most, most
 
 
-def selection_figures(
-    lanes: pd.DataFrame, *, dark: bool = False, type_scale: float = 1.0
-) -> list[go.Figure]:
+def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Figure]:
     """One figure per step, on one axis.
 
     Args:
         lanes: as `selection.story.lanes` makes them: step, contender, state, behind, low, high
             (percent of the leader's mean), says.
         dark: colours for a dark page.
-        type_scale: how much larger than usual all type is.
     """
     colours = palette(dark)
     span = axis_range(lanes)
     return [
-        _figure(rows.reset_index(drop=True), span, colours, type_scale)
+        _figure(rows.reset_index(drop=True), span, colours)
         for _, rows in lanes.groupby("step", sort=True)
     ]
 
@@ -82,19 +79,19 @@ def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> Steps:
     return Steps(variants=range(len(alts)), alts=alts)
 
 
-def _figure(
-    rows: pd.DataFrame, span: tuple[float, float], colours: Palette, type_scale: float
-) -> go.Figure:
+def _figure(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> go.Figure:
     figure = go.Figure()
     at = [-place for place in range(len(rows))]
     drawn = rows.assign(at=at, colour=[_colour(state, colours) for state in rows["state"]])
-    for row in drawn[drawn["low"].notna() & (drawn["state"] != "leader")].itertuples():
+    bars = drawn[drawn["low"].notna() & (drawn["state"] != "leader")]
+    for row in bars.to_dict("records"):
+        out = row["state"] in _OUT
         figure.add_scatter(
-            x=[_within(row.low, span), _within(row.high, span)],
-            y=[row.at, row.at],
+            x=[_within(row["low"], span), _within(row["high"], span)],
+            y=[row["at"]] * 2,
             mode="lines",
-            line={"color": row.colour, "width": 3 if row.state in _OUT else 9},
-            opacity=0.75 if row.state in _OUT else 0.45,
+            line={"color": row["colour"], "width": 3 if out else 9},
+            opacity=0.75 if out else 0.45,
             hoverinfo="skip",
             showlegend=False,
         )
@@ -102,8 +99,8 @@ def _figure(
         some = drawn[(drawn["state"] == state) & drawn["behind"].notna()]
         far = some["behind"] > span[1]
         figure.add_scatter(
-            x=[_within(value, span) for value in some["behind"]] or [None],
-            y=list(some["at"]) or [None],
+            x=[_within(value, span) for value in some["behind"]],
+            y=list(some["at"]),
             mode="markers",
             name=name,
             marker={
@@ -125,7 +122,7 @@ def _figure(
             "hovermode": "closest",
             "showlegend": True,
             "legend": layout["legend"] | {"itemclick": False, "itemdoubleclick": False},
-            "annotations": [_words(row, colours, type_scale) for row in drawn.itertuples()],
+            "annotations": [_words(row, colours) for row in drawn.to_dict("records")],
             "xaxis": {
                 "title": {"text": "behind the leader, % of its mean", "standoff": 8},
                 "range": list(span),
@@ -144,21 +141,23 @@ def _figure(
     return figure
 
 
-def _words(row: Any, colours: Palette, type_scale: float) -> dict[str, Any]:
+def _words(row: Mapping[Hashable, Any], colours: Palette) -> dict[str, Any]:
     """Name and state of a contender, above its lane."""
-    grey = row.state in _OUT
-    name = row.contender if grey else f"<b>{row.contender}</b>"
+    grey = row["state"] in _OUT
+    name = row["contender"] if grey else f"<b>{row['contender']}</b>"
     return {
         "xref": "paper",
         "yref": "y",
         "x": 0,
-        "y": row.at,
+        "y": row["at"],
         "yshift": 17,
         "xanchor": "left",
         "align": "left",
         "showarrow": False,
-        "text": f"{name} · {row.says}",
-        "font": {"size": 15 * type_scale, "color": colours.muted if grey else colours.ink},
+        "bgcolor": colours.ground,
+        "borderpad": 0,
+        "text": f"{name} · {row['says']}",
+        "font": {"size": 15, "color": colours.muted if grey else colours.ink},
     }
 
 

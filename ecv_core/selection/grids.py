@@ -99,8 +99,13 @@ def recorded_grids(folder: Path = GRIDS) -> Iterator[Grid]:
 
     Raises: InputError for a damaged one.
     """
-    for path in sorted(folder.glob("*.json")):
-        yield read_grid(path)
+    for name in grid_names(folder):
+        yield read_grid(folder / f"{name}.json")
+
+
+def grid_names(folder: Path = GRIDS) -> list[str]:
+    """Names of the grids in a folder, `<dataset>--<algorithm>--<parameter>`; none of them read."""
+    return sorted(path.stem for path in folder.glob("*.json"))
 
 
 def read_grid(path: Path) -> Grid:

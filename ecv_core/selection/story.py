@@ -175,7 +175,8 @@ def _after(
                 100 * part / mean if mean else math.nan for part in (gap.behind, gap.low, gap.high)
             )
             new = _Lane(folds=one.n, behind=behind, low=low, high=high)
-            found.append(replace(new, **_state(place, new, one, terms, verdict, leader)))
+            state, says = _state(place, new, one, terms, verdict, leader)
+            found.append(replace(new, state=state, says=says))
         elif lane.state in ("out", "placed", "leader"):
             found.append(lane)
         else:  # spared the fold: what others have shown in it is enough
@@ -186,22 +187,25 @@ def _after(
 
 def _state(
     place: int, lane: _Lane, one: Round, terms: Terms, verdict: Verdict | None, leader: str
-) -> dict[str, str]:
+) -> tuple[str, str]:
     after = folds_text(one.n)
     if verdict is not None and any({place, verdict.winner} == set(pair) for pair in verdict.ties):
         found = f"no difference to {leader} found over all folds"
         if one.n < terms.k:
             found = f"within the indifference of {leader}"
-        return {"state": "tied", "says": found}
+        return "tied", found
     if verdict is not None and one.n == terms.k:
-        return {"state": "behind", "says": f"{side_of(lane.behind)}, all folds used"}
+        return "behind", f"{side_of(lane.behind)}, all folds used"
     if place in one.dropped and terms.until == "order":
-        return {"state": "placed", "says": f"its place is known after {after}"}
+        return "placed", f"its place is known after {after}"
     if place in one.dropped:
-        return {"state": "out", "says": f"out after {after}: at least {side_of(lane.low)}"}
+        return "out", f"out after {after}: at least {side_of(lane.low)}"
     if math.isinf(lane.high):
-        return {"state": "in", "says": f"{side_of(lane.behind)} so far; how sure, the next fold says"}
-    return {"state": "in", "says": f"{side_of(lane.low)} to {side_of(lane.high)}"}
+        return {
+            "state": "in",
+            "says": f"{side_of(lane.behind)} so far; how sure, the next fold says",
+        }
+    return "in", f"{side_of(lane.low)} to {side_of(lane.high)}"
 
 
 def _rank(lane: _Lane, place: int) -> tuple[int, float, int]:
@@ -209,4 +213,3 @@ def _rank(lane: _Lane, place: int) -> tuple[int, float, int]:
     if lane.state == "leader":
         return (0, 0.0, place)
     return (1, math.inf if math.isnan(lane.behind) else lane.behind, place)
-

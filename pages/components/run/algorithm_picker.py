@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from ecv_core.models import ALGORITHMS
@@ -17,16 +19,26 @@ Chosen = dict[str, dict[str, ParamValue]]
 """Algorithm id -> its parameters."""
 
 
-def algorithm_picker() -> list[str]:
-    """Ids of the picked algorithms, in the registry's order; may be empty."""
+def algorithm_picker(
+    key: str = "algorithm",
+    default: Sequence[str] = (DEFAULT,),
+    what: str = "Each one is a run of its own; several run one after another and show together.",
+) -> list[str]:
+    """Ids of the picked algorithms, in the registry's order; may be empty.
+
+    Args:
+        key: of the widget, and in the address.
+        default: what is picked at first.
+        what: becomes of several, for the help.
+    """
     picked = st.pills(
         "Algorithms",
         list(ALGORITHMS),
         selection_mode="multi",
-        default=[DEFAULT],
-        key="algorithm",
+        default=list(default),
+        key=key,
         **KEPT,
-        help="Each one is a run of its own; several run one after another and show together.\n\n"
+        help=f"{what}\n\n"
         + "\n".join(f"- **{name}**: {known.summary}" for name, known in ALGORITHMS.items()),
     )
     for name in picked:

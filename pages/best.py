@@ -1,0 +1,37 @@
+"""Which of several is best: watch a selection, recorded or live, or start one."""
+
+import streamlit as st
+
+from pages.components.best.choice import FILE, choose, is_own
+from pages.components.best.file import scores_file
+from pages.components.best.recorded import recorded
+from pages.components.best.settings import settings
+from pages.components.best.show import show
+from pages.components.best.start import start
+from pages.components.shared.glossary import glossary_link
+from pages.components.shared.navigation import page
+from pages.components.shared.plot import preload_plots
+
+with page():
+    st.title("Which is best?", anchor=False)
+    st.markdown(
+        "To choose, one need not know every mean. All contenders meet on the same "
+        f"{glossary_link('fold', 'folds')} and the same users; whoever cannot win any more is "
+        f"evaluated no further, which {glossary_link('energy-saved', 'saves energy')}."
+    )
+    preload_plots()
+    asked = choose()
+    top, form, last = st.container(), st.container(), st.container()
+    with last:
+        terms = settings()
+    with top:
+        if is_own(asked):
+            from pages.components.best.live import live
+
+            live(asked)
+        elif asked == FILE:
+            scores_file(terms)
+        elif asked:
+            show(recorded(asked, terms), autoplay=True)
+    with form:
+        start(terms)

@@ -1,0 +1,1 @@
+"""Which of several is best: a selection recorded, replayed, started, followed."""

@@ -1,0 +1,105 @@
+"""Which selection is shown: a recorded one, one's own, or a scores file; the address says which."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import Run
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.selection.grids import grid_names
+from ecv_core.store import SelectionRecord, stored_selections
+from pages.components.shared.link import copy_link, link_warning
+from pages.components.shared.state import escaped, store
+from pages.components.shared.words import counted
+
+SELECTION = "selection"
+"""In the address."""
+FILE = "file"
+FIRST = "ml-100k"
+_CHOICE, _LAST = "selection-choice", "selection-last"
+
+
+def choose() -> str:
+    """What the address names, with the widget to change it; empty where there is nothing yet."""
+    labels = _labels()
+    asked = st.query_params.get(SELECTION)
+    wanted = asked or str(st.session_state.get(_LAST, ""))
+    if wanted not in labels:
+        if asked:
+            link_warning(
+                f"there is no selection '{escaped(asked)}' here; it may have been removed, or "
+                "belongs to another installation. Pick one below, or start one."
+            )
+        wanted = FIRST if FIRST in labels else next(iter(labels))
+    st.session_state[_CHOICE] = wanted
+    open_selection(wanted)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Selection",
+            list(labels),
+            format_func=labels.__getitem__,
+            key=_CHOICE,
+            on_change=_picked,
+            help="Recorded ones are played from folds that ran before; nothing is computed.",
+        )
+        copy_link({SELECTION: wanted})
+    return wanted
+
+
+def is_own(selection: str) -> bool:
+    """Whether it is one that was started here."""
+    return re.fullmatch(r"[0-9a-f]{12}", selection) is not None
+
+
+def open_selection(selection: str) -> None:
+    """Make the address name it; call it before the page is drawn anew."""
+    if st.session_state.get(_LAST, selection) != selection:
+        st.query_params.pop("fold", None)  # a moment of the one before
+    st.session_state[_LAST] = selection
+    st.query_params[SELECTION] = selection
+
+
+def dataset_title(dataset: str) -> str:
+    """As people read it; the id of a dataset that is not in the catalogue."""
+    known = datasets.catalogue().get(dataset)
+    return known.title if known else dataset
+
+
+def runs_of(dataset: str) -> list[Run]:
+    """The recorded runs of a dataset."""
+    return [run for run in recorded_runs() if run.spec.dataset == dataset]
+
+
+def _picked() -> None:
+    open_selection(st.session_state[_CHOICE])
+
+
+def _labels() -> dict[str, str]:
+    """What can be shown, by what names it in the address: recorded, own with newest first, file."""
+    counts = Counter(run.spec.dataset for run in recorded_runs())
+    found = {
+        dataset: f"Recorded: {counted(count, 'algorithm')} on {dataset_title(dataset)}"
+        for dataset, count in counts.items()
+        if count > 1
+    }
+    for name in grid_names():
+        dataset, algorithm, parameter = name.split("--")
+        found[name] = (
+            f"Recorded: {parameter} of {ALGORITHMS[algorithm].title} on {dataset_title(dataset)}"
+        )
+    found |= {one.selection_id: _label(one) for one in stored_selections(store())}
+    return found | {FILE: "A file of scores, from any program"}
+
+
+def _label(one: SelectionRecord) -> str:
+    """Never changes: Streamlit knows a choice by its label."""
+    spec = one.contenders[0].spec
+    return (
+        f"{one.created_at:%Y-%m-%d %H:%M}: {len(one.contenders)} contenders on "
+        f"{dataset_title(spec.dataset)} ({one.selection_id})"
+    )

@@ -1,0 +1,57 @@
+"""Scores of any program, replayed as a selection."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from ecv_core.selection import Contender, play
+from ecv_core.selection.score_files import COLUMNS, read_contenders
+from pages.components.best.settings import Asked
+from pages.components.best.show import Shown, show
+from pages.components.shared.state import KEPT
+
+
+def scores_file(asked: Asked) -> None:
+    """Where to drop the file, and its selection once it is there.
+
+    Args:
+        asked: what it is to find out.
+    Raises: InputError for a file that cannot be used, with the reason.
+    """
+    file = st.file_uploader(
+        "File of scores",
+        type=["csv", "gz", "parquet"],
+        key="best-file",
+        help="CSV, CSV.gz or Parquet; every contender with every fold and the same users.",
+    )
+    lower = st.toggle("Lower is better", key="lower", **KEPT, help="As for RMSE.")
+    if file is None:
+        st.caption(
+            f"One row per contender, fold and user, with the columns "
+            f"{', '.join(f'`{name}`' for name in COLUMNS)}. It stays on this computer."
+        )
+        return
+    with st.spinner("Reading the scores ..."):
+        contenders = _read(file.file_id, file)
+    terms = asked.terms(len(contenders[0].scores), higher_is_better=not lower)
+    shown = Shown(
+        contenders=contenders,
+        titles=[one.name for one in contenders],
+        terms=terms,
+        played=play(contenders, terms, range(terms.k)),
+        on="",
+        version=file.file_id,
+    )
+    show(shown, autoplay=True)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _read(file_id: str, _file: UploadedFile) -> list[Contender]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(_file.name).name
+        path.write_bytes(_file.getvalue())
+        return read_contenders(path)[0]

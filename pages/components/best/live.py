@@ -1,0 +1,162 @@
+"""A selection of one's own: where it is, what it computes now, cancel and resume."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from ecv_core.errors import InputError
+from ecv_core.records import Run, RunState
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.selection.live import Live, advance, contender_title, look
+from ecv_core.store import forget_selection, stored_selection
+from pages.components.best.choice import FIRST, dataset_title, open_selection
+from pages.components.best.show import Shown, show
+from pages.components.shared.runs import act_and_rerun
+from pages.components.shared.state import escaped, manager, sentences, store
+from pages.components.shared.words import counted, metric_label
+
+_Runs = list[tuple[int, Run]]
+_Where = list[tuple[int, RunState, int]]
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_TO_GO_ON = 15.0
+"""After a fold the next one is queued within this time, or by hand."""
+
+
+def live(selection_id: str) -> None:
+    """Where it is now; follows it while it goes on.
+
+    Raises: InputError if it is gone, or its contenders cannot be compared.
+    """
+    manager()  # marks what an earlier dashboard left behind as interrupted
+    now = look(store(), selection_id, recorded_runs())
+    titles = [contender_title(one.name) for one in now.contenders]
+    spec = now.record.contenders[0].spec
+    if not now.decided:
+        every = _SECONDS_BETWEEN_LOOKS if _goes_on(_runs(selection_id)) else None
+        st.fragment(_follow, run_every=every)(selection_id, titles, _where(_runs(selection_id)))
+    if now.played is None:
+        st.markdown(f"**{escaped(now.sentence(titles))}**")
+    else:
+        played = replace(now.played, joules_of_all_folds=now.joules_expected)
+        show(
+            Shown(
+                contenders=now.contenders,
+                titles=titles,
+                terms=now.terms,
+                played=played,
+                on=dataset_title(spec.dataset),
+                version=(selection_id, len(played.rounds)),
+            )
+        )
+    _below(now)
+
+
+def _follow(selection_id: str, titles: Sequence[str], before: _Where) -> None:
+    """What is computed now, with Cancel; or why nothing is, with Resume."""
+    with sentences():
+        runs = _runs(selection_id)
+        if _where(runs) != before:
+            st.rerun()
+        if trouble := manager().trouble:
+            st.warning(escaped(trouble), icon=":material/warning:")
+        active = [(place, run) for place, run in runs if run.state.active]
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if active:
+                place, run = active[0]
+                st.badge("live", icon=":material/sensors:", color="blue")
+                st.markdown(_doing(titles[place], run), width="content")
+                if st.button("Cancel", icon=":material/stop:", key="cancel-selection"):
+                    act_and_rerun(lambda: manager().cancel(run.run_id))
+            elif _goes_on(runs):
+                st.badge("live", icon=":material/sensors:", color="blue")
+                st.markdown("Looking which fold comes next.", width="content")
+            else:
+                _stopped(selection_id, titles, runs)
+
+
+def _doing(title: str, run: Run) -> str:
+    fold = run.spec.only_folds[-1] + 1 if run.spec.only_folds else len(run.folds) + 1
+    what = f"**{escaped(title)}**, fold {fold} of {run.spec.k}"
+    if run.queue_position:
+        return f"{what}, waits for {counted(run.queue_position, 'run')} before it"
+    if run.progress is None:
+        return f"{what} is queued" if run.state is RunState.QUEUED else what
+    part = f" {run.progress.step}/{run.progress.steps}" if run.progress.steps else ""
+    return f"{what}: {escaped(run.progress.phase)}{part}"
+
+
+def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
+    if runs:
+        place, run = max(runs, key=lambda one: one[1].finished_at or one[1].created_at)
+        said = f"Stopped at **{escaped(titles[place])}**, whose run is {run.state.value}"
+        said += f": {escaped(run.error)}" if run.error else ". Finished folds are kept."
+    else:
+        said = "Nothing has been computed yet."
+    st.markdown(said, width="content")
+    if st.button("Resume", icon=":material/resume:", type="primary", key="resume-selection"):
+        act_and_rerun(lambda: _resume(selection_id))
+
+
+def _resume(selection_id: str) -> None:
+    runner = manager()
+    advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
+    runner.wake()
+
+
+def _below(now: Live) -> None:
+    """What was asked, and the way out of the list."""
+    terms, spec = now.terms, now.record.contenders[0].spec
+    until = "the winner is" if terms.until == "winner" else "the whole order is"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"Goes on until {until} known; {escaped(metric_label(spec))}, {terms.k} folds, "
+            f"confidence {100 * terms.confidence:g} %, indifference "
+            f"{100 * terms.indifference:g} %.",
+            width="content",
+        )
+        if not now.going and st.button(
+            "Remove from the list",
+            icon=":material/playlist_remove:",
+            key="forget-selection",
+            type="tertiary",
+            help="Its runs stay on the page Runs.",
+        ):
+            act_and_rerun(lambda: _forget(now.record.selection_id))
+
+
+def _forget(selection_id: str) -> None:
+    forget_selection(store(), selection_id)
+    open_selection(FIRST)
+
+
+def _runs(selection_id: str) -> _Runs:
+    """The runs that compute for it, each with the place of its contender."""
+    found = []
+    for place, one in enumerate(stored_selection(store(), selection_id).contenders):
+        if one.run_id is not None:
+            with suppress(InputError):  # deleted on the page Runs: what is missing runs again
+                found.append((place, store().run(one.run_id)))
+    return found
+
+
+def _goes_on(runs: _Runs) -> bool:
+    """Whether a fold is queued or computed, or the next one is about to be queued."""
+    if any(run.state.active for _, run in runs):
+        return True
+    ended = [run for _, run in runs if run.finished_at is not None]
+    if not ended:
+        return False
+    last = max(ended, key=lambda run: run.finished_at or run.created_at)
+    since = datetime.now(UTC) - (last.finished_at or last.created_at)
+    return last.state is RunState.FINISHED and since.total_seconds() < _SECONDS_TO_GO_ON
+
+
+def _where(runs: _Runs) -> _Where:
+    """What the rest of the page depends on, and the buttons."""
+    return [(place, run.state, len(run.folds)) for place, run in runs]

@@ -1,0 +1,47 @@
+"""Selections played from folds that ran before: the recorded study, and grids of one parameter."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.evaluation import METRICS
+from ecv_core.records import RunSpec
+from ecv_core.selection import Contender, play
+from ecv_core.selection.grids import GRIDS, grid_names, read_grid
+from ecv_core.selection.live import contender_title
+from ecv_core.selection.recorded import contenders_of
+from pages.components.best.choice import dataset_title, runs_of
+from pages.components.best.settings import Asked
+from pages.components.best.show import Shown
+
+
+def recorded(name: str, asked: Asked) -> Shown:
+    """A recorded selection.
+
+    Args:
+        name: a dataset of the recorded study, or a recorded grid.
+        asked: what it is to find out.
+    Raises: InputError for a damaged file.
+    """
+    contenders, spec = _grid(name) if name in grid_names() else _study(name)
+    terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
+    return Shown(
+        contenders=contenders,
+        titles=[contender_title(one.name) for one in contenders],
+        terms=terms,
+        played=play(contenders, terms, range(terms.k)),
+        on=dataset_title(spec.dataset),
+        version=name,
+    )
+
+
+@st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
+def _study(dataset: str) -> tuple[list[Contender], RunSpec]:
+    runs = runs_of(dataset)
+    return contenders_of(runs), runs[0].spec
+
+
+@st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
+def _grid(name: str) -> tuple[list[Contender], RunSpec]:
+    found = read_grid(GRIDS / f"{name}.json")
+    return list(found.contenders), found.spec

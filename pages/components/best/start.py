@@ -1,0 +1,117 @@
+"""Start a selection: contenders from a list of algorithms, or from runs that are there."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.errors import EcvError
+from ecv_core.evaluation import METRICS
+from ecv_core.records import Run, RunSpec
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.selection.live import advance, begin, contender_name, parse_contender
+from ecv_core.spec import make_spec
+from pages.components.best.choice import open_selection
+from pages.components.best.settings import Asked
+from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
+from pages.components.run.fold_settings import fold_settings
+from pages.components.shared.dataset_picker import dataset_picker
+from pages.components.shared.given import keep_given
+from pages.components.shared.state import KEPT, manager, sentence, sentences, store
+from pages.components.shared.words import metric_label, run_title
+
+_ALGORITHMS, _RUNS = "a list of algorithms", "runs that are there"
+_USUAL = ("popular", "item-knn", "ease")
+Named = list[tuple[str, RunSpec]]
+
+
+def start(asked: Asked) -> None:
+    """The form, folded up; on Start, begin the selection and show it.
+
+    Args:
+        asked: what it is to find out.
+    """
+    box = st.expander(
+        "Start one of your own", icon=":material/add:", key="best-start", on_change="rerun"
+    )
+    if not box.open:
+        return
+    keep_given()
+    with box:
+        source = st.segmented_control(
+            "Contenders from",
+            [_ALGORITHMS, _RUNS],
+            default=_ALGORITHMS,
+            required=True,
+            key="contenders_from",
+            **KEPT,
+        )
+        try:
+            named, known, ready = _runs() if source == _RUNS else _algorithms()
+        except EcvError as error:
+            st.error(sentence(error), icon=":material/error:")
+            return
+        if st.button(
+            "Start the selection",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="begin",
+            disabled=not (ready and named),
+        ):
+            with sentences():
+                _begin(named, known, asked)
+
+
+def _begin(named: Named, known: list[Run], asked: Asked) -> None:
+    spec = named[0][1]
+    terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
+    runner = manager()
+    selection_id = begin(store(), named, terms, known=[*known, *store().runs()])
+    advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
+    runner.wake()
+    open_selection(selection_id)
+    st.rerun()
+
+
+def _algorithms() -> tuple[Named, list[Run], bool]:
+    entry, ready = dataset_picker()
+    names = algorithm_picker(
+        key="contenders", default=_USUAL, what="Each is a contender, on the same folds."
+    )
+    more = st.text_area(
+        "More contenders, one a line",
+        key="more_contenders",
+        **KEPT,
+        height=90,
+        placeholder="item-knn:neighbours=50\nitem-knn:neighbours=200,shrink=10",
+        help="An algorithm with other parameters: `algorithm:name=value,name=value`.",
+    )
+    picked, folds_ready = fold_settings(entry.id, ready)
+    params = parameter_settings(names)
+    wanted = [(name, params[name]) for name in names]
+    wanted += [parse_contender(line.strip()) for line in (more or "").splitlines() if line.strip()]
+    if not folds_ready:
+        return [], [], False
+    specs = [
+        make_spec(dataset=entry.id, algorithm=name, params=values, rule="never", **picked)
+        for name, values in wanted
+    ]
+    return [(contender_name(spec), spec) for spec in specs], [], ready
+
+
+def _runs() -> tuple[Named, list[Run], bool]:
+    runs = {run.run_id: run for run in [*store().runs(), *recorded_runs()] if run.folds}
+    chosen = st.multiselect(
+        "Runs",
+        list(runs),
+        format_func=lambda run_id: _label(runs[run_id]),
+        key="contender_runs",
+        help="Their folds are used; only folds that they lack are computed. They must share "
+        "dataset, split, seed, metric and protocol.",
+    )
+    some = [runs[run_id] for run_id in chosen]
+    return [(contender_name(run.spec), run.spec) for run in some], some, True
+
+
+def _label(run: Run) -> str:
+    kind = f"{len(run.folds)} of {run.spec.k} folds, {metric_label(run.spec)}"
+    return f"{run_title(run)}: {kind} ({run.run_id})"
