@@ -201,10 +201,7 @@ def _state(
     if place in one.dropped:
         return "out", f"out after {after}: at least {side_of(lane.low)}"
     if math.isinf(lane.high):
-        return {
-            "state": "in",
-            "says": f"{side_of(lane.behind)} so far; how sure, the next fold says",
-        }
+        return "in", f"{side_of(lane.behind)} so far; how sure, the next fold says"
     return "in", f"{side_of(lane.low)} to {side_of(lane.high)}"
 
 

@@ -20,9 +20,14 @@ class QueueOnly:
     """The run manager's face: tests write the folds themselves."""
 
     trouble: str | None = None
+    owner = "test"
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, after: Callable[[str], object] | None = None) -> None:
         self._store = store
+        self.after = after
+
+    def wake(self) -> None:
+        """Nobody waits for the queue."""
 
     def warm_up(self) -> None:
         """There is no worker."""

@@ -13,6 +13,7 @@ PAGES = {
     "run": {"e-fold", "fold", "k-fold", "energy-saved", "alpha", "stopping-rule", "k-core"},
     "a run": {"ndcg", "confidence-interval", "e", "energy", "emissions", "energy-saved", "stop"},
     "studies": {"alpha", "difference", "k-fold-mean", "stop", "energy"},
+    "best": {"fold", "energy-saved"},
     "folds": {"alpha", "order", "fold"},
     "compare": {"paired-test", "confidence-interval", "fold"},
     "runs compared": {"paired-test", "multiple-comparisons", "stop", "energy", "e"},

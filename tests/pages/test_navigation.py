@@ -1,14 +1,14 @@
-"""Seven pages in their order, views in the address, and where old addresses lead."""
+"""Eight pages in their order, views in the address, and where old addresses lead."""
 
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.util import calc_hash
 
-ORDER = ["Learn", "Run", "How many folds?", "Splits", "Runs", "Studies", "Replay"]
+ORDER = ["Learn", "Run", "Which is best?", "How many folds?", "Splits", "Runs", "Studies", "Replay"]
 
 
-PATHS = ["learn", "", "run", "folds", "splits", "runs", "studies", "replay"]
+PATHS = ["learn", "", "run", "best", "folds", "splits", "runs", "studies", "replay"]
 
 
 def titles(app):

@@ -21,6 +21,7 @@ from pages.components.shared.words import metric_label, run_title
 
 _ALGORITHMS, _RUNS = "a list of algorithms", "runs that are there"
 _USUAL = ("popular", "item-knn", "ease")
+_BOX, _STARTED = "best-start", "best-started"
 Named = list[tuple[str, RunSpec]]
 
 
@@ -30,9 +31,9 @@ def start(asked: Asked) -> None:
     Args:
         asked: what it is to find out.
     """
-    box = st.expander(
-        "Start one of your own", icon=":material/add:", key="best-start", on_change="rerun"
-    )
+    if st.session_state.pop(_STARTED, False):
+        st.session_state[_BOX] = False  # what has started is above
+    box = st.expander("Start one of your own", icon=":material/add:", key=_BOX, on_change="rerun")
     if not box.open:
         return
     keep_given()
@@ -69,6 +70,7 @@ def _begin(named: Named, known: list[Run], asked: Asked) -> None:
     advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
     runner.wake()
     open_selection(selection_id)
+    st.session_state[_STARTED] = True
     st.rerun()
 
 
