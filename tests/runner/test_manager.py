@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
+from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import RunManager, owner
 from ecv_core.store import Store, open_store
@@ -142,3 +143,25 @@ def test_after_a_stop_the_remaining_folds_can_be_run_to_check(
 def test_another_hosts_runs_are_not_ours_to_interrupt() -> None:
     assert owner.is_alive("elsewhere:1:0")
     assert owner.is_alive(owner.this_process())
+
+
+def test_after_each_run_what_is_queued_under_its_owner_comes_next(
+    store: Store, manage: Callable
+) -> None:
+    followed: list[str] = []
+
+    def after(run_id: str) -> None:
+        if followed:
+            raise InputError("the second one cannot go on")
+        followed.extend(store.create([SPEC], owner=manager.owner))
+
+    manager = manage(job=quick, after=after)
+    first = manager.start([SPEC])
+    assert wait_for(store, first, ended).state is RunState.FINISHED
+    deadline = time.monotonic() + 30
+    while not followed and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert wait_for(store, followed[0], ended).state is RunState.FINISHED
+    third = store.create([SPEC], owner=manager.owner)[0]  # a mistake after a run ends nothing
+    manager.wake()
+    assert wait_for(store, third, ended).state is RunState.FINISHED

@@ -1,0 +1,258 @@
+"""Which is best?: recorded selections, one's own with made-up folds, scores files, and mistakes."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ecv_core.runner import InProcess, execute, this_process
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.selection import Terms
+from ecv_core.selection.live import advance, begin, go_on_after
+from ecv_core.store import Store, stored_selections
+from tests.selection.test_live import job, specs
+
+
+def open_best(app: AppTest, selection: str = "", **settings: str) -> AppTest:
+    app.run()
+    app.switch_page("pages/best.py")
+    if selection:
+        app.query_params["selection"] = selection
+    for name, value in settings.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def texts(app: AppTest) -> str:
+    said = "\n".join(str(one.value) for one in [*app.markdown, *app.error, *app.warning])
+    return said.replace("\\", "")
+
+
+def address(app: AppTest) -> str:
+    """The selection that it names; a list once a test has set it."""
+    found = app.query_params["selection"]
+    return found if isinstance(found, str) else found[0]
+
+
+def verdict(app: AppTest) -> str:
+    """The first sentence in bold, as it is read."""
+    return next(one.value for one in app.markdown if one.value.startswith("**")).replace("\\", "")
+
+
+def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -> None:
+    open_best(app)
+    assert [one.value for one in app.title] == ["Which is best?"]
+    assert address(app) == "ml-100k"
+    said = verdict(app)
+    assert said.startswith("**EASE is best on MovieLens 100K: decided after ")
+    assert "% of the energy; MultiVAE, the next, is " in said
+    assert not app.error
+
+
+def test_grids_and_the_hard_dataset_are_there_too(app: AppTest) -> None:
+    open_best(app, "hetrec-lastfm")
+    assert "No difference found between" in verdict(app)
+    options = app.selectbox(key="selection-choice").options
+    assert "Recorded: neighbours of ItemKNN on MovieLens 100K" in options
+    app.selectbox(key="selection-choice").set_value("ml-100k--ease--regularization").run()
+    assert not app.exception
+    assert address(app) == "ml-100k--ease--regularization"
+    assert "EASE, regularization 350 is best" in verdict(app)
+
+
+def test_settings_change_what_is_asked_of_a_recorded_selection(app: AppTest) -> None:
+    open_best(app, "hetrec-lastfm")
+    app.number_input(key="indifference").set_value(5.0).run()
+    assert "or as good as it" in verdict(app)
+    assert "at most 5 % of the mean is lost" in verdict(app)
+
+
+def test_a_selection_that_is_not_here_is_said_and_the_recorded_one_opens(app: AppTest) -> None:
+    open_best(app, "0123456789ab")
+    assert "there is no selection '0123456789ab' here" in texts(app)
+    assert verdict(app).startswith("**EASE is best")
+
+
+def test_without_anything_recorded_there_is_a_file_and_the_form(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.components.best.choice.recorded_runs", list)
+    monkeypatch.setattr("pages.components.best.choice.grid_names", list)
+    open_best(app)
+    assert address(app) == "file"
+    assert any("one row per contender" in one.value.lower() for one in app.caption)
+
+
+def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
+    app: AppTest, store: Store
+) -> None:
+    open_best(app, **{"more_contenders": "item-knn:neighbours=50"})
+    app.session_state["best-start"] = True
+    app.run()
+    app.button(key="begin").click().run()
+    assert not app.exception
+    (record,) = stored_selections(store)
+    assert [one.name for one in record.contenders] == [
+        "popular",
+        "item-knn",
+        "ease",
+        "item-knn:neighbours=50",
+    ]
+    (run,) = store.runs()
+    assert run.spec.only_folds == (0,)
+    assert address(app) == record.selection_id
+    assert "**Popularity**, fold 1 of 10" in texts(app)
+
+
+def test_mistakes_in_the_list_are_one_sentence(app: AppTest, store: Store) -> None:
+    open_best(app, **{"more_contenders": "item-knn:fifty"})
+    app.session_state["best-start"] = True
+    app.run()
+    (error,) = app.error
+    assert "which is no name=value" in error.value
+    app.text_area(key="more_contenders").set_value("ease").run()
+    app.button(key="begin").click().run()
+    (error,) = app.error
+    assert "The contender 'ease' is there twice" in error.value.replace("\\", "")
+    assert stored_selections(store) == []
+
+
+@pytest.fixture
+def begun(store: Store) -> Callable[[int], str]:
+    """A selection of one's own after so many folds; gives its id."""
+
+    def put(folds: int) -> str:
+        selection_id = begin(store, specs("popular", "item-knn", "ease"), Terms(k=10))
+        for _ in range(folds):
+            run_id = advance(store, selection_id, owner=this_process())
+            assert run_id is not None
+            execute(store, run_id, InProcess(), job=job)
+        return selection_id
+
+    return put
+
+
+def test_one_that_is_decided_gives_its_verdict(app: AppTest, begun: Callable[[int], str]) -> None:
+    open_best(app, begun(3))
+    assert verdict(app).startswith(
+        "**EASE is best on Synthetic: decided after 1 fold each, 10 % of"
+    )
+    assert "forget-selection" in [one.key for one in app.button]
+    assert "resume-selection" not in [one.key for one in app.button]
+
+
+def test_one_that_goes_on_can_be_cancelled_and_resumed(
+    app: AppTest, begun: Callable[[int], str], store: Store
+) -> None:
+    selection_id = begun(1)
+    run_id = advance(store, selection_id, owner="test")
+    open_best(app, selection_id)
+    assert "Every contender needs its first fold: 1 of 3 ran." in texts(app)
+    app.button(key="cancel-selection").click().run()
+    assert store.run(str(run_id)).state.value == "cancelled"
+    assert "whose run is cancelled. Finished folds are kept." in texts(app)
+    app.button(key="resume-selection").click().run()
+    assert not app.exception
+    assert store.run(str(run_id)).state.value == "queued"
+    assert "cancel-selection" in [one.key for one in app.button]
+
+
+def test_after_a_restart_it_can_be_resumed(
+    app: AppTest, begun: Callable[[int], str], store: Store
+) -> None:
+    selection_id = begun(1)
+    advance(store, selection_id, owner="a program that is gone")
+    store.interrupt(["a program that is gone"])
+    open_best(app, selection_id)
+    assert "whose run is interrupted" in texts(app)
+    app.button(key="resume-selection").click().run()
+    assert any(run.state.active for run in store.runs())
+
+
+def test_one_can_be_removed_and_its_runs_stay(
+    app: AppTest, begun: Callable[[int], str], store: Store
+) -> None:
+    open_best(app, begun(3))
+    app.button(key="forget-selection").click().run()
+    assert stored_selections(store) == []
+    assert len(store.runs()) == 3
+    assert address(app) == "ml-100k"
+
+
+def test_runs_that_are_there_become_contenders_and_are_not_run_again(
+    app: AppTest, begun: Callable[[int], str], store: Store
+) -> None:
+    begun(3)
+    open_best(app)
+    app.session_state["best-start"] = True
+    app.session_state["contenders_from"] = "runs that are there"
+    app.run()
+    runs = {run.spec.algorithm: run.run_id for run in store.runs()}
+    app.multiselect(key="contender_runs").set_value([runs["ease"], runs["popular"]]).run()
+    app.button(key="begin").click().run()
+    assert not app.exception
+    assert verdict(app).startswith("**EASE is best on Synthetic")
+    assert len(store.runs()) == 3  # nothing was queued
+
+
+def test_runs_that_share_no_folds_are_refused(
+    app: AppTest, begun: Callable[[int], str], store: Store
+) -> None:
+    begun(1)
+    (own,) = store.runs()
+    open_best(app)
+    app.session_state["best-start"] = True
+    app.session_state["contenders_from"] = "runs that are there"
+    app.run()
+    recorded = next(run.run_id for run in recorded_runs() if run.spec.dataset == "ml-100k")
+    app.multiselect(key="contender_runs").set_value([own.run_id, recorded]).run()
+    app.button(key="begin").click().run()
+    (error,) = app.error
+    assert "do not share dataset, split, folds, metric and protocol" in error.value
+
+
+def test_after_each_run_the_manager_goes_on_with_its_selection(
+    app: AppTest, begun: Callable[[int], str], store: Store
+) -> None:
+    selection_id = begun(0)
+    run_id = advance(store, selection_id, owner=this_process())
+    assert run_id is not None
+    execute(store, run_id, InProcess(), job=job)
+    open_best(app, selection_id)
+    assert "Looking which fold comes next." in texts(app)
+    assert go_on_after(store, run_id, owner="test")
+    app.run()
+    assert "**ItemKNN**, fold 1 of 10" in texts(app)
+
+
+def scores(wrong: str = "") -> bytes:
+    """Three contenders, 4 folds, 30 users; B is far behind."""
+    rng = np.random.default_rng(0)
+    rows = ["contender,fold,user,score"]
+    for name, mean in (("A", 0.6), ("B", 0.2), ("C", 0.58)):
+        for fold in range(4):
+            for user in range(30):
+                value = mean + 0.1 * np.sin(user) + rng.normal(0, 0.001)
+                rows.append(f"{name},{fold},{user},{value:.5f}")
+    return "\n".join([*rows, wrong]).encode()
+
+
+def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
+    open_best(app, "file")
+    app.file_uploader(key="best-file").upload("mine.csv", scores(), "text/csv").run()
+    assert not app.exception
+    assert verdict(app).startswith("**A is best: decided after 1 fold")
+    assert "of all folds; C, the next, is" in verdict(app)
+    app.toggle(key="lower").set_value(True).run()
+    assert verdict(app).startswith("**B is best: decided after 1 fold")
+
+
+def test_a_file_that_cannot_be_used_is_one_sentence(app: AppTest) -> None:
+    open_best(app, "file")
+    app.file_uploader(key="best-file").upload("mine.csv", scores("A,0,0,0.5"), "text/csv").run()
+    assert not app.exception
+    (error,) = app.error
+    assert "more than one row for contender 'A', fold 0, user 0" in error.value
