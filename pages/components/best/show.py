@@ -14,7 +14,7 @@ from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.story import Cost, costs, lanes, step_sentences
 from pages.components.shared.player import asked_step, player
 from pages.components.shared.plot import plot
-from pages.components.shared.slider_watch import numbers
+from pages.components.shared.slider_watch import numbers, slider_watch
 from pages.components.shared.state import escaped
 from pages.components.shared.words import watt_hours
 
@@ -53,36 +53,46 @@ class Shown:
         return costs(self.contenders, self.played.rounds, self.played.joules_of_all_folds)
 
 
-def show(chosen: Shown, *, autoplay: bool = False) -> None:
+def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None:
     """The verdict, the controls, what happened in the round, the lanes, the cost.
 
     Args:
         chosen: with at least one round.
         autoplay: whether it begins to play at once; else it stands at its last round.
+        slider: a slider alone instead of the player, whose keys a page may want for itself.
     """
     st.html(_STYLE)
     with st.container(key="best-verdict"):
         st.markdown(f"**{escaped(sentence_of(chosen))}**")
     said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
     count = len(chosen.played.rounds)
-    asked = "fold" in st.query_params
-    player(
-        NAME,
-        version=repr(chosen.version),
-        texts=said,
-        seconds=[_SECONDS] * (count + 1),
-        speeds=_SPEEDS,
-        speed=1.0,
-        step=asked_step(count, 0 if autoplay else count),
-        unit="round",
-        label="Rounds seen",
-        autoplay=autoplay and not asked,
-    )
+    if slider:
+        _slider(count)
+    else:
+        asked = "fold" in st.query_params
+        player(
+            NAME,
+            version=repr(chosen.version),
+            texts=said,
+            seconds=[_SECONDS] * (count + 1),
+            speeds=_SPEEDS,
+            speed=1.0,
+            step=asked_step(count, 0 if autoplay else count),
+            unit="round",
+            label="Rounds seen",
+            autoplay=autoplay and not asked,
+        )
     with st.container(key="best-moment"):
         numbers(NAME, key="best-sentence", labels=[], values=[], notes=[], sentences=said)
     _figure(chosen, said)
     with st.container(key="best-cost"):
         _cost(chosen, said)
+
+
+def _slider(count: int) -> None:
+    with st.container(key="best-slider"):
+        step = st.slider("Folds seen", 0, count, 1, key="best-round")
+        slider_watch(NAME, container="best-slider", step=int(step))
 
 
 def sentence_of(chosen: Shown) -> str:

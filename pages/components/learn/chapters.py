@@ -83,6 +83,13 @@ CHAPTERS: dict[str, Chapter] = {
             "what recorded runs would have spared.",
         ),
         Chapter(
+            id="choosing",
+            short="Choosing",
+            question="Which one is best?",
+            idea="Choosing needs less than knowing. All meet on the same folds and users, and "
+            "whoever can no longer win is evaluated no further.",
+        ),
+        Chapter(
             id="predict",
             short="Game",
             question="Predict the stop",
