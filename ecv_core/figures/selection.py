@@ -98,22 +98,25 @@ def _figure(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> 
     for state, (name, symbol) in _KINDS.items():
         some = drawn[(drawn["state"] == state) & drawn["behind"].notna()]
         far = some["behind"] > span[1]
-        figure.add_scatter(
-            x=[_within(value, span) for value in some["behind"]],
-            y=list(some["at"]),
-            mode="markers",
-            name=name,
-            marker={
-                "color": _colour(state, colours),
-                "size": 13,
-                "symbol": ["arrow-right" if beyond else symbol for beyond in far] or symbol,
-                "line": {"color": colours.ground, "width": 1},
-            },
-            customdata=some[["contender", "says", "behind"]].to_numpy(),
-            hovertemplate="%{customdata[0]}: %{customdata[1]}<br>%{customdata[2]:.2f} % behind"
-            "<extra></extra>",
-            showlegend=not some.empty,
-        )
+        for one, mark in ((some[~far], symbol), (some[far], "arrow-right")):
+            legend = mark == symbol and not some.empty
+            figure.add_scatter(
+                # A point that is nowhere, so that the legend has the state of an arrow too.
+                x=[_within(value, span) for value in one["behind"]] or [math.nan],
+                y=list(one["at"]) or [math.nan],
+                mode="markers",
+                name=name,
+                marker={
+                    "color": _colour(state, colours),
+                    "size": 13,
+                    "symbol": mark,
+                    "line": {"color": colours.ground, "width": 1},
+                },
+                customdata=one[["contender", "says", "behind"]].to_numpy(),
+                hovertemplate="%{customdata[0]}: %{customdata[1]}<br>"
+                "%{customdata[2]:.2f} % behind<extra></extra>",
+                showlegend=legend,
+            )
     figure.add_vline(x=0, line={"color": colours.mean, "width": 2, "dash": "dot"})
     layout = base_layout(colours, height_of(len(rows)))
     figure.update_layout(

@@ -35,11 +35,14 @@ def test_an_interval_ends_where_the_axis_does_and_who_is_beyond_is_an_arrow():
     bars = {trace.y[0]: trace for trace in after.data if trace.mode == "lines"}
     assert list(bars[-1].x) == pytest.approx([-2.0, 10 - 0.02 * 13.5])
     assert bars[-2].line.width < bars[-1].line.width  # whoever is out is thin and grey
-    marks = {trace.name: trace for trace in after.data if trace.mode == "markers"}
-    assert list(marks["out: cannot win any more"].marker.symbol) == ["arrow-right"]
-    assert list(marks["can still win"].x) == [4.0]
-    assert marks["can still win"].showlegend
-    assert not marks["place is known"].showlegend
+    marks = {
+        (trace.name, trace.marker.symbol): trace for trace in after.data if trace.mode == "markers"
+    }
+    assert marks["out: cannot win any more", "arrow-right"].y == (-2,)
+    assert marks["out: cannot win any more", "x"].showlegend  # though no cross is to be seen
+    assert list(marks["can still win", "circle"].x) == [4.0]
+    assert marks["can still win", "circle"].showlegend
+    assert not marks["place is known", "triangle-right"].showlegend
 
 
 def test_every_lane_says_its_name_and_state():

@@ -27,8 +27,8 @@ def show() -> None:
         found = sureness(one[0], other[0])
         takeaway(
             f"One fold knows the mean of **{chosen.titles[best]}** to ± {found.mean:.1f} %, but "
-            f"its distance to **{chosen.titles[second]}** to ± {found.difference:.1f} %: what makes a "
-            "fold or a user easy is the same for both, and cancels."
+            f"its distance to **{chosen.titles[second]}** to ± {found.difference:.1f} %: what "
+            "makes a fold or a user easy is the same for both, and cancels."
         )
     st.caption(
         "95 % intervals over the users of the first fold. The lanes above are wider: they hold "
