@@ -12,6 +12,7 @@ from pages.components.studies.analysis import as_systems, rules_of, studied
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
 from pages.components.studies.figures import figures, headline, take_away
 from pages.components.studies.form import start_form
+from pages.components.studies.selections import by_selection
 from pages.components.studies.tables import datasets_table, rules_table
 
 
@@ -38,5 +39,6 @@ def study() -> None:
         alpha_slider(done.alphas, done.usual, partial(take_away, done, chosen))
         headline(done)
         figures(done)
+        by_selection(chosen)
         rules_table(done, rules_of(done))
         datasets_table(list(dict.fromkeys(run.spec.dataset for run in chosen)))
