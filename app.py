@@ -3,11 +3,12 @@
 import streamlit as st
 
 from pages.components.shared.navigation import look, old_pages
+from pages.components.shared.running import running_bar
 
-st.set_page_config(page_title="e-fold", page_icon="pages/components/shared/icon.svg", layout="wide")
+st.set_page_config(page_icon="pages/components/shared/icon.svg", layout="wide")
 st.logo("pages/components/shared/logo.svg", size="large")
 look()
-st.navigation(
+page = st.navigation(
     [
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
         st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
@@ -20,4 +21,6 @@ st.navigation(
         *old_pages(),
     ],
     position="top",
-).run()
+)
+running_bar(page)
+page.run()

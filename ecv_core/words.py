@@ -6,7 +6,7 @@ from math import floor, log10
 
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.records import Run, RunSpec
-from ecv_core.stopping import RULES
+from ecv_core.stopping import RULES, difference_percent
 from ecv_core.stopping.efold import alpha_text as alpha_text  # also for those who take it from here
 
 
@@ -42,6 +42,50 @@ def rule_words(spec: RunSpec) -> str:
         case "fixed":
             return f"fixed {spec.min_folds}"
     return spec.rule
+
+
+def verdict(run: Run) -> str:
+    """What the folds of a run say, before any arithmetic; it has at least one.
+
+    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0077).'
+    """
+    k, at = run.k, run.at_stop
+    if at is None:
+        return f"No fold of {k} is finished."
+    half = f" (interval ± {at.interval.width / 2:.4f})" if at.interval else ""
+    if run.stopped_early:
+        rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
+        meaning = rule.meaning if rule else ""
+        meaning = meaning or f"satisfies the rule {rule.title if rule else run.spec.rule}"
+        text = f"Stopped after {at.n} of {k} folds: the mean, {at.mean:.4f}, {meaning}{half}."
+        return text if run.k_fold_mean is None else f"{text} {_check(at.mean, run.k_fold_mean, k)}"
+    if k == 1:
+        return f"The one fold that was asked for has run: its score is {at.mean:.4f}."
+    if not run.complete:
+        return f"After {at.n} of {counted(k, 'fold')}, the mean is {at.mean:.4f}{half}."
+    text = f"All {k} folds have run: their mean is {at.mean:.4f}{half}."
+    if run.spec.rule == "never":
+        return text
+    only = "only after the last fold" if at.decision.stop else "after none of them"
+    return f"{text} The rule said stop {only}."
+
+
+def arithmetic(run: Run) -> str:
+    """What the rule itself said at the moment that `verdict` is about; empty for k-fold."""
+    if run.spec.rule == "never" or run.at_stop is None:
+        return ""
+    reason = run.at_stop.decision.reason
+    return reason if run.state.active else _without_go_on(reason)
+
+
+def _without_go_on(reason: str) -> str:
+    said = reason.removesuffix(": go on.")
+    return reason if said == reason else f"{said}."
+
+
+def _check(mean: float, whole: float, k: int) -> str:
+    percent = difference_percent(mean, whole)
+    return f"Checked: the mean of all {k} folds is {whole:.4f}, a difference of {percent:.2f} %."
 
 
 def setting_words(rule_id: str, value: float) -> str:

@@ -9,11 +9,14 @@ from ecv_core.records import Run
 from pages.components.run.start_form import start_form
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import through_app
+from pages.components.shared.running import just_arrived
 from pages.components.shared.runs import opened_runs
 from pages.components.shared.state import manager, sentence, sentences, store
 
 
 def _opened() -> list[Run]:
+    if just_arrived() and not st.query_params and (active := store().active()):
+        st.query_params["run"] = active[0].group or active[0].run_id
     if "run" not in st.query_params:
         return []
     manager()  # marks what an earlier dashboard left behind as interrupted

@@ -144,25 +144,13 @@ def _energy(run: Run) -> str:
 
 
 def _summary(run: Run) -> str:
-    from ecv_core.runs.document import run_document
+    from ecv_core.words import metric_label, run_title, verdict
 
-    document, spec = run_document(run), run.spec
-    used, planned = len(run.folds), run.k
-    half = (document["interval"][1] - document["interval"][0]) / 2 if document["interval"] else None
-    plus_minus = f" ± {half:.4f}" if half is not None else ""
-    lines = [
-        f"{spec.algorithm} on {spec.dataset}: {spec.metric_name} "
-        f"{document['mean']:.4f}{plus_minus}",
-        f"stopped after {run.stopped_at} of {planned} folds"
-        if run.stopped_early
-        else f"ran {used} of {planned} folds",
-        _energy(run),
-        f"run {run.run_id}",
-    ]
-    if run.spec.full and document["difference_percent"] is not None:
-        lines.insert(
-            2,
-            f"{planned}-fold mean {document['k_fold_mean']:.4f}: "
-            f"{document['difference_percent']:.2f} % away",
-        )
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            f"{run_title(run)}, {metric_label(run.spec)}",
+            verdict(run),
+            _energy(run),
+            f"run {run.run_id}",
+        ]
+    )

@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ecv_core import models, stopping
+from ecv_core import models
 from ecv_core.energy import SOURCES
 from ecv_core.energy.savings import EnergyFacts, energy_facts
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.records import Moment, Run, RunSpec
+from ecv_core.records import Moment, Run, RunSpec, RunState
 from ecv_core.report.citation import bibtex
 from ecv_core.report.page import page
 from ecv_core.report.plotting import PAGE, inline
 from ecv_core.report.provenance import Provenance, machine_words, version_words
 from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for
-from ecv_core.words import duration, grams, metric_label, rule_words, run_title, watt_hours
+from ecv_core.words import (
+    arithmetic,
+    duration,
+    grams,
+    metric_label,
+    rule_words,
+    run_title,
+    verdict,
+    watt_hours,
+)
 
 MOST_ROWS = 20
 """Folds in the table; more would not fit on a page, and the run's CSV has them all."""
@@ -44,7 +53,8 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
         title=run_title(run),
         under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
         origin=origin,
-        conclusion=conclusion(run, moments),
+        conclusion=conclusion(run),
+        arithmetic=_arithmetic(run),
         numbers=_numbers(run, moments, energy, k),
         picture=_picture(run, moments, k, label),
         fold_headers=fold_headers,
@@ -68,27 +78,22 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
     )
 
 
-def conclusion(run: Run, moments: Sequence[Moment]) -> str:
+def conclusion(run: Run) -> str:
     """What came out, in one or two sentences with their numbers."""
-    k, e, at = run.k, run.stopped_at, run.at_stop
-    if at is None:
-        return f"No fold of {k} is finished: the run is {run.state.value}."
-    width = ""
-    if at.interval:
-        width = (
-            f" ({100 * run.spec.confidence:g} % interval {at.interval.low:.4f} to "
-            f"{at.interval.high:.4f})"
-        )
-    score = f"Mean {metric_label(run.spec)} {at.mean:.4f}{width}"
-    if e is None:
-        return f"{score} after {len(moments)} of {k} folds; the run is {run.state.value}."
-    if not run.stopped_early:
-        return f"{score} over all {k} folds."
-    text = f"{score} after {e} of {k} folds. {at.decision.reason}"
-    if (whole := run.k_fold_mean) is not None:
-        off = stopping.difference_percent(at.mean, whole)
-        text += f" All {k} folds were run to check: their mean is {whole:.4f}, {off:.2f} % away."
-    return text
+    if not run.folds:
+        return f"No fold of {run.k} is finished: the run is {run.state.value}."
+    state = "" if run.state is RunState.FINISHED else f" The run is {run.state.value}."
+    return verdict(run) + state
+
+
+def _arithmetic(run: Run) -> str:
+    """The interval of the conclusion with its confidence, and what the rule said."""
+    at = run.at_stop
+    if at is None or at.interval is None:
+        return arithmetic(run)
+    low, high = at.interval.low, at.interval.high
+    percent = f"{100 * run.spec.confidence:g} %"
+    return f"{percent} interval: {low:.4f} to {high:.4f}. {arithmetic(run)}".strip()
 
 
 def _numbers(

@@ -58,6 +58,8 @@ class Rule:
     """The lowest `min_folds` that makes sense for it."""
     build: Callable[[RunSpec], StoppingRule]
     """From a spec whose values have been checked; it has a tolerance where `settings` does."""
+    meaning: str = ""
+    """What its stop says of the mean: 'has settled'; by default that it satisfies this rule."""
     default_folds: int = 3
     """The `min_folds` to offer first."""
     needs_user_scores: bool = False

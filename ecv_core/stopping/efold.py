@@ -91,6 +91,7 @@ E_FOLD = Rule(
         "fold 3 is the first that can stop, even with a minimum of 2."
     ),
     source="e-fold cross-validation for recommender systems (the paper's rule)",
+    meaning="has settled",
     settings=("alpha", "confidence", "min_folds"),
     least_folds=2,
     kind=EFold,

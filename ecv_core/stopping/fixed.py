@@ -34,6 +34,7 @@ FIXED = Rule(
     title="Fixed number",
     help="Stops after the minimum number of folds, whatever the scores: the baseline to beat.",
     source="baseline",
+    meaning="is that of the number of folds asked for",
     settings=("min_folds",),
     least_folds=1,
     kind=Fixed,

@@ -143,6 +143,7 @@ PRECISION = Rule(
         "data may need one fold and noisy data nearly all."
     ),
     source="this project; finite-population variance of the fold means",
+    meaning="is as precise as asked for",
     settings=("tolerance", "confidence", "min_folds"),
     least_folds=1,
     default_folds=1,

@@ -82,6 +82,7 @@ STD_STAGNATION = Rule(
         "by no more than 5 %. Fold 4 is the first that can stop."
     ),
     source="Mahlich, Vente, Beel (2024), general e-fold cross-validation",
+    meaning="has settled, as the spread of the scores no longer grows",
     settings=("min_folds",),
     least_folds=2,
     kind=StdStagnation,

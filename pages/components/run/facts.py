@@ -9,25 +9,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy.savings import energy_facts
 from ecv_core.records import Moment, Run
-from ecv_core.stopping import difference_percent
 from pages.components.shared.glossary import explained, metric_term
 from pages.components.shared.runs import source_sentence
 from pages.components.shared.words import duration, grams, metric_label, watt_hours
 
 
-def check_sentence(run: Run) -> str:
-    """How far the score at the stop is from the k-fold mean; empty unless all folds are in."""
-    if not (run.stopped_early and run.at_stop and run.k_fold_mean is not None):
-        return ""
-    at, whole = run.at_stop.mean, run.k_fold_mean
-    return (
-        f"Checked: the mean of all {run.k} folds is {whole:.4f}, "
-        f"a difference of {difference_percent(at, whole):.2f} % from the {at:.4f} at the stop."
-    )
-
-
 def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
-    """A pure function of the completed folds; the clock is `live_run`'s."""
+    """A pure function of the completed folds; the clock is in the bar."""
     k, at = run.k, run.at_stop
     mean = "-"
     if at:

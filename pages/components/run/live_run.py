@@ -1,9 +1,8 @@
-"""A run as it goes on: the figure follows completed folds, the clock ticks on its own."""
+"""A run as it goes on: the figure follows completed folds; the bar on top has the clock."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -14,21 +13,20 @@ from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
+from ecv_core.words import arithmetic, verdict
 from pages.components.run.details import downloads, fold_table, repeat_command, training
-from pages.components.run.facts import check_sentence, fact_panel
+from pages.components.run.facts import fact_panel
 from pages.components.run.run_actions import run_actions
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.runs import (
     comparison_of,
-    elapsed_seconds,
     imported_note,
     opened_runs,
-    remaining_seconds,
 )
 from pages.components.shared.runs_table import RUN_COLUMNS, entry_of, runs_table
-from pages.components.shared.state import escaped, manager, sentences
-from pages.components.shared.words import duration, metric_label, rule_words, run_title, state_badge
+from pages.components.shared.state import escaped, sentences
+from pages.components.shared.words import metric_label, rule_words, run_title, state_badge
 
 FIGURE_HEIGHT = 440
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -52,7 +50,6 @@ def live_run(runs: list[Run]) -> None:
             bind="query-params",
             label_visibility="collapsed",
         )
-    st.fragment(_clock, run_every=tick)(tick is not None)
     st.fragment(_run, run_every=tick)(tick is not None)
     if tick is None:
         st.fragment(_glance, run_every=SECONDS_BETWEEN_GLANCES)([run.state for run in runs])
@@ -67,60 +64,39 @@ def shown_run(runs: list[Run]) -> Run:
     return (chosen or going or waiting or runs[-1:])[0]
 
 
-def headline(run: Run, moments: Sequence[Moment]) -> tuple[str, str]:
+def headline(run: Run) -> tuple[str, str]:
     """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
-    k, last = run.k, run.at_stop
-    finished = f"{len(moments)} of {k} folds are finished and kept"
+    kept = f"{len(run.folds)} of {run.k} folds are finished and kept"
     match run.state:
         case RunState.QUEUED:
             before = run.queue_position or 0
             runs = "1 run is" if before == 1 else f"{before} runs are"
             return "info", f"Queued: {runs} before this one." if before else "About to start."
         case RunState.FAILED:
-            return "error", f"Failed: {run.error or 'for an unknown reason'}. {finished}."
+            return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}."
         case RunState.CANCELLED:
-            return "warning", f"Cancelled: {finished}."
+            return "warning", f"Cancelled: {kept}."
         case RunState.INTERRUPTED:
-            return "warning", f"Interrupted: {run.error or 'the program ended'}. {finished}."
-    if last is None:
-        return "info", "The first fold is on its way; the first interval comes with the second."
-    if run.stopped_early:
-        return "success", " ".join([last.decision.reason, check_sentence(run)])
-    if run.state is RunState.FINISHED:
-        folds = "The one fold that was asked for is" if k == 1 else f"All {k} folds are"
-        if last.decision.stop:
-            return "info", f"{folds} in: only then did the rule stop. {last.decision.reason}"
-        said = last.decision.reason.removesuffix(": go on.")
-        return "info", f"{folds} in, and the rule never said stop. {said}."
-    return "info", last.decision.reason
+            return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}."
+    if not run.folds:
+        return "info", "The first fold is running; the first interval comes with the second."
+    said = verdict(run)
+    if not run.stopped_early:
+        return "info", said
+    if run.state is RunState.RUNNING:
+        said += " The other folds are running to check it."
+    return "success", said
 
 
-def _clock(following: bool) -> None:
-    with sentences():
-        runs = _still_there()
-        run = shown_run(runs)
-        if trouble := manager().trouble:
-            st.warning(escaped(trouble), icon=":material/warning:")
-        if not run.state.active:
-            return
-        k, done = run.k, len(run.folds)
-        words, part = [], 0.0
-        if run.progress is not None:
-            step = run.progress
-            words = [f"fold {done + 1} of {k}", step.phase]
-            if step.steps:
-                words[-1] += f" {step.step} of {step.steps}"
-                part = min(step.step / step.steps, 1.0)
-        elif run.state is RunState.RUNNING:
-            words = [f"fold {min(done + 1, k)} of {k}", "preparing"]
-        else:
-            words = ["queued"]
-        if run.state is RunState.RUNNING:
-            words.append(f"{duration(elapsed_seconds(run, datetime.now(UTC)))} elapsed")
-            remaining = remaining_seconds(run)
-            if remaining is not None:
-                words.append(f"at most {duration(remaining)} remaining")
-        st.progress(min((done + part) / k, 1.0), text=" · ".join(words))
+def _say(run: Run) -> None:
+    """The verdict in words, and below it in small type the arithmetic of the rule."""
+    kind, text = headline(run)
+    boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
+    icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
+    lines = [escaped(text)]
+    if kind in ("info", "success") and (small := arithmetic(run)):
+        lines.append(f":small[{escaped(small)}]")
+    boxes[kind]("\n\n".join(lines), icon=f":material/{icons[kind]}:")
 
 
 def _still_there() -> list[Run]:
@@ -156,10 +132,7 @@ def _run(following: bool) -> None:
             with st.container(horizontal=True, vertical_alignment="center", width="content"):
                 run_actions(run, runs)
                 copy_link()
-        kind, text = headline(run, moments)
-        boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
-        icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
-        boxes[kind](escaped(text), icon=f":material/{icons[kind]}:")
+        _say(run)
         if note := imported_note(run.run_id):
             st.caption(note)
         left, right = st.columns([3, 1.2], gap="medium")

@@ -1,4 +1,4 @@
-"""What can be done with a run: cancel, resume, check the stop, start another, delete."""
+"""What can be done with a run: resume, check the stop, start another; the bar cancels it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from pages.components.shared.state import manager
 def run_actions(run: Run, group: list[Run]) -> None:
     """The buttons that make sense now; a press acts and draws the page anew."""
     active = [one for one in group if one.state.active]
-    if run.state.active and st.button("Cancel", icon=":material/stop:", key="cancel"):
+    if run.state is RunState.QUEUED and st.button(
+        "Remove from the queue", icon=":material/playlist_remove:", key="unqueue"
+    ):
         act_and_rerun(lambda: manager().cancel(run.run_id))
     if len(active) > 1 and st.button("Cancel all", icon=":material/cancel:", key="cancel-all"):
         act_and_rerun(lambda: _cancel_all(active))

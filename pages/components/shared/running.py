@@ -1,0 +1,145 @@
+"""What runs, on top of every page and in the tab's title, for as long as something runs."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from ecv_core.errors import InputError, StoreError
+from ecv_core.records import Run, RunState
+from pages.components.shared.runs import act_and_rerun, elapsed_seconds, remaining_seconds
+from pages.components.shared.state import escaped, manager, sentences, store
+from pages.components.shared.words import counted, duration, run_title
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_OF_DONE = 6.0
+"""How long the tab's title says that a run is done: until the next press after that."""
+_WATCHED, _DONE, _PAGE, _ARRIVED = "watched-run", "done-run", "page-shown", "page-arrived"
+_LISTED = 8
+"""Runs of the queue that are listed; more would not fit on a screen."""
+
+
+def running_bar(page: StreamlitPage) -> None:
+    """Draw the bar and set the tab's title; call once per run of the app, before the page.
+
+    While nothing runs this is one indexed query per run of the app, and nothing is polled.
+    """
+    state = st.session_state
+    state[_ARRIVED] = state.get(_PAGE) != page.url_path
+    state[_PAGE] = page.url_path
+    name = f"{page.title} · e-fold"
+    try:
+        if active := store().active():
+            manager()  # marks what an earlier dashboard left behind as interrupted
+            active = store().active()
+    except StoreError:
+        active = []  # the page that needs the database says so
+    if active:
+        state.pop(_DONE, None)
+        st.fragment(_bar, run_every=_SECONDS_BETWEEN_LOOKS)(name)
+        return
+    _done()
+    done = state.get(_DONE)
+    if done and time.monotonic() > done[1]:
+        done = state.pop(_DONE) and None
+    st.set_page_config(page_title=f"{done[0]} · e-fold" if done else name)
+
+
+def just_arrived() -> bool:
+    """Whether this run of the app is the first on its page: it was opened, not pressed on."""
+    return bool(st.session_state.get(_ARRIVED))
+
+
+def progress_of(run: Run) -> tuple[float, str]:
+    """How far an active run is, as a share of its folds and in words."""
+    k, done = len(run.spec.fold_order), len(run.folds)
+    if run.state is RunState.QUEUED:
+        return done / k, "queued"
+    part, words = 0.0, [f"fold {min(done + 1, k)} of {k}"]
+    if run.progress is not None:
+        words.append(run.progress.phase)
+        if run.progress.steps:
+            words[-1] += f" {run.progress.step} of {run.progress.steps}"
+            part = min(run.progress.step / run.progress.steps, 1.0)
+    else:
+        words.append("preparing")
+    words.append(f"{duration(elapsed_seconds(run, datetime.now(UTC)))} elapsed")
+    remaining = remaining_seconds(run)
+    if remaining is not None:
+        words.append(f"at most {duration(remaining)} remaining")
+    return min((done + part) / k, 1.0), " · ".join(words)
+
+
+def _bar(name: str) -> None:
+    with sentences():
+        active = store().active()
+        if not active:
+            st.rerun()  # the last look: the title says that it is done, and nothing is polled
+        run, *waiting = active
+        st.session_state[_WATCHED] = run.run_id
+        part, words = progress_of(run)
+        k, title = len(run.spec.fold_order), escaped(run_title(run))
+        at = "queued" if run.state is RunState.QUEUED else f"{min(len(run.folds) + 1, k)}/{k}"
+        st.set_page_config(page_title=f"▶ {at} {run_title(run)} · {name}")
+        with st.container(
+            horizontal=True, vertical_alignment="center", key="running-bar", gap="small"
+        ):
+            with st.container(key="running-progress"):
+                st.progress(part, text=f"**{title}** · {words}")
+            if st.query_params.get("run") not in (run.run_id, run.group):
+                st.page_link(
+                    "pages/run.py",
+                    label="Open",
+                    icon=":material/open_in_full:",
+                    query_params={"run": run.group or run.run_id},
+                )
+            if waiting:
+                _queue(waiting)
+            if st.button("Cancel", icon=":material/stop:", key="cancel", help=f"Stops {title}."):
+                act_and_rerun(lambda: manager().cancel(run.run_id))
+        if trouble := manager().trouble:
+            st.warning(escaped(trouble), icon=":material/warning:")
+
+
+def _queue(waiting: list[Run]) -> None:
+    with st.popover(f"{len(waiting)} waiting", icon=":material/hourglass_empty:", key="queue"):
+        for run in waiting[:_LISTED]:
+            with st.container(
+                horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+            ):
+                st.markdown(escaped(run_title(run)), width="content")
+                if st.button("Remove", key=f"unqueue-{run.run_id}", type="tertiary"):
+                    act_and_rerun(lambda run=run: manager().cancel(run.run_id))  # type: ignore[misc]
+        if len(waiting) > _LISTED:
+            st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
+        if len(waiting) > 1 and st.button(
+            "Empty the queue", key="empty-queue", icon=":material/playlist_remove:"
+        ):
+            act_and_rerun(lambda: _remove(waiting))
+
+
+def _remove(waiting: list[Run]) -> None:
+    for run in waiting:
+        manager().cancel(run.run_id)
+
+
+def _done() -> None:
+    """Say once, beside the page, that what was watched is over."""
+    run_id = st.session_state.pop(_WATCHED, None)
+    if run_id is None:
+        return
+    try:
+        run = store().run(run_id)
+    except (StoreError, InputError):  # deleted meanwhile
+        return
+    mark = "✓" if run.state is RunState.FINISHED else "■"
+    word = f"{mark} {run.state.value}: {run_title(run)}"
+    st.session_state[_DONE] = (word, time.monotonic() + _SECONDS_OF_DONE)
+    if st.query_params.get("run") not in (run.run_id, run.group):
+        st.toast(
+            f"**{escaped(run_title(run))}** is {run.state.value}.",
+            icon=":material/check_circle:" if mark == "✓" else ":material/stop_circle:",
+        )
