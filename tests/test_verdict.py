@@ -1,0 +1,168 @@
+"""The sentence of a run: its meaning first, for every rule, by values worked out by hand."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from ecv_core import stopping
+from ecv_core.records import Decision, Interval, Moment, Run, RunState
+from ecv_core.spec import make_spec
+from ecv_core.words import arithmetic, verdict
+from tests.jobs import fold_result
+
+# Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.
+THREE = (0.29, 0.30, 0.31)
+# Mean 0.31; deviations 0.01414, 0.01, 0.00816; t(3) = 3.1824: 3.1824 * 0.00816 / 2 = 0.0130.
+FALLING = (0.30, 0.32, 0.31, 0.31)
+
+
+def ended(scores, *, k=10, stopped_at=None, state=RunState.FINISHED, **settings) -> Run:
+    spec = make_spec(dataset="synthetic", algorithm="popular", k=k, **settings)
+    return Run(
+        run_id="0123",
+        spec=spec,
+        state=state,
+        folds=tuple(fold_result(index, score) for index, score in enumerate(scores)),
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        stopped_at=stopped_at,
+    )
+
+
+def judged(scores, **settings) -> tuple[str, str]:
+    """Verdict and arithmetic, where the rule itself says when to stop."""
+    run = ended(scores, **settings)
+    moments = stopping.moments(stopping.rule_for(run.spec), run.folds, run.spec.confidence)
+    run = replace(run, stopped_at=stopping.stop_of(moments, run.spec.k))
+    return verdict(run, moments), arithmetic(run, moments)
+
+
+@pytest.mark.parametrize(
+    ("settings", "scores", "sentence", "below"),
+    [
+        (
+            {"rule": "e-fold", "alpha": 1.0},
+            THREE,
+            "Stopped after 3 of 10 folds: the mean, 0.3000, has settled (interval ± 0.0248).",
+            "is at most alpha = 1, so it has settled: stop.",
+        ),
+        (
+            {"rule": "std-stagnation"},
+            FALLING,
+            "Stopped after 4 of 10 folds: the mean, 0.3100, has settled, as the spread of the "
+            "scores no longer grows (interval ± 0.0130).",
+            "twice in a row it grew by no more than 5%: stop.",
+        ),
+        (
+            {"rule": "fixed", "min_folds": 3},
+            THREE,
+            "Stopped after 3 of 10 folds: the mean, 0.3000, is that of the number of folds asked "
+            "for (interval ± 0.0248).",
+            "After 3 of the 3 folds asked for: stop.",
+        ),
+        (
+            {"rule": "never", "k": 3},
+            THREE,
+            "All 3 folds have run: their mean is 0.3000 (interval ± 0.0248).",
+            "",
+        ),
+        (
+            {"rule": "e-fold", "alpha": 1e-9, "k": 3},
+            THREE,
+            "All 3 folds have run: their mean is 0.3000 (interval ± 0.0248). The rule said stop "
+            "after none of them.",
+            "so it is still moving.",
+        ),
+        (
+            {"rule": "fixed", "min_folds": 3, "k": 3},
+            THREE,
+            "All 3 folds have run: their mean is 0.3000 (interval ± 0.0248). The rule said stop "
+            "only after the last fold.",
+            "After 3 of the 3 folds asked for: stop.",
+        ),
+        (  # 0.2950 and 0.3000 differ by 0.005 / 0.2975 = 1.68 %; t(1) * 0.00707 / sqrt(2) = 0.0635
+            {"rule": "fixed", "min_folds": 2, "k": 3, "full": True},
+            THREE,
+            "Stopped after 2 of 3 folds: the mean, 0.2950, is that of the number of folds asked "
+            "for (interval ± 0.0635). Checked: the mean of all 3 folds is 0.3000, a difference of "
+            "1.68 %.",
+            "After 2 of the 2 folds asked for: stop.",
+        ),
+        (
+            {"rule": "e-fold", "alpha": 1e-4},
+            THREE[:1],
+            "After 1 of 10 folds, the mean is 0.2900.",
+            "and the earliest stop is after 3.",
+        ),
+        (
+            {"rule": "never", "k": 1, "split": "random-holdout"},
+            THREE[:1],
+            "The one fold that was asked for has run: its score is 0.2900.",
+            "",
+        ),
+    ],
+)
+def test_the_meaning_comes_first_and_the_rules_arithmetic_below(settings, scores, sentence, below):
+    said, small = judged(scores, **settings)
+    assert said == sentence
+    assert small.endswith(below)
+    assert bool(small) == bool(below)
+
+
+def stop_after_two(rule: str, reason: str) -> tuple[Run, list[Moment]]:
+    interval = Interval(low=0.2921, high=0.3039)
+    moments = [
+        Moment(
+            n=n,
+            fold=n - 1,
+            score=0.298,
+            mean=0.298,
+            interval=interval,
+            decision=Decision(stop=n == 2, reason=reason),
+        )
+        for n in (1, 2)
+    ]
+    settings = {"tolerance": 0.03} if rule == "precision" else {}
+    return ended((0.298, 0.298), rule=rule, stopped_at=2, **settings), moments
+
+
+def test_precision_says_that_what_was_asked_for_is_reached():
+    run, moments = stop_after_two(
+        "precision", "After 2 folds: known within 2.0%, asked for 3.0%: stop."
+    )
+    assert verdict(run, moments) == (
+        "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as asked for "
+        "(interval ± 0.0059)."
+    )
+    assert arithmetic(run, moments) == "After 2 folds: known within 2.0%, asked for 3.0%: stop."
+
+
+class Enough:
+    """Stops after two folds."""
+
+    title = "Two are enough"
+
+    def decide(self, results):
+        return Decision(stop=len(results) >= 2, reason="Two it is: stop.")
+
+
+@pytest.fixture
+def enough() -> Iterator[str]:
+    yield stopping.register_rule(Enough()).id
+    del stopping.RULES["enough"]
+
+
+def test_a_rule_from_outside_is_named_and_gives_its_reason(enough):
+    said, small = judged((0.298, 0.298), rule=enough)
+    assert said == (
+        "Stopped after 2 of 10 folds: the mean, 0.2980, satisfies the rule Two are enough "
+        "(interval ± 0.0000)."
+    )
+    assert small == "Two it is: stop."
+
+
+def test_a_rule_that_is_not_known_here_is_named_by_its_id(enough):
+    run, moments = stop_after_two(enough, "Two it is: stop.")
+    run = replace(run, spec=replace(run.spec, rule="theirs"))
+    assert "the mean, 0.2980, satisfies the rule theirs (interval" in verdict(run, moments)
