@@ -18,12 +18,13 @@ THREE = (0.29, 0.30, 0.31)
 FALLING = (0.30, 0.32, 0.31, 0.31)
 
 
-def ended(scores, *, k=10, stopped_at=None, state=RunState.FINISHED, **settings) -> Run:
+def ended(scores, *, k=10, stopped_at=None, moments=(), **settings) -> Run:
     spec = make_spec(dataset="synthetic", algorithm="popular", k=k, **settings)
     return Run(
         run_id="0123",
         spec=spec,
-        state=state,
+        state=RunState.FINISHED,
+        moments=moments,
         folds=tuple(fold_result(index, score) for index, score in enumerate(scores)),
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         stopped_at=stopped_at,
@@ -34,8 +35,8 @@ def judged(scores, **settings) -> tuple[str, str]:
     """Verdict and arithmetic, where the rule itself says when to stop."""
     run = ended(scores, **settings)
     moments = stopping.moments(stopping.rule_for(run.spec), run.folds, run.spec.confidence)
-    run = replace(run, stopped_at=stopping.stop_of(moments, run.spec.k))
-    return verdict(run, moments), arithmetic(run, moments)
+    run = replace(run, moments=moments, stopped_at=stopping.stop_of(moments, run.spec.k))
+    return verdict(run), arithmetic(run)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_the_meaning_comes_first_and_the_rules_arithmetic_below(settings, scores
     assert bool(small) == bool(below)
 
 
-def stop_after_two(rule: str, reason: str) -> tuple[Run, list[Moment]]:
+def stop_after_two(rule: str, reason: str) -> Run:
     interval = Interval(low=0.2921, high=0.3039)
     moments = [
         Moment(
@@ -124,18 +125,16 @@ def stop_after_two(rule: str, reason: str) -> tuple[Run, list[Moment]]:
         for n in (1, 2)
     ]
     settings = {"tolerance": 0.03} if rule == "precision" else {}
-    return ended((0.298, 0.298), rule=rule, stopped_at=2, **settings), moments
+    return ended((0.298, 0.298), rule=rule, stopped_at=2, moments=moments, **settings)
 
 
 def test_precision_says_that_what_was_asked_for_is_reached():
-    run, moments = stop_after_two(
-        "precision", "After 2 folds: known within 2.0%, asked for 3.0%: stop."
-    )
-    assert verdict(run, moments) == (
+    run = stop_after_two("precision", "After 2 folds: known within 2.0%, asked for 3.0%: stop.")
+    assert verdict(run) == (
         "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as asked for "
         "(interval ± 0.0059)."
     )
-    assert arithmetic(run, moments) == "After 2 folds: known within 2.0%, asked for 3.0%: stop."
+    assert arithmetic(run) == "After 2 folds: known within 2.0%, asked for 3.0%: stop."
 
 
 class Enough:
@@ -163,6 +162,6 @@ def test_a_rule_from_outside_is_named_and_gives_its_reason(enough):
 
 
 def test_a_rule_that_is_not_known_here_is_named_by_its_id(enough):
-    run, moments = stop_after_two(enough, "Two it is: stop.")
+    run = stop_after_two(enough, "Two it is: stop.")
     run = replace(run, spec=replace(run.spec, rule="theirs"))
-    assert "the mean, 0.2980, satisfies the rule theirs (interval" in verdict(run, moments)
+    assert "the mean, 0.2980, satisfies the rule theirs (interval" in verdict(run)

@@ -112,10 +112,14 @@ def _present(file: SourceFile, header: list[str]) -> dict[str, str]:
     ]
     if missing:
         raise Unreadable(
-            f"the first line lacks the column {' and '.join(map(repr, missing))}; "
-            f"it reads {', '.join(header)[:100]!r}"
+            f"the first line lacks the {_columns(missing)}; it reads {', '.join(header)[:100]!r}"
         )
     return {role: str(column) for role, column in file.columns if column in header}
+
+
+def _columns(missing: list[str | int]) -> str:
+    names = " and ".join(f"'{name}'" for name in missing)
+    return f"column {names}" if len(missing) == 1 else f"columns {names}"
 
 
 def _type(role: str) -> pa.DataType:

@@ -46,7 +46,8 @@ def test_the_report_has_the_runs_numbers(a_run, known):
     # 0.30, 0.32, 0.34: mean 0.32, deviation 0.02, t(2, 97.5 %) = 4.3027: half width 0.0497
     text = Page(run_report(a_run(), known)).text
     assert "item-knn on synthetic" in text
-    assert "Mean nDCG@10 0.3200 (95 % interval 0.2703 to 0.3697) after 3 of 10 folds." in text
+    assert "Stopped after 3 of 10 folds: the mean, 0.3200, has settled (interval ± 0.0497)." in text
+    assert "95 % interval: 0.2703 to 0.3697. After 3 folds" in text
     assert "± 0.0497" in text
     assert "30 mWh" in text  # 3 folds of 36 J
     assert "70 mWh" in text  # 7 folds saved
@@ -59,7 +60,7 @@ def test_a_checked_stop_says_how_far_off_it_was(a_run, known):
     # Means 0.30 after two folds and 0.32 after four: d = 0.02 / 0.31 = 6.45 %.
     run = a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True, min_folds=2)
     text = Page(run_report(run, known)).text
-    assert "their mean is 0.3200, 6.45 % away" in text
+    assert "the mean of all 4 folds is 0.3200, a difference of 6.45 %." in text
     assert "Saving given up" in text
 
 

@@ -33,6 +33,18 @@ def test_folds_come_back_in_the_order_in_which_they_finished(store: Store) -> No
     assert store.run(run_id).folds == tuple(fold_result(f, 0.1 * f) for f in (2, 0, 1))
 
 
+def test_active_runs_come_as_the_queue_goes_the_running_one_first(store: Store) -> None:
+    assert store.active() == []
+    first, second, third = store.create([SPEC] * 3, owner="me")
+    store.start(second, owner="me")
+    store.add_fold(second, fold_result(0, 0.5), stopped_at=None)
+    assert [run.run_id for run in store.active()] == [second, first, third]
+    assert len(store.active()[0].folds) == 1
+    store.finish(second, RunState.FINISHED)
+    store.request_cancel(first)
+    assert [run.run_id for run in store.active()] == [third]
+
+
 def test_a_fold_is_kept_once_and_never_overwritten(store: Store) -> None:
     run_id = store.create([SPEC], owner="me")[0]
     store.add_fold(run_id, fold_result(0, 0.5), stopped_at=None)

@@ -15,7 +15,7 @@ from ecv_core.records import ParamValue
 from ecv_core.splits import IMPORTED, SPLITS
 from pages.components.run.score_settings import metric_select, score_settings
 from pages.components.shared.setting_widgets import about, setting_widget
-from pages.components.shared.split_widgets import strategy_parameters, strategy_select
+from pages.components.shared.split_widgets import strategy_parameters, strategy_select, usual_k
 from pages.components.shared.state import sentence
 
 STORED = "stored-folds"
@@ -29,6 +29,7 @@ def fold_settings(dataset: str, on_disk: bool) -> tuple[dict[str, Any], bool]:
         cannot while a fold file is wanted but not there yet.
     """
     left, middle, right = st.columns(3)
+    usual_k(_asked_split())
     k = setting_widget("k", left)
     metric = metric_select(middle, **about("metric"))
     n = setting_widget("n", right)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.records import Run
+from ecv_core.records import Run, RunState
 from pages.components.run.start_form import fill_form
 from pages.components.shared.navigation import RACE, VIEW
 from pages.components.shared.runs import act_and_rerun

@@ -25,6 +25,7 @@ from pages.components.shared.link import copy_link
 from pages.components.shared.parameter_widgets import parameter_key
 from pages.components.shared.plot import preload_plots
 from pages.components.shared.setting_widgets import on_form
+from pages.components.shared.split_widgets import K_OF
 from pages.components.shared.state import manager, sentence, sentences
 from pages.components.shared.words import metric_label, rule_words
 
@@ -86,6 +87,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         "alpha": nearest_alpha(spec.alpha),
         "tolerance": nearest_tolerance(spec.tolerance),
         min_folds_key(spec.rule): spec.min_folds,
+        K_OF: spec.split,
         STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
     values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.energy import countries
 from ecv_core.records import SETTINGS, Role
-from ecv_core.stopping import RULES
+from ecv_core.stopping import RULES, Rule
 from pages.components.shared.given import give, keep_given
 from pages.components.shared.glossary import explained
 from pages.components.shared.setting_widgets import about, other_settings, setting_widget
@@ -47,19 +47,34 @@ def stop_settings(k: int) -> dict[str, Any]:
         picked["tolerance"] = _tolerance()
     if not {"alpha", "tolerance"} & set(chosen.settings):
         st.caption(chosen.help)
+    at_hand = chosen.axis == "min_folds"  # what the rule is about is not folded away
+    if at_hand:
+        picked["min_folds"] = _min_folds(chosen, k)
     if chosen.id != "never":
         picked["full"] = setting_widget("full")
-    with st.expander("Interval, minimum folds, country", icon=":material/straighten:"):
+    folded = "Interval and country" if at_hand else "Interval, minimum folds, country"
+    with st.expander(folded, icon=":material/straighten:"):
         left, right = st.columns(2)
         picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")
-        picked["min_folds"] = right.number_input(
-            value=min(chosen.default_folds, k),
-            disabled="min_folds" not in chosen.settings,
-            **about("min_folds", key=min_folds_key(chosen.id), bind=None),
-        )
+        if not at_hand:
+            with right:
+                picked["min_folds"] = _min_folds(chosen, k)
         picked["country"] = _country()
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED, chosen.id)
     return picked
+
+
+def _min_folds(chosen: Rule, k: int) -> int:
+    """The minimum number of folds; of the rule 'fixed' it is the number itself."""
+    label = {"label": "Number of folds"} if chosen.id == "fixed" else {}
+    return int(
+        st.number_input(
+            value=min(chosen.default_folds, k),
+            disabled="min_folds" not in chosen.settings,
+            width=200,
+            **about("min_folds", key=min_folds_key(chosen.id), bind=None, **label),
+        )
+    )
 
 
 def min_folds_key(rule: str) -> str:

@@ -55,7 +55,7 @@ def just_arrived() -> bool:
 
 def progress_of(run: Run) -> tuple[float, str]:
     """How far an active run is, as a share of its folds and in words."""
-    k, done = len(run.spec.fold_order), len(run.folds)
+    k, done = run.k, len(run.folds)
     if run.state is RunState.QUEUED:
         return done / k, "queued"
     part, words = 0.0, [f"fold {min(done + 1, k)} of {k}"]
@@ -81,7 +81,7 @@ def _bar(name: str) -> None:
         run, *waiting = active
         st.session_state[_WATCHED] = run.run_id
         part, words = progress_of(run)
-        k, title = len(run.spec.fold_order), escaped(run_title(run))
+        k, title = run.k, escaped(run_title(run))
         at = "queued" if run.state is RunState.QUEUED else f"{min(len(run.folds) + 1, k)}/{k}"
         st.set_page_config(page_title=f"▶ {at} {run_title(run)} · {name}")
         with st.container(

@@ -8,18 +8,39 @@ from functools import partial
 import streamlit as st
 
 from ecv_core.fold import split_archive
-from ecv_core.records import ParamValue, RunSpec
+from ecv_core.records import SETTINGS, ParamValue, RunSpec
 from ecv_core.splits import SPLITS, Strategy
 from pages.components.shared.parameter_widgets import parameter_widgets
 from pages.components.shared.setting_widgets import about
 
 SPLIT, K, SEED = "split", "k", "seed"
 """Settings of a split: keys of their widgets, and names in the address."""
+K_OF = "k-of"
+"""In the session: the strategy whose usual number of folds was offered."""
 
 
 def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
     return st.selectbox(options=options, **about(SPLIT)) or options[0]
+
+
+def usual_k(split_id: str) -> None:
+    """Call before k is drawn: a strategy brings its own number of folds, where it has another.
+
+    Ten steps back in time, each of a fifth of every history, are more than there is.
+    """
+    state = st.session_state
+    before = state.get(K_OF)
+    state[K_OF] = split_id
+    if before == split_id or (before is None and (K in state or K in st.query_params)):
+        return
+    usual = _usual_k(split_id)
+    if usual != _usual_k(before):
+        state[K] = usual
+
+
+def _usual_k(split_id: str | None) -> int:
+    return SPLITS[split_id].default_k if split_id in SPLITS else SETTINGS[K].default
 
 
 def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:

@@ -19,6 +19,7 @@ from pages.components.shared.split_widgets import (
     known_split,
     strategy_parameters,
     strategy_select,
+    usual_k,
 )
 from pages.components.shared.state import escaped, sentence
 
@@ -43,6 +44,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         params = strategy_parameters(known)
         left, right = st.columns(2)
         seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
+        usual_k(split_id)
         k = 1
         if not known.single:
             k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))

@@ -1,0 +1,105 @@
+"""The bar of what runs: what it says, cancels and lists, and that it is not there without a run."""
+
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ecv_core.records import RunState
+
+
+def learn() -> None:
+    """A page of the dashboard; in AppTest only the first run of app.py has a navigation."""
+    from types import SimpleNamespace
+
+    from pages.components.shared.running import running_bar
+
+    running_bar(SimpleNamespace(title="Learn", url_path="learn"))
+
+
+@pytest.fixture
+def bar() -> AppTest:
+    return AppTest.from_function(learn, default_timeout=30)
+
+
+def shown_beside(bar: AppTest, run) -> AppTest:
+    """On the page of the run itself, which needs no link to it."""
+    bar.query_params["run"] = run.run_id
+    return bar.run()
+
+
+def labels(bar: AppTest) -> list[str]:
+    return [one.label for one in bar.button]
+
+
+def done_title(bar: AppTest) -> str:
+    return bar.session_state["done-run"][0] if "done-run" in bar.session_state else ""
+
+
+def test_without_an_active_run_there_is_no_bar_and_nothing_is_polled(bar, a_run):
+    shown_beside(bar, a_run([0.3, 0.3, 0.3], stopped_at=3))
+    assert labels(bar) == []
+    assert len(bar.get("progress")) == 0
+    assert not bar.exception
+
+
+def test_the_bar_says_what_runs_and_how_far_it_is(bar, a_run, store):
+    run = a_run([0.3, 0.31], state=RunState.RUNNING)
+    store.set_progress(run.run_id, 2, "fit", 3, 20)
+    said = shown_beside(bar, run).get("progress")[0].proto
+    # Folds of 2 s each: what runs now has only begun, and 8 folds remain.
+    assert said.text.startswith("**item-knn on synthetic** · fold 3 of 10 · fit 3 of 20 · ")
+    assert said.text.endswith("at most 16 s remaining")
+    assert said.value == 21  # 2.15 of 10 folds, in whole percent
+
+
+def test_cancel_asks_the_run_to_stop(bar, a_run, store):
+    run = a_run([0.3], state=RunState.RUNNING)
+    shown_beside(bar, run).button(key="cancel").click().run()
+    assert store.cancel_requested(run.run_id)
+
+
+def test_the_queue_is_listed_in_its_order_and_can_be_emptied(bar, a_run, store):
+    running = a_run([0.3], state=RunState.RUNNING)
+    first = a_run(state=RunState.QUEUED, algorithm="ease")
+    second = a_run(state=RunState.QUEUED, algorithm="popular")
+    shown_beside(bar, running)
+    assert [one.value for one in bar.markdown] == ["ease on synthetic", "popular on synthetic"]
+    bar.button(key=f"unqueue-{first.run_id}").click().run()
+    assert store.run(first.run_id).state is RunState.CANCELLED
+    assert store.run(second.run_id).state is RunState.QUEUED
+    a_run(state=RunState.QUEUED)
+    bar.run().button(key="empty-queue").click().run()
+    assert [run.run_id for run in store.active()] == [running.run_id]
+
+
+def test_when_it_is_done_the_title_says_so_until_some_seconds_later(
+    bar, a_run, store, monkeypatch: pytest.MonkeyPatch
+):
+    run = a_run([0.3, 0.3, 0.3], state=RunState.RUNNING)
+    shown_beside(bar, run)
+    store.finish(run.run_id, RunState.FINISHED)
+    bar.run()
+    assert done_title(bar) == "✓ finished: item-knn on synthetic"
+    assert labels(bar) == []
+    bar.run()
+    assert done_title(bar) == "✓ finished: item-knn on synthetic"
+    now = time.monotonic()
+    monkeypatch.setattr("pages.components.shared.running.time.monotonic", lambda: now + 60)
+    bar.run()
+    assert done_title(bar) == ""
+
+
+def test_run_opens_on_what_runs(app, a_run):
+    run = a_run([0.3], state=RunState.RUNNING)
+    app.run()
+    assert app.query_params["run"] == run.run_id
+    assert app.title[0].value == "item-knn on synthetic"
+
+
+def test_a_link_to_the_form_opens_the_form_though_something_runs(app, a_run):
+    a_run([0.3], state=RunState.RUNNING)
+    app.query_params["algorithm"] = "ease"
+    app.run()
+    assert "run" not in app.query_params
+    assert "Start" in labels(app)
