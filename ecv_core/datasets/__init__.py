@@ -1,10 +1,10 @@
 """Catalogue entry or file on disk -> Interactions, with every checksum verified."""
 
 from ecv_core.callable_packages import make_callable
-from ecv_core.datasets._catalogue import DatasetEntry, catalogue, entry
+from ecv_core.datasets._catalogue import DatasetEntry, catalogue, entry, misnamed
 from ecv_core.datasets._download import download
 from ecv_core.datasets._hashing import source_key
-from ecv_core.datasets._load import load
+from ecv_core.datasets._load import check_own, load
 from ecv_core.datasets._places import (
     available,
     cache_dir,
@@ -20,6 +20,7 @@ __all__ = [
     "available",
     "cache_dir",
     "catalogue",
+    "check_own",
     "data_dir",
     "download",
     "entry",
@@ -27,6 +28,7 @@ __all__ = [
     "listing",
     "load",
     "locate",
+    "misnamed",
     "search_dirs",
     "source_key",
 ]

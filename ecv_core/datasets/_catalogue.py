@@ -18,6 +18,7 @@ PLAIN_SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet")
 """Endings of a plain interaction file, `<id>` before them."""
 
 _OWN_FILE = re.compile(r"(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:\.csv(?:\.gz|\.xz)?|\.parquet)")
+OWN_DOMAIN = "own"
 _PLAIN_ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
 
 
@@ -125,6 +126,22 @@ def catalogue() -> dict[str, DatasetEntry]:
     return official | {own: _own_entry(own) for own in ids}
 
 
+def misnamed() -> list[str]:
+    """Files that could be a user's own datasets, but for names that no id can be made of."""
+    found = set()
+    for folder in search_dirs():
+        with suppress(OSError):
+            found.update(path.name for path in folder.iterdir())
+    taken = {name for known in _official().values() for name in known.file_names}
+    return sorted(
+        name
+        for name in found - taken
+        if name.endswith(PLAIN_SUFFIXES)
+        and not name.startswith(".")
+        and not _OWN_FILE.fullmatch(name)
+    )
+
+
 def entry(dataset_id: str) -> DatasetEntry:
     """The entry of one dataset.
 
@@ -171,7 +188,7 @@ def _own_entry(dataset_id: str) -> DatasetEntry:
         id=dataset_id,
         title=dataset_id,
         description="Your own file.",
-        domain="own",
+        domain=OWN_DOMAIN,
         licence="Your own file: its licence is yours to know.",
         citation="",
         files=_plain_files(dataset_id),

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
 
 from ecv_core.datasets._catalogue import SourceFile
 
@@ -32,6 +33,19 @@ def read_content(path: Path, file: SourceFile) -> bytes:
             what = file.member or "the content"
             raise Unreadable(f"{what} has SHA-256 {found[:12]}..., expected {file.sha256[:12]}...")
     return content
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a text file, decompressed; at most 64 KiB of it. Raises: Unreadable."""
+    with unreadable_reasons(), path.open("rb") as raw:
+        start = raw.read(6)
+        raw.seek(0)
+        stream: BinaryIO = raw
+        if start.startswith(b"\x1f\x8b"):
+            stream = cast(BinaryIO, gzip.open(raw))
+        elif start.startswith(b"\xfd7zXZ\x00"):
+            stream = cast(BinaryIO, lzma.open(raw))
+        return stream.readline(1 << 16)
 
 
 @contextmanager

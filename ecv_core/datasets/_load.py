@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.datasets import synthetic
-from ecv_core.datasets._catalogue import DatasetEntry, SourceFile, entry
+from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, SourceFile, entry
 from ecv_core.datasets._content import Unreadable, read_content
-from ecv_core.datasets._places import find, how_to_supply
+from ecv_core.datasets._places import find, how_to_supply, locate
 from ecv_core.errors import DatasetError
 from ecv_core.records import Interactions
 
@@ -43,8 +43,27 @@ def load(dataset_id: str) -> Interactions:
     try:
         return read(known, path, file)
     except Unreadable as error:
-        way_out = f"remove it and {how_to_supply(known)}" if known.url else _CORRECT_IT
-        raise DatasetError(f"{path} cannot be used as {dataset_id}: {error}; {way_out}") from error
+        raise _refused(known, path, error) from error
+
+
+def check_own(known: DatasetEntry) -> None:
+    """Look at the first line of a user's own file: whether it has the columns that are needed.
+
+    Raises: DatasetError, as `load` would. Nothing for a dataset of the catalogue, or without a file.
+    """
+    if known.domain != OWN_DOMAIN or (path := locate(known)) is None:
+        return
+    from ecv_core.datasets._tables import check_columns
+
+    try:
+        check_columns(path, find(known)[1])
+    except Unreadable as error:
+        raise _refused(known, path, error) from error
+
+
+def _refused(known: DatasetEntry, path: Path, error: Unreadable) -> DatasetError:
+    way_out = f"remove it and {how_to_supply(known)}" if known.url else _CORRECT_IT
+    return DatasetError(f"{path} cannot be used as {known.id}: {error}; {way_out}")
 
 
 def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:

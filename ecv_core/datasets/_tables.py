@@ -13,7 +13,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from ecv_core.datasets._catalogue import SourceFile
-from ecv_core.datasets._content import Unreadable, read_content
+from ecv_core.datasets._content import Unreadable, first_line, read_content
 
 Columns = dict[str, pa.ChunkedArray]
 """Role -> column: ids are strings, everything else is float64; no nulls, all of one length."""
@@ -44,6 +44,24 @@ def read_columns(path: Path, file: SourceFile) -> Columns:
     return {role: _checked(role, table[role]) for role in table.column_names}
 
 
+def check_columns(path: Path, file: SourceFile) -> None:
+    """Look at the first line, or the schema, alone. Raises: Unreadable if a column is missing."""
+    if file.format == "parquet":
+        try:
+            names = pyarrow.parquet.read_schema(path).names
+        except (pa.ArrowException, OSError) as error:
+            raise Unreadable(" ".join(str(error).split())[:200]) from error
+        _present(file, names)
+    elif file.format == "delimited" and not all(isinstance(one, int) for _, one in file.columns):
+        line = first_line(path).removeprefix(b"\xef\xbb\xbf").rstrip(b"\n")
+        _present(file, _header(line, file.separator))
+
+
+def _header(line: bytes, separator: str) -> list[str]:
+    text = io.StringIO(line.decode("utf-8", "replace"))
+    return next(csv.reader(text, delimiter=separator), [])
+
+
 def _delimited(content: bytes, file: SourceFile) -> pa.Table:
     content = content.removeprefix(b"\xef\xbb\xbf")
     separator = file.separator
@@ -53,8 +71,7 @@ def _delimited(content: bytes, file: SourceFile) -> pa.Table:
     if positional:
         present = {role: f"f{column}" for role, column in file.columns}
     else:
-        first_line = io.StringIO(content.split(b"\n", 1)[0].decode("utf-8", "replace"))
-        present = _present(file, next(csv.reader(first_line, delimiter=separator), []))
+        present = _present(file, _header(content.split(b"\n", 1)[0], separator))
     convert = pyarrow.csv.ConvertOptions(
         include_columns=list(present.values()),
         column_types={column: _type(role) for role, column in present.items()},

@@ -93,12 +93,12 @@ def test_parquet_may_hold_numbers_and_dates(data_folder: Path):
 
 
 BAD_CSV = {
-    "": "lacks the column 'user_id' and 'item_id'",
+    "": "lacks the columns 'user_id' and 'item_id'",
     "user_id,item_id\n": "holds no interactions",
     "user_id;item_id\nu;i\n": "it reads 'user_id;item_id'",
-    "user,item\nu,i\n": "lacks the column 'user_id' and 'item_id'; it reads 'user, item'",
+    "user,item\nu,i\n": "lacks the columns 'user_id' and 'item_id'; it reads 'user, item'",
     "user_id,rating\nu,1\n": "lacks the column 'item_id'",
-    "1,2,3\n1,3,4\n": "lacks the column 'user_id' and 'item_id'; it reads '1, 2, 3'",
+    "1,2,3\n1,3,4\n": "lacks the columns 'user_id' and 'item_id'; it reads '1, 2, 3'",
     "user_id,item_id,rating\nu,i,1\nu,j,good\n": "Row #3: CSV conversion error to double",
     "user_id,item_id,rating\nu,i,1\nu,j,\n": "row 2 of the data has no valid rating",
     "user_id,item_id,rating\nu,i,nan\n": "row 1 of the data has no valid rating",
@@ -119,6 +119,28 @@ def test_a_bad_csv_is_refused_with_file_and_reason(data_folder: Path, text: str)
     assert BAD_CSV[text] in message
     assert "; correct it: a first line user_id,item_id and" in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("text", [text for text, why in BAD_CSV.items() if "it reads" in why])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "csv.xz"])
+def test_missing_columns_are_found_by_the_first_line_alone(data_folder: Path, text: str, ending):
+    pack = {"csv": bytes, "csv.gz": gzip.compress, "csv.xz": lzma.compress}[ending]
+    (data_folder / f"mine.{ending}").write_bytes(pack(text.encode()))
+    with pytest.raises(DatasetError, match=r"mine\.csv.* cannot be used as mine: the first line"):
+        datasets.check_own(datasets.entry("mine"))
+
+
+def test_a_file_with_the_columns_passes_the_first_look_whatever_is_below(data_folder: Path):
+    (data_folder / "mine.csv").write_text("\ufeffuser_id,item_id\r\nu\n")
+    datasets.check_own(datasets.entry("mine"))
+    datasets.check_own(datasets.entry("synthetic"))
+
+
+def test_files_whose_names_cannot_be_ids_are_listed(data_folder: Path):
+    for name in ("my data.csv", "ok.csv", "ratings(1).parquet", "notes.txt", ".hidden.csv"):
+        (data_folder / name).write_text(TEXT)
+    assert datasets.misnamed() == ["my data.csv", "ratings(1).parquet"]
+    assert "ok" in datasets.catalogue()
 
 
 BIG = "user_id,item_id\n" + "".join(f"u{n},i{n * 7919 % 1000}\n" for n in range(5000))
@@ -148,5 +170,6 @@ def test_a_folder_in_place_of_the_file_is_not_taken_for_it(data_folder: Path):
 
 def test_a_parquet_file_without_the_columns_is_refused(data_folder: Path):
     parquet(data_folder / "mine.parquet", user=["u"], item_id=["i"])
-    with pytest.raises(DatasetError, match="lacks the column 'user_id'"):
-        datasets.load("mine")
+    for read in (datasets.load, lambda name: datasets.check_own(datasets.entry(name))):
+        with pytest.raises(DatasetError, match="lacks the column 'user_id'"):
+            read("mine")

@@ -9,6 +9,7 @@ from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import SETTINGS, RunSpec
 from ecv_core.spec import make_spec
+from ecv_core.splits import IMPORTED
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.run.fold_settings import STORED, fold_settings
 from pages.components.run.link_check import link_check
@@ -19,7 +20,7 @@ from pages.components.run.stop_settings import (
     nearest_tolerance,
     stop_settings,
 )
-from pages.components.shared.dataset_picker import dataset_picker
+from pages.components.shared.dataset_picker import dataset_picker, not_ready
 from pages.components.shared.given import keep_given
 from pages.components.shared.link import copy_link
 from pages.components.shared.parameter_widgets import parameter_key
@@ -67,8 +68,11 @@ def start_form() -> None:
             key="start",
             disabled=not (specs and ready),
         )
-        st.markdown(_summary(specs, names, ready, trouble))
-        copy_link()
+        if ready:
+            st.markdown(_summary(specs, names, trouble))
+        else:
+            st.markdown(not_ready(entry))
+        copy_link(without=_FILE if picked["split"] == IMPORTED else "")
     preload_plots()
     if pressed:
         with sentences():
@@ -100,11 +104,12 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         st.session_state[key] = value
 
 
-def _summary(specs: list[RunSpec], names: list[str], ready: bool, trouble: EcvError | None) -> str:
+_FILE = "the fold file: whoever opens it adds it again"
+
+
+def _summary(specs: list[RunSpec], names: list[str], trouble: EcvError | None) -> str:
     if not names:
         return "Pick at least one algorithm."
-    if not ready:
-        return "Download the dataset first."
     if trouble:
         return "Change what the message below is about."
     if not specs:

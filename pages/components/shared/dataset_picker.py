@@ -8,8 +8,9 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.datasets import DatasetEntry
+from ecv_core.errors import EcvError
 from pages.components.shared.glossary import explained
-from pages.components.shared.state import KEPT, escaped, sentences
+from pages.components.shared.state import KEPT, escaped, sentence, sentences
 
 DEFAULT = "synthetic"
 
@@ -36,7 +37,29 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
     _size(entry, ready)
     if not ready:
         _offer_download(entry)
+    _misnamed()
+    try:
+        datasets.check_own(entry)
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return entry, False
     return entry, datasets.available(entry)
+
+
+def not_ready(entry: DatasetEntry) -> str:
+    """What to do first where the picked dataset cannot be used."""
+    if entry.url is None or datasets.available(entry):
+        return "The dataset cannot be used as it is: see what it lacks, below its name."
+    return "Download the dataset first."
+
+
+def _misnamed() -> None:
+    """Files that are not offered, and why: whoever put one there looks for it in vain."""
+    if names := datasets.misnamed():
+        st.caption(
+            f"Not offered: {escaped(', '.join(names))}. A dataset's file name has letters, digits, "
+            "- and _ only, before its ending; rename it."
+        )
 
 
 def _size(entry: DatasetEntry, ready: bool) -> None:

@@ -26,12 +26,14 @@ export default function ({ data, parentElement }) {
   const label = parentElement.querySelector(".ecv-link-label");
   const input = parentElement.querySelector("input");
   const said = parentElement.querySelector("[role=status]");
+  const lacks = data.without ? `, without ${data.without}` : "";
+  button.title = `Whoever opens it sees this view${lacks}`;
   let later = 0;
   button.onclick = async () => {
     const done = await copied(addressOf(data.params), input);
     if (done) input.hidden = true;
-    label.textContent = done ? "Link copied" : "Copy it from here";
-    said.textContent = done ? "The link to this view is copied." : "The link is in the field.";
+    label.textContent = done ? `Link copied${lacks}` : "Copy it from here";
+    said.textContent = done ? `The link to this view is copied${lacks}.` : "The link is in the field.";
     clearTimeout(later);
     later = setTimeout(() => {
       label.textContent = "Copy link";

@@ -6,13 +6,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.records import RunSpec
 from ecv_core.splits import SPLITS
+from pages.components.shared.dataset_picker import not_ready
 from pages.components.shared.link import copy_link
 from pages.components.shared.parameter_widgets import parameter_key
 from pages.components.shared.split_widgets import SEED, SPLIT, K, parameters_owner, split_download
-from pages.components.shared.state import escaped, sentence, sentences
+from pages.components.shared.state import sentence, sentences
 from pages.components.splits.choice import choose_split, strategy_list
 from pages.components.splits.computed import check_split, content_of
 from pages.components.splits.leakage import leakage_section
@@ -34,10 +36,7 @@ def how_it_splits() -> None:
             toy_picture(spec)
     strategy_list(spec.dataset, ready)
     if not ready:
-        st.info(
-            f"Download {escaped(spec.dataset)} above to see this split on it.",
-            icon=":material/cloud_download:",
-        )
+        st.info(not_ready(datasets.entry(spec.dataset)), icon=":material/cloud_download:")
         return
     content = content_of(spec.dataset)
     try:
