@@ -128,7 +128,7 @@ def catalogue() -> dict[str, DatasetEntry]:
 
 def misnamed() -> list[str]:
     """Files that could be a user's own datasets, but for names that no id can be made of."""
-    found = set()
+    found: set[str] = set()
     for folder in search_dirs():
         with suppress(OSError):
             found.update(path.name for path in folder.iterdir())

@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
 
 from ecv_core.datasets._catalogue import SourceFile
+
+_LONGEST_LINE = 1 << 16
 
 
 class Unreadable(Exception):
@@ -40,12 +41,13 @@ def first_line(path: Path) -> bytes:
     with unreadable_reasons(), path.open("rb") as raw:
         start = raw.read(6)
         raw.seek(0)
-        stream: BinaryIO = raw
         if start.startswith(b"\x1f\x8b"):
-            stream = cast(BinaryIO, gzip.open(raw))
-        elif start.startswith(b"\xfd7zXZ\x00"):
-            stream = cast(BinaryIO, lzma.open(raw))
-        return stream.readline(1 << 16)
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                return unpacked.readline(_LONGEST_LINE)
+        if start.startswith(b"\xfd7zXZ\x00"):
+            with lzma.LZMAFile(raw) as unpacked:
+                return unpacked.readline(_LONGEST_LINE)
+        return raw.readline(_LONGEST_LINE)
 
 
 @contextmanager

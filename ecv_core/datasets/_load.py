@@ -49,7 +49,7 @@ def load(dataset_id: str) -> Interactions:
 def check_own(known: DatasetEntry) -> None:
     """Look at the first line of a user's own file: whether it has the columns that are needed.
 
-    Raises: DatasetError, as `load` would. Nothing for a dataset of the catalogue, or without a file.
+    Nothing is done for a dataset of the catalogue, or without a file. Raises: DatasetError.
     """
     if known.domain != OWN_DOMAIN or (path := locate(known)) is None:
         return

@@ -1,0 +1,42 @@
+"""The bar of what runs: another tab sees it on every page, cancels it, and both say it is over."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from ecv_core.records import RunState
+from ecv_core.store import open_store
+from tests.browser.dashboard import Dashboard
+from tests.browser.tab import watched_tab
+from tests.browser.test_main_job import LONG, computing, start, wait_for
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_second_tab_sees_what_runs_on_any_page_and_cancels_it(
+    page: Page, browser: Browser, dashboard: Dashboard
+) -> None:
+    run_id = start(page, dashboard, **LONG)
+    wait_for(dashboard, run_id, computing)
+    with watched_tab(browser) as other:
+        other.goto(f"{dashboard.url}/learn")
+        expect(
+            other.get_by_text(re.compile("implicit-mf on synthetic · fold 1 of 10"))
+        ).to_be_visible()
+        expect(other).to_have_title(re.compile(r"^▶ 1/10 implicit-mf on synthetic"))
+        other.reload()
+        other.get_by_role("link", name="Open").click()
+        other.wait_for_url(re.compile(f"run={run_id}"))
+        other.goto(dashboard.url)  # Run opens on what runs
+        other.wait_for_url(re.compile(f"run={run_id}"))
+        other.goto(f"{dashboard.url}/learn")
+        other.get_by_role("button", name="Cancel").click()
+        wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
+        expect(other).to_have_title(re.compile("^■ cancelled: implicit-mf on synthetic"))
+        expect(other.get_by_role("button", name="Cancel")).to_be_hidden()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    expect(page).not_to_have_title(re.compile("▶"))
+    assert open_store(dashboard.database_url).active() == []
