@@ -85,7 +85,10 @@ def _without_go_on(reason: str) -> str:
 
 def _check(mean: float, whole: float, k: int) -> str:
     percent = difference_percent(mean, whole)
-    return f"Checked: the mean of all {k} folds is {whole:.4f}, a difference of {percent:.2f} %."
+    return (
+        f"Checked: the mean of all {k} folds is {whole:.4f}, a difference of {percent:.2f} % from "
+        f"the {mean:.4f} at the stop."
+    )
 
 
 def setting_words(rule_id: str, value: float) -> str:

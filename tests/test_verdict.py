@@ -87,7 +87,7 @@ def judged(scores, **settings) -> tuple[str, str]:
             THREE,
             "Stopped after 2 of 3 folds: the mean, 0.2950, is that of the number of folds asked "
             "for (interval ± 0.0635). Checked: the mean of all 3 folds is 0.3000, a difference of "
-            "1.68 %.",
+            "1.68 % from the 0.2950 at the stop.",
             "After 2 of the 2 folds asked for: stop.",
         ),
         (

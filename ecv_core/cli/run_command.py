@@ -138,7 +138,7 @@ def _energy(run: Run) -> str:
         return f"energy: {SOURCES['none']}"
     text = f"energy {facts.joules / 3.6:.3g} mWh"
     if facts.saved_joules:
-        word = "given up to check" if run.checked else "saved"
+        word = "forgone to check" if run.checked else "saved"
         text += f", {facts.saved_joules / 3.6:.3g} mWh ({facts.saved_percent:.0f} %) {word}"
     return f"{text}; {SOURCES[facts.source]}"
 

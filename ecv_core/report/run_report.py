@@ -109,7 +109,7 @@ def _numbers(
         ("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
         ("Energy used", watt_hours(energy.joules) if metered else "-", "of all folds that ran"),
         (
-            "Saving given up" if checked else "Energy saved",
+            "Saving forgone" if checked else "Energy saved",
             watt_hours(saved) if metered and saved is not None else "-",
             f"{percent:.0f} % of all {k}" if metered and percent else "",
         ),

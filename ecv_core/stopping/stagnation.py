@@ -76,7 +76,7 @@ class StdStagnation:
 
 STD_STAGNATION = Rule(
     id="std-stagnation",
-    title="Standing deviation",
+    title="Stagnating standard deviation",
     help=(
         "Stops when the standard deviation of the scores has, twice in a row, fallen or grown "
         "by no more than 5 %. Fold 4 is the first that can stop."

@@ -49,7 +49,7 @@ def test_the_tour_starts_a_run_finds_the_stop_checks_and_replays_it(
     page.get_by_role("button", name=told("Run the remaining folds to check")).click()
     checked = told("difference of 0.78 % from the 0.2993 at the stop")
     expect(page.get_by_text(re.compile(f"is {told('0.2970')}, a {checked}"))).to_be_visible()
-    expect(page.get_by_text(told("Saving given up"), exact=True)).to_be_visible()
+    expect(page.get_by_text(told("Saving forgone"), exact=True)).to_be_visible()
     page.get_by_test_id("stMain").get_by_role("link", name=told("Replay")).click()
     page.wait_for_url(re.compile("/replay"))
     page.get_by_role("button", name=told("To the end")).click()

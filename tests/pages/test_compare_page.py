@@ -99,7 +99,7 @@ def test_the_best_comes_first_with_a_star_and_its_savings(app, record):
     assert best["energy Wh"] == pytest.approx(0.04)
     assert (best["saved Wh"], best["saved %"]) == pytest.approx((0.06, 60))
     # Of the first four 0.32, of all ten 0.3155, both 0.1 higher here.
-    assert best["off by %"] == pytest.approx(100 * 0.0045 / (0.42 + 0.4155) * 2)
+    assert best["difference %"] == pytest.approx(100 * 0.0045 / (0.42 + 0.4155) * 2)
 
 
 def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, store):

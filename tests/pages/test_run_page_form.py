@@ -318,3 +318,13 @@ def test_the_parameters_of_a_preset_hold_although_start_came_with_the_ones_befor
     params = dict(store.runs()[0].spec.params)
     paper = dict(ALGORITHMS["multi-vae"].paper_default)
     assert {name: params[name] for name in paper} == paper
+
+
+def test_the_number_of_the_rule_fixed_is_where_the_rule_is_picked(app):
+    app.query_params["rule"] = "fixed"
+    app.run()
+    folded = [one.label for box in app.expander for one in box.number_input]
+    assert "Number of folds" in [one.label for one in app.number_input]
+    assert "Number of folds" not in folded
+    app.number_input(key="min_folds-fixed").set_value(4).run()
+    assert "fixed 4" in " ".join(one.value for one in app.markdown)

@@ -86,7 +86,7 @@ def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     open_run(app, a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True))
     assert "mean of all 4 folds is 0.3200" in app.success[0].value
     assert "6.45 %" in app.success[0].value
-    assert metrics(app)["Saving given up"] == "20 mWh"
+    assert metrics(app)["Saving forgone"] == "20 mWh"
     assert metrics(app)["Folds used"] == "2 of 4"
 
 

@@ -218,3 +218,16 @@ def test_coming_from_a_form_with_a_fold_file_begins_with_a_strategy(app):
     app.session_state["split"] = "imported"
     open_splits(app)
     assert app.selectbox(key="split").value == "user-k-fold"
+
+
+def test_a_strategy_brings_its_own_number_of_folds(app):
+    app.switch_page("pages/splits.py").run()
+    assert app.number_input(key="k").value == 10
+    app.selectbox(key="split").select("temporal-user").run()
+    assert app.number_input(key="k").value == 1
+    assert not app.warning
+    app.selectbox(key="split").select("user-k-fold").run()
+    assert app.number_input(key="k").value == 10
+    app.number_input(key="k").set_value(7).run()
+    app.selectbox(key="split").select("record-k-fold").run()
+    assert app.number_input(key="k").value == 7  # as chosen: both usually have ten

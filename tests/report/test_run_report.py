@@ -60,8 +60,8 @@ def test_a_checked_stop_says_how_far_off_it_was(a_run, known):
     # Means 0.30 after two folds and 0.32 after four: d = 0.02 / 0.31 = 6.45 %.
     run = a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True, min_folds=2)
     text = Page(run_report(run, known)).text
-    assert "the mean of all 4 folds is 0.3200, a difference of 6.45 %." in text
-    assert "Saving given up" in text
+    assert "the mean of all 4 folds is 0.3200, a difference of 6.45 % from the 0.3000" in text
+    assert "Saving forgone" in text
 
 
 def test_how_to_reproduce_has_command_versions_machine_seed_and_hash(a_run, known):

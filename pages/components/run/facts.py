@@ -64,7 +64,7 @@ def _energy(run: Run, k: int) -> None:
     checked = run.checked
     saved, percent = facts.saved_joules, facts.saved_percent
     right.metric(
-        "Saving given up" if checked else "Energy saved",
+        "Saving forgone" if checked else "Energy saved",
         "-" if saved is None else watt_hours(saved),
         None if not percent else f"{percent:.0f} % of all {k}",
         delta_arrow="off",

@@ -35,7 +35,7 @@ ALL_COLUMNS = (
     "folds",
     "stop",
     "k-fold mean",
-    "off by %",
+    "difference %",
     "energy Wh",
     "grams CO2e",
     "seconds",
@@ -71,7 +71,7 @@ def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:
             ],
             "stop": ["-" if pd.isna(stop) else f"after {stop:.0f}" for stop in frame["stop"]],
             "k-fold mean": frame["k_fold_mean"],
-            "off by %": frame["difference_percent"],
+            "difference %": frame["difference_percent"],
             "energy Wh": frame["joules"] / 3600,
             "grams CO2e": frame["grams_co2e"],
             "seconds": frame["seconds"],
@@ -112,8 +112,8 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
             "folds": st.column_config.TextColumn("folds used"),
             "stop": st.column_config.TextColumn("stop", help="The fold after which it stopped."),
             "k-fold mean": real("k-fold mean", 4, "Mean of all folds, where all have run."),
-            "off by %": real(
-                "off by %", 2, "Difference between the mean at the stop and the k-fold mean."
+            "difference %": real(
+                "difference %", 2, "Difference between the mean at the stop and the k-fold mean."
             ),
             "energy Wh": real("energy Wh", 4, "Of the folds used."),
             "grams CO2e": real("grams CO2e", 4, "Of the folds used."),
