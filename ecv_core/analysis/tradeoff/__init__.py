@@ -10,6 +10,13 @@ from ecv_core.analysis.tradeoff.curves import (
     system_of,
     tradeoff,
 )
+from ecv_core.analysis.tradeoff.decision import (
+    Candidate,
+    Decision,
+    Option,
+    decide,
+    fixed_folds,
+)
 from ecv_core.analysis.tradeoff.frames import (
     STOPS_COLUMNS,
     TRADEOFF_COLUMNS,
@@ -20,11 +27,16 @@ from ecv_core.analysis.tradeoff.frames import (
 __all__ = [
     "STOPS_COLUMNS",
     "TRADEOFF_COLUMNS",
+    "Candidate",
     "CarryOver",
+    "Decision",
+    "Option",
     "System",
     "Tradeoff",
     "averaged",
     "cheapest",
+    "decide",
+    "fixed_folds",
     "leave_one_dataset_out",
     "precision_curve",
     "slider_alphas",

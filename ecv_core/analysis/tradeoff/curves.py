@@ -26,9 +26,9 @@ PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
 PER_DECADE = 40
 """Alphas of a curve per factor of ten: neighbours differ by 6 %."""
 PER_STEP = 4
-"""Every so manieth of them is a step of a slider: ten per factor of ten."""
-TOLERANCES = np.geomspace(0.002, 0.5, 97)
-"""Of the precision rule's curve: 0.2 % to 50 % of the mean."""
+"""Every fourth of them is a step of a slider: ten per factor of ten."""
+TOLERANCES = np.array([float(f"{one:.2e}") for one in np.geomspace(0.002, 0.5, 97)])
+"""Of the precision rule's curve: 0.2 % to 50 % of the mean, with three digits."""
 MAX_K = 20
 """Folds up to which whole curves are worked out."""
 _FINE_K = 16
@@ -188,7 +188,7 @@ def alpha_grid(walks: Sequence[Orders]) -> NDArray[np.float64]:
 
 def slider_alphas(alphas: NDArray[np.float64]) -> list[float]:
     """Those of a grid that are a slider's steps: the round ones."""
-    return [alpha for alpha in alphas.tolist() if alpha == float(f"{alpha:.1e}")]
+    return [alpha for alpha in alphas.tolist() if alpha == _step(alpha)]
 
 
 def averaged(curves: Sequence[Curve]) -> Curve:
@@ -219,5 +219,12 @@ def averaged(curves: Sequence[Curve]) -> Curve:
 
 
 def _grid_point(point: int) -> float:
+    """Three digits, so that an alpha means what is read; two for a step of a slider."""
     exact = 10.0 ** (point / PER_DECADE)
-    return float(f"{exact:.1e}") if point % PER_STEP == 0 else exact
+    return float(f"{exact:.1e}" if point % PER_STEP == 0 else f"{exact:.2e}")
+
+
+def _step(alpha: float) -> float:
+    """The step of a slider that is nearest to an alpha."""
+    steps = PER_DECADE // PER_STEP
+    return _grid_point(round(math.log10(alpha) * steps) * PER_STEP)

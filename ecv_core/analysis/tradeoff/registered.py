@@ -36,11 +36,13 @@ _FIRST = ("fixed", "std-stagnation", "precision")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleCurve:
-    """A registered rule over its settings, averaged over systems."""
+    """A registered rule over its settings."""
 
     rule: str
+    curves: tuple[Curve, ...]
+    """One per system; their settings are values of `Rule.axis`, or ONLY."""
     curve: Curve
-    """Its settings are values of `Rule.axis`, or ONLY."""
+    """Their average."""
     sampled: bool
 
 
@@ -82,7 +84,7 @@ def outcomes(
 
 
 def registered_curves(systems: Sequence[System], *, within_percent: float) -> list[RuleCurve]:
-    """Every registered rule that is not WALKED, averaged over systems, in the registry's order.
+    """Every registered rule that is not WALKED, in the registry's order.
 
     Those that cannot be worked out for every system, for want of users' scores, are left out.
     """
@@ -101,7 +103,11 @@ def registered_curves(systems: Sequence[System], *, within_percent: float) -> li
             continue
         curves = [_curve(settings, row) for row in each]
         sampled = any(one.orders is not None for row in each for one in row)
-        found.append(RuleCurve(rule=known.id, curve=averaged(curves), sampled=sampled))
+        found.append(
+            RuleCurve(
+                rule=known.id, curves=tuple(curves), curve=averaged(curves), sampled=sampled
+            )
+        )
     return found
 
 

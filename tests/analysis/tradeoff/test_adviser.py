@@ -5,7 +5,7 @@ import pytest
 
 from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import System, Tradeoff, averaged, cheapest, leave_one_dataset_out
+from ecv_core.analysis.tradeoff import System, cheapest, leave_one_dataset_out
 
 
 def curve(within, cost):
@@ -36,15 +36,12 @@ def test_the_cheapest_setting_that_keeps_the_promise(within, cost, setting):
     assert (found.setting if found else None) == setting
 
 
-def explored(*cells):
+def checked(*cells):
     systems = [
         System(name=f"{i}", dataset=name, metric="m", scores=Scores(folds=np.array([1.0, 2, 3])))
         for i, (name, _) in enumerate(cells)
     ]
-    curves = [one for _, one in cells]
-    return Tradeoff(
-        systems=tuple(systems), curves=tuple(curves), average=averaged(curves), baseline=None
-    )
+    return leave_one_dataset_out(systems, [one for _, one in cells], 0.95)
 
 
 EASY = curve([1.0, 1.0, 0.98], [100, 60, 30])
@@ -52,26 +49,24 @@ HARD = curve([1.0, 0.97, 0.60], [100, 60, 30])
 
 
 def test_an_alpha_from_easy_data_breaks_the_promise_on_hard_data():
-    easy, hard = leave_one_dataset_out(explored(("easy", EASY), ("hard", HARD)), 0.95)
-    assert (easy.dataset, easy.alpha, easy.within, easy.kept) == ("easy", 2, 1.0, True)
+    easy, hard = checked(("easy", EASY), ("hard", HARD))
+    assert (easy.dataset, easy.setting, easy.within, easy.kept) == ("easy", 2, 1.0, True)
     assert (easy.cost_percent, easy.own_cost_percent) == (60, 30)
-    assert (hard.dataset, hard.alpha, hard.within, hard.kept) == ("hard", 3, 0.6, False)
+    assert (hard.dataset, hard.setting, hard.within, hard.kept) == ("hard", 3, 0.6, False)
     assert (hard.cost_percent, hard.own_cost_percent) == (30, 60)
 
 
 def test_a_dataset_counts_once_however_many_systems_it_has():
     # Two easy cells of one dataset do not outvote the hard one: (0.98 + 0.60) / 2 < 0.95.
-    checks = leave_one_dataset_out(
-        explored(("easy", EASY), ("easy", EASY), ("hard", HARD), ("left", EASY)), 0.95
-    )
-    assert [one.alpha for one in checks if one.dataset == "left"] == [2]
+    checks = checked(("easy", EASY), ("easy", EASY), ("hard", HARD), ("left", EASY))
+    assert [one.setting for one in checks if one.dataset == "left"] == [2]
 
 
 def test_without_an_alpha_all_folds_are_used_and_the_promise_is_kept():
     never = curve([0.9, 0.5], [100, 50])
-    check = leave_one_dataset_out(explored(("a", never), ("b", never)), 0.95)[0]
-    assert (check.alpha, check.within, check.kept, check.cost_percent) == (None, 1.0, True, 100)
+    check = checked(("a", never), ("b", never))[0]
+    assert (check.setting, check.within, check.kept, check.cost_percent) == (None, 1.0, True, 100)
 
 
 def test_one_dataset_has_nothing_to_be_checked_against():
-    assert leave_one_dataset_out(explored(("a", EASY), ("a", HARD)), 0.95) == []
+    assert checked(("a", EASY), ("a", HARD)) == []

@@ -1,0 +1,244 @@
+"""'At most 2 % from the k-fold mean in 95 % of orders' -> every option that keeps it, cheapest first.
+
+An option is a rule at the cheapest of its settings that keeps the promise, averaged over systems.
+Every setting is chosen on the same systems that it is judged by; `Option.checks` says how a setting
+chosen without a dataset does on that dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ecv_core.analysis import exploration
+from ecv_core.analysis.orders import Curve, Outcome
+from ecv_core.analysis.tradeoff.adviser import (
+    ROUNDING,
+    CarryOver,
+    cheapest,
+    leave_one_dataset_out,
+)
+from ecv_core.analysis.tradeoff.curves import System, averaged
+from ecv_core.analysis.tradeoff.rules import FIXED
+from ecv_core.errors import InputError
+from ecv_core.stopping import difference_percent
+
+ALL_FOLDS = "never"
+"""The rule that uses all k folds, which keep every promise."""
+_SAME_POINTS = 0.5
+"""Costs this close, in percent of all folds, count as the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidate:
+    """A rule over its settings on every system."""
+
+    rule: str
+    curves: tuple[Curve, ...]
+    """One per system, all with the same settings and with `within`."""
+    sampled: bool = False
+    """Whether orders were drawn; otherwise all of them are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Option:
+    """A rule at its cheapest setting that keeps the promise."""
+
+    rule: str
+    outcome: Outcome
+    """Averaged over systems; `within` is at least the share promised."""
+    kept_by: int
+    """How many systems keep the promise one by one; the promise is about their average."""
+    sampled: bool
+    same_cost: bool
+    """Whether it costs as much as the cheapest option, to half a percentage point."""
+    checks: tuple[CarryOver, ...]
+    """One per dataset left out; empty with fewer than two datasets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decision:
+    """How many folds are enough for what was promised."""
+
+    within_percent: float
+    """The largest difference to the k-fold mean that is acceptable."""
+    share: float
+    """Of orders that must end within it, in (0, 1]."""
+    systems: tuple[System, ...]
+    options: tuple[Option, ...]
+    """Cheapest first; the last one is ALL_FOLDS. Of equal costs the simpler rule comes first."""
+    failing: tuple[str, ...]
+    """Rules that keep the promise at none of their settings that save anything."""
+    closest: Option | None
+    """Where nothing but all folds keeps it: what keeps the largest share of orders and saves."""
+    needed_percent: float | None
+    """Where nothing but all folds keeps it: the difference to accept so that leaving out one fold
+    would, exact; None where something keeps it."""
+
+    @property
+    def k(self) -> int:
+        """The most folds of any system."""
+        return max(system.k for system in self.systems)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """In the order of the systems, each once."""
+        return tuple(dict.fromkeys(system.dataset for system in self.systems))
+
+    @property
+    def best(self) -> Option:
+        """The cheapest option; ALL_FOLDS where nothing else keeps the promise."""
+        return self.options[0]
+
+    @property
+    def same_as_best(self) -> tuple[Option, ...]:
+        """The options after the first that cost as much as it does."""
+        return tuple(option for option in self.options[1:] if option.same_cost)
+
+
+def decide(
+    systems: Sequence[System],
+    candidates: Sequence[Candidate],
+    *,
+    within_percent: float,
+    share: float,
+) -> Decision:
+    """Every option that keeps the promise, cheapest first.
+
+    Args:
+        systems: at least one.
+        candidates: rules worked out with this `within_percent`, the simplest first; `fixed_folds`
+            should be among them.
+        within_percent: the acceptable difference to the k-fold mean.
+        share: of orders, in (0, 1].
+    Raises: InputError for a share that is none.
+    """
+    if not 0 < share <= 1:
+        raise InputError(
+            f"the share of fold orders must be above 0 and at most 100 %, but is {100 * share:g} %"
+        )
+    found, failing = [], []
+    for one in candidates:
+        average = averaged(one.curves)
+        kept = cheapest(average, share)
+        if kept is None or kept.cost_percent >= 100 - _SAVES:
+            failing.append(one.rule)
+        else:
+            checks = leave_one_dataset_out(systems, one.curves, share)
+            found.append(_option(one, kept, share, checks))
+    found.sort(key=lambda option: round(option.outcome.cost_percent, 6))
+    closest = needed = None
+    if not found:
+        closest = _closest(candidates, share)
+        needed = percent_needed(systems, share)
+    options = [*found, _all_folds(systems, within_percent)]
+    least = options[0].outcome.cost_percent
+    return Decision(
+        within_percent=within_percent,
+        share=share,
+        systems=tuple(systems),
+        options=tuple(
+            replace(one, same_cost=one.outcome.cost_percent - least < _SAME_POINTS)
+            for one in options
+        ),
+        failing=tuple(failing),
+        closest=closest,
+        needed_percent=needed,
+    )
+
+
+def fixed_folds(
+    systems: Sequence[System], *, within_percent: float, confidence: float = 0.95
+) -> Candidate:
+    """Always e folds, for e from 1 to the most folds of any system; those with fewer use all."""
+    most = max(system.k for system in systems)
+    curves = []
+    for system in systems:
+        curve = exploration.fixed(
+            system.scores, confidence=confidence, within_percent=within_percent
+        )
+        rows = np.minimum(np.arange(most), system.k - 1)
+        assert curve.within is not None
+        curves.append(
+            Curve(
+                k=curve.k,
+                settings=np.arange(1.0, most + 1),
+                stop_distribution=curve.stop_distribution[rows],
+                mean_difference_percent=curve.mean_difference_percent[rows],
+                difference_quantiles=curve.difference_quantiles[rows],
+                coverage=curve.coverage[rows],
+                cost_percent=curve.cost_percent[rows],
+                within=curve.within[rows],
+            )
+        )
+    return Candidate(rule=FIXED, curves=tuple(curves))
+
+
+def percent_needed(systems: Sequence[System], share: float) -> float:
+    """The least difference, in percent, that k - 1 folds keep in this share of orders; exact.
+
+    Averaged over systems, each counting the same.
+    """
+    differences, weights = [], []
+    for system in systems:
+        folds = system.scores.folds
+        whole, k = float(np.mean(folds)), system.k
+        for left_out in range(k):
+            mean = (k * whole - float(folds[left_out])) / (k - 1)
+            differences.append(difference_percent(mean, whole))
+            weights.append(1 / k / len(systems))
+    order = np.argsort(differences, kind="stable")
+    reached = np.cumsum(np.array(weights)[order])
+    place = int(np.searchsorted(reached, share - ROUNDING))
+    return float(np.array(differences)[order][min(place, len(order) - 1)])
+
+
+_SAVES = 1e-6
+"""Percent of all folds below which nothing is saved."""
+
+
+def _option(
+    one: Candidate, outcome: Outcome, share: float, checks: Sequence[CarryOver] = ()
+) -> Option:
+    setting = outcome.setting
+    assert setting is not None
+    alone = [curve.at(setting).within for curve in one.curves]
+    return Option(
+        rule=one.rule,
+        outcome=outcome,
+        kept_by=sum(within is not None and within >= share - ROUNDING for within in alone),
+        sampled=one.sampled,
+        same_cost=False,
+        checks=tuple(checks),
+    )
+
+
+def _all_folds(systems: Sequence[System], within_percent: float) -> Option:
+    every = fixed_folds(systems, within_percent=within_percent)
+    whole = averaged(every.curves).at(float(max(system.k for system in systems)))
+    return Option(
+        rule=ALL_FOLDS,
+        outcome=replace(whole, setting=None),
+        kept_by=len(systems),
+        sampled=False,
+        same_cost=False,
+        checks=(),
+    )
+
+
+def _closest(candidates: Sequence[Candidate], share: float) -> Option | None:
+    """What keeps the largest share of orders while it saves anything; the cheapest of equals."""
+    best: tuple[float, float] | None = None
+    found: Option | None = None
+    for one in candidates:
+        average = averaged(one.curves)
+        assert average.within is not None
+        saves = np.flatnonzero(average.cost_percent < 100 - _SAVES)
+        for row in saves:
+            key = (-round(float(average.within[row]), 9), float(average.cost_percent[row]))
+            if best is None or key < best:
+                best = key
+                found = _option(one, average.at(float(average.settings[row])), share)
+    return found
