@@ -1,15 +1,15 @@
-"""How many folds are enough: every order of finished folds, exactly, for every alpha at once."""
-
-from functools import partial
+"""How many folds are enough: decided from every order of finished folds, with what it rests on."""
 
 import streamlit as st
 
-from pages.components.folds.adviser import adviser, limit_input
+from pages.components.folds.adviser import answer, decision_of, options, promise_input, use_button
 from pages.components.folds.choice import choose_systems
 from pages.components.folds.curves import add_precision, explore_systems
+from pages.components.folds.describe import describe
 from pages.components.folds.order import one_order
-from pages.components.folds.view import charts, numbers_row, print_charts, view_link
+from pages.components.folds.view import charts, numbers_row, view_link
 from pages.components.shared.alpha_slider import alpha_slider
+from pages.components.shared.cite import PAPER_LINK
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import link_warnings_again
 from pages.components.shared.navigation import page
@@ -17,25 +17,27 @@ from pages.components.shared.plot import preload_plots
 
 with page():
     st.title("How many folds are enough?", anchor=False)
-    st.markdown(
-        f"The {glossary_link('fold', 'folds')} of these runs are all known. Move "
-        f"**{glossary_link('alpha')}** and see what stopping early would have cost and given, over "
-        f"**every {glossary_link('order', 'order')}** in which the folds could have come."
-    )
     link_warnings_again()
     preload_plots()
-    left, right = st.columns([3, 1], gap="medium")
-    with left:
-        systems = choose_systems()
-    with right:
-        limit = limit_input()
-    if systems:
-        explored = explore_systems(systems, limit)
-        alpha_slider(explored.alphas, explored.usual, partial(print_charts, explored))
-        with right:
-            view_link(explored)
+    chosen = choose_systems()
+    limit, share = promise_input()
+    if chosen.systems:
+        explored = explore_systems(chosen.systems, limit)
+        found = decision_of(explored, share)
+        answer(explored, found, chosen.whose)
+        view_link(explored)
+        options(explored, found)
+        describe(explored, found, chosen.runs)
+        st.header("What every alpha costs and gives", anchor=False)
+        st.markdown(
+            f"The {glossary_link('fold', 'folds')} of these runs are all known. Move "
+            f"**{glossary_link('alpha')}** of {glossary_link('e-fold', 'e-fold cross-validation')} "
+            f"({PAPER_LINK}) and see what stopping early would have cost and given, over **every "
+            f"{glossary_link('order', 'order')}** in which the folds could have come."
+        )
+        use_button(explored, found)
+        alpha_slider(explored.alphas, explored.usual)
         numbers_row(explored)
         charts(explored)
-        adviser(explored)
         one_order(explored)
         add_precision(explored)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ecv_core._version import __version__
 
 PAPER = """@inproceedings{baumgart2024efold,
@@ -14,6 +16,8 @@ PAPER = """@inproceedings{baumgart2024efold,
   archivePrefix = {arXiv}
 }"""
 """Baumgart, Wegmeth, Vente and Beel (2024), as BibTeX."""
+PAPER_NAMES = "Baumgart, Wegmeth, Vente and Beel (2024)"
+PAPER_URL = "https://arxiv.org/abs/2412.01011"
 
 
 def software() -> str:
@@ -29,3 +33,27 @@ def software() -> str:
 def bibtex(*more: str) -> str:
     """The paper, this software, and what else is to be cited, such as the dataset's entry."""
     return "\n".join(entry.strip() for entry in (PAPER, software(), *more) if entry.strip())
+
+
+def key_of(entry: str) -> str:
+    """The key that \\cite takes: 'harper2015movielens'; empty where there is none."""
+    found = re.search(r"@\w+\{\s*([^,\s]+)", entry)
+    return found[1] if found else ""
+
+
+def short(entry: str) -> str:
+    """How text names a BibTeX entry: 'Harper and Konstan, 2015', 'Baumgart et al., 2024'."""
+    names = [_surname(name) for name in re.split(r"\s+and\s+", _field(entry, "author")) if name]
+    who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
+    return ", ".join(part for part in (who, _field(entry, "year")) if part)
+
+
+def _field(entry: str, name: str) -> str:
+    found = re.search(rf"\b{name}\s*=\s*\{{(.+?)\}}\s*,?\s*\n", entry, re.DOTALL)
+    return " ".join(found[1].split()) if found else ""
+
+
+def _surname(name: str) -> str:
+    if name.startswith("{"):
+        return name.strip("{}")
+    return name.partition(",")[0] if "," in name else name.split()[-1]

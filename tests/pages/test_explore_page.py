@@ -1,6 +1,7 @@
 """How many folds?: what is chosen, the slider, the advice, an order played, bad files."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.replay import replayed
 from ecv_core.analysis.tradeoff import System
-from ecv_core.records import UserScores
+from ecv_core.records import RunState, UserScores
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import user_scores_path
 from ecv_core.runs.user_scores import write_user_scores
@@ -54,8 +55,10 @@ def test_recorded_runs_are_preselected_so_that_the_page_is_never_blank(app, reco
     open_explore(app)
     assert app.get("button_group")[0].value == "Recorded"
     assert app.select_slider(key="explore_alpha").value == 1e-4
-    assert "### alpha" in texts(app)
-    assert "Not recorded yet: item-knn on ml-100k, popular on synthetic." in texts(app)
+    assert "### On these recorded runs, at most 2 % from the 10-fold mean in 95 %" in texts(app)
+    assert "**2 runs**: 2 datasets, 2 algorithms" in texts(app)
+    # datasets as in the catalogue, algorithms as in the registry
+    assert "Not recorded: popular on synthetic, item-knn on ml-100k." in texts(app)
 
 
 def test_one_press_unpicks_everything_and_another_picks_it_again(app, record):
@@ -77,7 +80,21 @@ def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
     open_explore(app)
     assert app.multiselect(key="runs").value == [done.run_id]
     assert len(app.multiselect(key="runs").options) == 1
-    assert "Simply always using" in texts(app)
+    assert "### On your data, at most 2 % from the 10-fold mean" in texts(app)
+
+
+def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
+    old = a_run(SCORES, stopped_at=4)
+    specs = [replace(old.spec, algorithm=name) for name in ("popular", "item-knn")]
+    batch = store.create(specs, owner="test")
+    for run_id in batch:
+        store.start(run_id, owner="test")
+        for index, score in enumerate(SCORES):
+            store.add_fold(run_id, a_fold(index, score, "cpu-load"), stopped_at=4)
+        store.finish(run_id, RunState.FINISHED)
+    open_explore(app)
+    assert sorted(app.multiselect(key="runs").value) == sorted(batch)
+    assert "**2 runs**: 1 dataset, 2 algorithms" in texts(app)
 
 
 def test_without_anything_to_explore_the_page_asks_for_a_file(app):
@@ -139,8 +156,62 @@ def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
     record("synthetic", "item-knn")
     record("ml-100k", "item-knn", 0.1)
     open_explore(app)
-    assert "Does it carry over?" in texts(app)
-    assert app.dataframe[0].value["dataset left out"].tolist() == ["ml-100k", "synthetic"]
+    options, check = (frame.value for frame in app.dataframe[:2])
+    assert options["cost"].is_monotonic_increasing
+    assert options["rule"].iloc[-1] == "All 10 folds"
+    assert "two datasets say little" in texts(app)
+    assert check["dataset left out"].tolist() == ["synthetic", "ml-100k"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "share", "words"),
+    [
+        (0.1, 100, "in every order: :primary[all 10 folds. No rule keeps this with fewer.]"),
+        (50, 100, "in every order: :primary[1 fold (10 % of the energy).]"),
+        (50, 50, "in 50 % of orders: :primary[1 fold (10 % of the energy).]"),
+    ],
+)
+def test_the_edges_of_the_promise_read_right(app, record, limit, share, words):
+    record("synthetic", "item-knn")
+    open_explore(app)
+    app.number_input(key="off").set_value(limit)
+    app.number_input(key="orders").set_value(share).run()
+    assert not app.exception
+    assert words in texts(app)
+    assert ("What would be enough" in texts(app)) == (limit == 0.1)
+
+
+def test_a_column_that_numbers_the_folds_is_asked_about(app):
+    open_explore(app)
+    text = "fold,a\n" + "".join(f"{n},{score}\n" for n, score in enumerate(SCORES))
+    app.get("file_uploader")[0].set_value(("scores.csv", text.encode(), "text/csv")).run()
+    assert not app.exception
+    assert "The column 'fold' seems to number the folds" in texts(app)
+    assert "1 system with 10 folds each" in texts(app)
+    assert app.selectbox(key="order-system").options == ["a"]
+
+
+def test_the_system_box_follows_the_choice(app, record, a_run):
+    record("ml-100k", "popular")
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    assert app.selectbox(key="order-system").value == "popular on ml-100k"
+    app.get("button_group")[0].set_value("My runs").run()
+    assert not app.exception
+    box = app.selectbox(key="order-system")
+    assert (box.value, box.options) == ("item-knn on synthetic", ["item-knn on synthetic"])
+
+
+def test_the_decision_can_be_cited_and_described(app, record):
+    record("ml-100k", "popular")
+    open_explore(app)
+    app.session_state["cite-folds"] = True
+    app.run()
+    assert not app.exception
+    blocks = " ".join(code.value for code in app.code)
+    assert "MovieLens 100K (Harper and Konstan, 2015)" in blocks
+    assert r"\cite{baumgart2024efold}" in blocks
+    assert "@article{harper2015movielens" in blocks
 
 
 def test_orders_are_shuffled_stepped_and_played(app, a_run):
@@ -280,4 +351,4 @@ def test_the_precision_rule_is_there_once_the_page_has_settled(
     path = user_scores_path(recorded / "synthetic--item-knn.json")
     write_user_scores(scores, ["ndcg@10"], path)
     open_explore(app)
-    assert "The precision rule with a tolerance of" in texts(app)
+    assert "Precision" in app.dataframe[0].value["rule"].tolist()

@@ -1,6 +1,6 @@
 """Fold scores -> what a stopping rule does over every order of the folds, exactly or sampled."""
 
-from ecv_core.analysis.orders.files import read_scores
+from ecv_core.analysis.orders.files import read_scores, row_labels
 from ecv_core.analysis.orders.lattice import MAX_K, Lattice
 from ecv_core.analysis.orders.outcome import QUANTILES, Curve, Outcome
 from ecv_core.analysis.orders.sampling import drawn_orders, running, sampled
@@ -18,6 +18,7 @@ __all__ = [
     "drawn_orders",
     "fixed",
     "read_scores",
+    "row_labels",
     "running",
     "sampled",
 ]

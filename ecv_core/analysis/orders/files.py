@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,10 @@ from numpy.typing import NDArray
 from ecv_core.analysis.orders.lattice import MAX_K
 from ecv_core.errors import InputError
 
+UNNAMED = "index"
+"""What a first column without a name is called."""
 _MAX_BYTES = 2**20
+_ROW_NAMES = {"index", "fold", "folds", "fold_id", "fold id", "split", "n", "i", "row", "#", "nr"}
 
 
 def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
@@ -29,6 +33,8 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
     if not rows:
         raise InputError(f"{name} is empty; give one column per system and one row per fold")
     header = [cell.strip() for cell in rows[0]]
+    if header[0] == "" and len(header) > 1:
+        header[0] = UNNAMED  # as pandas writes the index of its rows
     if all(map(_is_number, header)):
         raise InputError(f"the first line of {name} must name its columns, but is numbers")
     if len(set(header)) < len(header) or "" in header:
@@ -51,6 +57,20 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
         system: _column([row[place].strip() for row in scores], system, name)
         for place, system in enumerate(header)
     }
+
+
+def row_labels(columns: Mapping[str, NDArray[np.float64]]) -> list[str]:
+    """The columns that seem to number the folds rather than to score a system.
+
+    They hold whole numbers that rise by one from row to row, or whole numbers under a name such as
+    'fold' or 'index'.
+    """
+    return [
+        name
+        for name, values in columns.items()
+        if np.all(values == np.round(values))
+        and (np.all(np.diff(values) == 1) or name.lower() in _ROW_NAMES)
+    ]
 
 
 def _column(cells: list[str], system: str, name: str) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""'At most 2 % from the k-fold mean in 95 % of orders' -> every option that keeps it, cheapest first.
+"""At most 2 % from the k-fold mean in 95 % of orders -> all options that keep it, cheapest first.
 
 An option is a rule at the cheapest of its settings that keeps the promise, averaged over systems.
 Every setting is chosen on the same systems that it is judged by; `Option.checks` says how a setting

@@ -104,9 +104,7 @@ def registered_curves(systems: Sequence[System], *, within_percent: float) -> li
         curves = [_curve(settings, row) for row in each]
         sampled = any(one.orders is not None for row in each for one in row)
         found.append(
-            RuleCurve(
-                rule=known.id, curves=tuple(curves), curve=averaged(curves), sampled=sampled
-            )
+            RuleCurve(rule=known.id, curves=tuple(curves), curve=averaged(curves), sampled=sampled)
         )
     return found
 

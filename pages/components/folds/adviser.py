@@ -1,26 +1,35 @@
-"""'At most 2 % off in 95 % of orders': the alpha that spends least, and how well it travels."""
+"""The decision: one sentence, every option that keeps the promise, the check on data left out."""
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders import Outcome
-from ecv_core.analysis.tradeoff import CarryOver, cheapest, leave_one_dataset_out
-from ecv_core.words import setting_words
+from ecv_core.analysis.tradeoff import Candidate, Decision, decide, fixed_folds
+from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
+from ecv_core.report.advice import (
+    checked_sentence,
+    checks_frame,
+    decision_sentence,
+    options_frame,
+    same_cost_sentence,
+    way_out_sentence,
+)
+from ecv_core.stopping import RULES
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import KEY
-from pages.components.shared.state import KEPT
+from pages.components.shared.glossary import explained
+from pages.components.shared.state import KEPT, escaped
+from pages.components.shared.tables import csv_button
 from pages.components.shared.words import alpha_text
 
 LIMIT_KEY, SHARE_KEY = "off", "orders"
 
 
-def limit_input() -> float:
-    """How far off is close enough, in percent."""
-    return float(
-        st.number_input(
-            "Close enough: at most ... % off",
+def promise_input() -> tuple[float, float]:
+    """The acceptable difference in percent, and the share of orders in (0, 1]."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        limit = st.number_input(
+            "Acceptable difference (%)",
             value=2.0,
             min_value=0.1,
             max_value=50.0,
@@ -28,136 +37,148 @@ def limit_input() -> float:
             format="%.1f",
             key=LIMIT_KEY,
             **KEPT,
-            help="The difference to the k-fold mean that you can live with, in percent of it.",
+            width=220,
+            help=explained(
+                "The difference to the k-fold mean that you can accept, in percent of it.",
+                "difference",
+            ),
         )
-    )
-
-
-def adviser(explored: Explored) -> None:
-    """The wish, the advice, and the check on data that it was not chosen on."""
-    st.header("Which alpha should I use?", anchor=False)
-    left, right = st.columns([1, 2.4], gap="medium")
-    with left:
-        share = (
-            st.number_input(
-                f"At most {explored.within_percent:g} % off in ... % of orders",
-                value=95.0,
-                min_value=1.0,
-                max_value=100.0,
-                step=1.0,
-                format="%.0f",
-                key=SHARE_KEY,
-                **KEPT,
-            )
-            / 100
+        share = st.number_input(
+            "Required share of fold orders (%)",
+            value=95.0,
+            min_value=1.0,
+            max_value=100.0,
+            step=1.0,
+            format="%.0f",
+            key=SHARE_KEY,
+            **KEPT,
+            width=260,
+            help=explained(
+                "Folds can come in any order. In this share of all orders the score at the stop "
+                "has to be within the acceptable difference.",
+                "order",
+            ),
         )
-    with right:
-        advice = cheapest(explored.tradeoff.average, share)
-        st.markdown(advice_text(explored, advice, share))
-        if advice is not None and advice.setting is not None:
-            step = careful_step(explored.alphas, advice.setting)
-            st.button(
-                f"Move the slider to {alpha_text(step)}",
-                icon=":material/tune:",
-                key="use-advice",
-                on_click=_use,
-                args=(step,),
-            )
-    checks = leave_one_dataset_out(explored.tradeoff, share)
-    if checks:
-        _check(checks, share)
+    return float(limit), float(share) / 100
 
 
-def advice_text(explored: Explored, advice: Outcome | None, share: float) -> str:
-    """The advice beside its honest companions, always e folds and the precision rule."""
-    promise = f"{100 * share:.0f} % of orders end at most {explored.within_percent:g} % off"
-    if advice is None or advice.setting is None:
-        return f"No alpha here keeps the promise that {promise}: use all folds."
-    k = max(system.k for system in explored.tradeoff.systems)
-    lines = [
-        f"### alpha {alpha_text(float(f'{advice.setting:.1e}'))}",
-        f"spends least of all with which {promise}: **{advice.mean_stop:.1f}** of {k} folds, "
-        f"**{advice.cost_percent:.0f} %** of the {explored.cost}, "
-        f"{advice.mean_difference_percent:.2f} % off on average.",
+def decision_of(explored: Explored, share: float) -> Decision:
+    """Every option, from the rules that are worked out by now."""
+    systems, limit = explored.tradeoff.systems, explored.within_percent
+    candidates = [
+        fixed_folds(systems, within_percent=limit),
+        Candidate(rule="e-fold", curves=explored.tradeoff.curves),
     ]
-    if explored.tradeoff.baseline is not None:
-        fixed = cheapest(explored.tradeoff.baseline, share)
-        if fixed is not None and fixed.setting is not None:
-            lines.append(
-                f"\n\nSimply always using **{fixed.setting:.0f} folds** keeps it too, for "
-                f"**{fixed.cost_percent:.0f} %**."
-            )
-    if explored.precision is not None:
-        own = cheapest(explored.precision, share)
-        if own is not None and own.setting is not None:
-            lines.append(
-                f" The precision rule with a tolerance of **{100 * own.setting:.1f} %** keeps it "
-                f"for **{own.cost_percent:.0f} %**."
-            )
-    for other in explored.others:
-        own = cheapest(other.curve, share)
-        if own is not None and own.setting is not None:
-            lines.append(
-                f" The rule {other.rule}, {setting_words(other.rule, own.setting)}, keeps it for "
-                f"**{own.cost_percent:.0f} %**{' (sampled)' if other.sampled else ''}."
-            )
-    return "\n".join(lines[:2]) + "".join(lines[2:])
+    if explored.precision_curves:
+        candidates.append(Candidate(rule="precision", curves=explored.precision_curves))
+    candidates += [
+        Candidate(rule=one.rule, curves=one.curves, sampled=one.sampled) for one in explored.others
+    ]
+    return decide(systems, candidates, within_percent=limit, share=share)
+
+
+def answer(explored: Explored, found: Decision, whose: str) -> None:
+    """The sentence, and what it rests on."""
+    text = decision_sentence(found, whose=whose, cost=explored.cost)
+    head, _, result = text.partition(": ")
+    st.markdown(f"### {head}: :primary[{result}]")
+    lines = [
+        same_cost_sentence(found, explored.cost),
+        way_out_sentence(found, explored.cost),
+        checked_sentence(found),
+    ]
+    st.markdown(" ".join(escaped(one) for one in lines if one))
+    if not explored.complete:
+        st.caption("Other rules are still being worked out and may turn out cheaper.")
+
+
+def use_button(explored: Explored, found: Decision) -> None:
+    """Takes the paper's rule to its option; nothing where it has none."""
+    own = next((one for one in found.options if one.rule == "e-fold"), None)
+    if own is not None and own.outcome.setting is not None:
+        step = careful_step(explored.alphas, own.outcome.setting)
+        st.button(
+            f"Move alpha to {alpha_text(step)}",
+            icon=":material/tune:",
+            key="use-advice",
+            on_click=_use,
+            args=(step,),
+        )
+
+
+def options(explored: Explored, found: Decision) -> None:
+    """All options as a table, the check on data left out, what does not keep the promise."""
+    st.header("All options that keep this, cheapest first", anchor=False)
+    frame = options_frame(found)
+    limit = found.within_percent
+    cost = "share of energy" if explored.cost == "energy" else "share of folds"
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config={
+            "folds": st.column_config.NumberColumn(
+                "folds", format="%.1f", help="Expected folds used, over all orders of the folds."
+            ),
+            "cost": st.column_config.NumberColumn(
+                cost, format="%.0f %%", help="Of all folds, averaged over runs."
+            ),
+            "risk": st.column_config.NumberColumn(
+                "risk",
+                format="%.1f %%",
+                help=f"Share of orders that end more than {limit:g} % from the k-fold mean.",
+            ),
+            "95 % of orders within": st.column_config.NumberColumn(
+                format="%.2f %%", help="The difference that 95 % of orders do not exceed."
+            ),
+            "runs that keep it": st.column_config.TextColumn(
+                help="The promise is about the average over runs; so many keep it one by one."
+            ),
+            "kept on data left out": st.column_config.TextColumn(
+                help="The setting is chosen on all datasets but one and used on that one, for "
+                "each: on how many of them it keeps the promise.",
+            ),
+            "orders": st.column_config.TextColumn(
+                help="Whether all orders were counted, or some were drawn."
+            ),
+        },
+        key="folds-options",
+        alt=f"{len(frame)} options, cheapest first: {', '.join(frame['rule'])}.",
+    )
+    if failing := [RULES[rule].title for rule in found.failing if rule in RULES]:
+        st.caption(f"Keeps it at no setting that saves anything: {escaped(', '.join(failing))}.")
+    if explored.complete and not explored.precision_curves:
+        st.caption("Precision needs every user's score, which some of these runs come without.")
+    csv_button("Options as CSV", frame, "folds-options.csv")
+    if found.best.rule != ALL_FOLDS and found.best.checks:
+        _check(found)
+
+
+def _check(found: Decision) -> None:
+    title = RULES[found.best.rule].title
+    with st.expander(f"The check on data left out: {title}", icon=":material/rule:"):
+        frame = checks_frame(found.best)
+        percent = st.column_config.NumberColumn(format="%.0f %%")
+        kept = int(frame["kept"].sum())
+        st.dataframe(
+            frame,
+            hide_index=True,
+            column_config={
+                "kept": st.column_config.CheckboxColumn(
+                    "kept", help=f"At least {100 * found.share:g} % of its orders ended within it."
+                ),
+                "orders within": percent,
+                "cost": percent,
+                "cost of its own best setting": percent,
+            },
+            key="carry-over",
+            alt=f"Leave-one-dataset-out check: the promise was kept on {kept} of {len(frame)}.",
+        )
+        csv_button("The check as CSV", frame, "carry-over.csv")
 
 
 def careful_step(alphas: list[float], advised: float) -> float:
     """The slider's largest step that is no larger than what is advised."""
     return max((alpha for alpha in alphas if alpha <= advised), default=alphas[0])
-
-
-def check_frame(checks: list[CarryOver]) -> pd.DataFrame:
-    """One row per dataset left out."""
-    return pd.DataFrame(
-        {
-            "dataset left out": [one.dataset for one in checks],
-            "alpha from the others": [
-                "all folds" if one.alpha is None else alpha_text(float(f"{one.alpha:.1e}"))
-                for one in checks
-            ],
-            "kept": [one.kept for one in checks],
-            "orders close enough": [100 * one.within for one in checks],
-            "cost": [one.cost_percent for one in checks],
-            "cost of its own best alpha": [one.own_cost_percent for one in checks],
-        }
-    )
-
-
-def _check(checks: list[CarryOver], share: float) -> None:
-    kept = sum(one.kept for one in checks)
-    st.markdown(
-        f"**Does it carry over?** Chosen on the other datasets and used on the one left out, such "
-        f"an alpha kept the promise on **{kept} of {len(checks)}** datasets."
-    )
-    frame = check_frame(checks)
-    percent = st.column_config.NumberColumn(format="%.0f %%")
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            "kept": st.column_config.CheckboxColumn(
-                "kept", help=f"At least {100 * share:.0f} % of its orders ended close enough."
-            ),
-            "orders close enough": percent,
-            "cost": percent,
-            "cost of its own best alpha": percent,
-        },
-        key="carry-over",
-        alt=f"Leave-one-dataset-out check: the promise was kept on {kept} of {len(checks)}.",
-    )
-    st.download_button(
-        "The check as CSV",
-        frame.to_csv(index=False),
-        file_name="carry-over.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="csv-carry-over",
-        type="tertiary",
-    )
 
 
 def _use(alpha: float) -> None:

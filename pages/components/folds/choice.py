@@ -1,43 +1,89 @@
-"""Choose what to explore: recorded runs, own finished runs, or fold scores from a CSV."""
+"""Choose what to look at: recorded runs, own finished runs, or fold scores from a CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
 from ecv_core.analysis.exploration import Scores
-from ecv_core.analysis.orders import read_scores
+from ecv_core.analysis.orders import read_scores, row_labels
 from ecv_core.analysis.tradeoff import System, system_of
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
+from pages.components.shared.picked import picked_line, runs_words
 from pages.components.shared.state import KEPT, escaped, sentence, sentences, store
-from pages.components.shared.words import metric_label, run_title
+from pages.components.shared.words import counted, in_order, metric_label, run_label
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
+SOURCE, RUNS = "source", "runs"
+"""Keys of the widgets, and names in the address."""
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
 
 
-def choose_systems() -> list[System]:
-    """The chosen systems; empty, with a sentence on the page, while there is nothing to explore."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What is looked at."""
+
+    systems: list[System]
+    runs: list[Run]
+    """Of the systems, in their order; empty for a file."""
+    whose: str
+    """How a sentence about them begins."""
+
+
+_NOTHING = Chosen(systems=[], runs=[], whose="")
+
+
+def choose_systems() -> Chosen:
+    """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
     own = [run for run in store().runs() if run.whole]
-    source = st.segmented_control(
-        "Fold scores from",
-        [RECORDED, OWN, FILE],
-        default=RECORDED if recorded else OWN if own else FILE,
-        required=True,
-        key="source",
-        **KEPT,
-        help="**Recorded**: runs that come with e-fold. **My runs**: yours in which all k folds "
-        "are in. **My file**: fold scores from anything, as a CSV.",
-    )
+    with st.container(horizontal=True, vertical_alignment="center", key="folds-source"):
+        source = st.segmented_control(
+            "Fold scores from",
+            [RECORDED, OWN, FILE],
+            default=RECORDED if recorded else OWN if own else FILE,
+            required=True,
+            key=SOURCE,
+            **KEPT,
+            label_visibility="collapsed",
+            width="content",
+            help="**Recorded**: runs that come with e-fold. **My runs**: yours in which all k "
+            "folds are in. **My file**: fold scores from anything, as a CSV.",
+        )
+        if source == RECORDED and recorded:
+            words, widgets = picked_line("Choose", key="picked-recorded")
+        elif source == OWN and own:
+            words, widgets = picked_line("Choose", key="picked-own")
+    if source == FILE:
+        return _read_file()
     if source == RECORDED:
-        return _pick_recorded(recorded)
-    if source == OWN:
-        return _pick_own(own)
-    return _read_file()
+        if not recorded:
+            st.info("No recorded runs came with this copy; use your own runs or a file.")
+            return _NOTHING
+        with widgets:
+            runs, missing = _pick_recorded(recorded)
+        whose = "On these recorded runs" if len(runs) != 1 else "On this recorded run"
+    else:
+        if not own:
+            _no_own()
+            return _NOTHING
+        with widgets:
+            runs, missing = _pick_own(own), ""
+        whose = "On your data"
+    words.markdown(runs_words(runs), help=missing or None)
+    if not runs:
+        st.info(
+            "Pick at least one dataset and one algorithm that was recorded on it."
+            if source == RECORDED
+            else "Pick at least one run."
+        )
+        return _NOTHING
+    systems = [system_of(run, metric_label(run.spec)) for run in runs]
+    return Chosen(systems=_with_different_names(systems), runs=runs, whose=whose)
 
 
 def _recorded() -> list[Run]:
@@ -47,13 +93,11 @@ def _recorded() -> list[Run]:
     return []
 
 
-def _pick_recorded(runs: Sequence[Run]) -> list[System]:
-    if not runs:
-        st.info("No recorded runs came with this copy; explore your own runs or a file.")
-        return []
+def _pick_recorded(runs: Sequence[Run]) -> tuple[list[Run], str]:
+    """The picked ones in the order of their datasets, and which of the grid were not recorded."""
     offered = {
-        "datasets": sorted({run.spec.dataset for run in runs}),
-        "algorithms": sorted({run.spec.algorithm for run in runs}),
+        "datasets": in_order(run.spec.dataset for run in runs),
+        "algorithms": in_order(run.spec.algorithm for run in runs),
     }
     datasets, algorithms = (
         _pills(key.capitalize(), key, options) for key, options in offered.items()
@@ -67,15 +111,19 @@ def _pick_recorded(runs: Sequence[Run]) -> list[System]:
         on_click=_pick,
         args=({key: [] for key in offered} if everything else offered,),
     )
-    chosen = [r for r in runs if r.spec.dataset in datasets and r.spec.algorithm in algorithms]
-    if not chosen:
-        st.info("Pick at least one dataset and one algorithm that was recorded on it.")
-    missing = len(datasets) * len(algorithms) - len(chosen)
-    if chosen and missing:
-        pairs = {(run.spec.dataset, run.spec.algorithm) for run in chosen}
-        names = [f"{a} on {d}" for d in datasets for a in algorithms if (d, a) not in pairs]
-        st.caption(f"Not recorded yet: {escaped(', '.join(names))}.")
-    return [system_of(run, metric_label(run.spec)) for run in chosen]
+    by_pair = {(run.spec.dataset, run.spec.algorithm): run for run in runs}
+    pairs = [
+        (dataset, algorithm)
+        for dataset in offered["datasets"]
+        for algorithm in offered["algorithms"]
+        if dataset in datasets and algorithm in algorithms
+    ]
+    chosen = [by_pair[pair] for pair in pairs if pair in by_pair]
+    names = [f"{a} on {d}" for d, a in pairs if (d, a) not in by_pair]
+    missing = f"Not recorded: {escaped(', '.join(names))}." if chosen and names else ""
+    if missing:
+        st.caption(missing)
+    return chosen, missing
 
 
 def _pick(choice: dict[str, list[str]]) -> None:
@@ -94,37 +142,31 @@ def _pills(label: str, key: str, options: list[str]) -> list[str]:
     )
 
 
-def _pick_own(runs: Sequence[Run]) -> list[System]:
-    if not runs:
-        st.info(
-            "No run of yours has all its k folds yet. Start one with **Go on to k after the "
-            "stop**, or explore the recorded ones.",
-            icon=":material/info:",
-        )
-        st.page_link("pages/run.py", label="Start a run", icon=":material/play_circle:")
-        return []
+def _no_own() -> None:
+    st.info(
+        "No run of yours has all its k folds yet. Start one with **Go on to k after the "
+        "stop**, or look at the recorded ones.",
+        icon=":material/info:",
+    )
+    st.page_link("pages/run.py", label="Start a run", icon=":material/play_circle:")
+
+
+def _pick_own(runs: Sequence[Run]) -> list[Run]:
+    """The newest run with its whole batch at first."""
     by_id = {run.run_id: run for run in runs}
+    batch = [
+        run.run_id for run in runs if run is runs[0] or (run.group and run.group == runs[0].group)
+    ]
     picked = st.multiselect(
         "Runs",
         list(by_id),
-        default=[runs[0].run_id],
+        default=batch,
         format_func=lambda run_id: run_label(by_id[run_id]),
-        key="runs",
+        key=RUNS,
         **KEPT,
         placeholder="Runs in which all k folds are in",
     )
-    if not picked:
-        st.info("Pick at least one run.")
-    systems = [system_of(by_id[run_id], metric_label(by_id[run_id].spec)) for run_id in picked]
-    return _with_different_names(systems)
-
-
-def run_label(run: Run) -> str:
-    """How the choice of own runs, and so the address, names a run.
-
-    Never changes and is never another run's: Streamlit knows a choice by its label.
-    """
-    return f"{run_title(run)} · {metric_label(run.spec)} · k = {run.spec.k} · {run.run_id}"
+    return [by_id[run_id] for run_id in picked]
 
 
 def _with_different_names(systems: list[System]) -> list[System]:
@@ -136,7 +178,7 @@ def _with_different_names(systems: list[System]) -> list[System]:
     ]
 
 
-def _read_file() -> list[System]:
+def _read_file() -> Chosen:
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     file = left.file_uploader(
         "Fold scores as CSV",
@@ -154,13 +196,40 @@ def _read_file() -> list[System]:
     )
     if file is None:
         st.caption("One column per system, its name in the first line, and one row per fold.")
-        return []
+        return _NOTHING
     try:
         columns = read_scores(file.getvalue())
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
-        return []
-    return [
-        System(name=name, dataset=file.name, metric="score", scores=Scores(folds=scores))
-        for name, scores in columns.items()
+        return _NOTHING
+    names = list(columns)
+    if numbering := row_labels(columns):
+        names = _ask(names, numbering, file.name)
+    if not names:
+        st.info("Pick at least one column of scores.")
+        return _NOTHING
+    systems = [
+        System(name=name, dataset=file.name, metric="score", scores=Scores(folds=columns[name]))
+        for name in names
     ]
+    folds = systems[0].k
+    st.caption(f"{counted(len(systems), 'system')} with {counted(folds, 'fold')} each.")
+    return Chosen(systems=systems, runs=[], whose="On your data")
+
+
+def _ask(names: list[str], numbering: list[str], file: str) -> list[str]:
+    """Which columns are scores; those that seem to number the folds are left out at first."""
+    said = escaped(" and ".join(f"'{name}'" for name in numbering))
+    one = len(numbering) == 1
+    st.caption(
+        f"The column{'' if one else 's'} {said} {'seems' if one else 'seem'} to number the folds, "
+        f"so {'it is' if one else 'they are'} not taken as scores. Pick "
+        f"{'it' if one else 'them'} if {'it is' if one else 'they are'}."
+    )
+    return st.pills(
+        "Columns with scores",
+        names,
+        selection_mode="multi",
+        default=[name for name in names if name not in numbering],
+        key=f"score-columns-{file}",
+    )

@@ -37,7 +37,8 @@ class Explored:
     version: str
     """Changes with the choice and the limit, and with nothing else."""
     tradeoff: Tradeoff
-    precision: Curve | None
+    precision_curves: tuple[Curve, ...]
+    """One per system; empty where not every user's score is known, or while it is left out."""
     others: list[RuleCurve]
     """The other registered rules; left out like the precision rule."""
     complete: bool
@@ -109,13 +110,14 @@ def _explored(
     complete: bool,
     _found: Tradeoff,
 ) -> Explored:
-    precision = _precision(_found.systems, within_percent) if complete else None
+    each = _precision(_found.systems, within_percent) if complete else ()
+    precision = averaged(each) if each else None
     others = _others(contents, within_percent, rules, list(_found.systems)) if complete else []
     version = sha256("".join(contents).encode()).hexdigest()[:16]
     return Explored(
         version=f"{version}-{within_percent}" + ("" if complete else "-first"),
         tradeoff=_found,
-        precision=precision,
+        precision_curves=each,
         others=others,
         complete=complete,
         within_percent=within_percent,
@@ -141,12 +143,12 @@ def _asked() -> set[tuple[tuple[str, ...], float, tuple[str, ...]]]:
     return set()
 
 
-def _precision(systems: Sequence[System], within_percent: float) -> Curve | None:
-    """The precision rule on the same systems; None unless every user's score is known for all."""
+def _precision(systems: Sequence[System], within_percent: float) -> tuple[Curve, ...]:
+    """The precision rule on the same systems; empty unless every user's score is known for all."""
     curves = []
     for system in systems:
         curve = precision_of(system, within_percent)
         if curve is None:
-            return None
+            return ()
         curves.append(curve)
-    return averaged(curves)
+    return tuple(curves)

@@ -44,7 +44,7 @@ def one_order(explored: Explored) -> None:
 def _system(names: list[str]) -> str:
     asked = st.query_params.get(_SYSTEM)
     if st.session_state.get(_SYSTEM, names[0]) not in names:
-        del st.session_state[_SYSTEM]  # another choice's system
+        st.session_state[_SYSTEM] = names[0]  # said, or the box would keep the old one's name
     elif asked is not None and asked not in names:
         link_warning(f"no system {escaped(asked)} is among those chosen; this is the first.")
     return st.selectbox("System", names, key=_SYSTEM, **KEPT, width=420) or names[0]

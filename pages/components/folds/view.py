@@ -16,7 +16,6 @@ from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
 from ecv_core.report.run_pictures import stops_picture, tradeoff_picture
 from ecv_core.words import counted
-from pages.components.folds.choice import run_label
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
@@ -25,7 +24,7 @@ from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
 from pages.components.shared.slider_watch import numbers
 from pages.components.shared.state import store
-from pages.components.shared.words import alpha_text
+from pages.components.shared.words import alpha_text, run_label
 
 _HEIGHT = 500
 

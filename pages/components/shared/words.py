@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import streamlit as st
 
-from ecv_core.records import RunState
+import ecv_core.datasets as datasets
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import Run, RunState
 from ecv_core.words import (
     alpha_text,
     counted,
@@ -26,8 +29,10 @@ __all__ = [
     "counted",
     "duration",
     "grams",
+    "in_order",
     "metric_label",
     "rule_words",
+    "run_label",
     "run_title",
     "small_number",
     "state_badge",
@@ -61,3 +66,19 @@ def ago(moment: datetime) -> str:
     if seconds < 86_400:
         return f"{seconds // 3600:.0f} h ago"
     return f"{moment:%Y-%m-%d}"
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Datasets or algorithms, each once, in the order in which every page has them."""
+    known = [*datasets.catalogue(), *ALGORITHMS]
+    return sorted(
+        set(names), key=lambda name: (known.index(name) if name in known else len(known), name)
+    )
+
+
+def run_label(run: Run) -> str:
+    """How a choice of own runs, and so the address, names a run.
+
+    Never changes and is never another run's: Streamlit knows a choice by its label.
+    """
+    return f"{run_title(run)} · {metric_label(run.spec)} · k = {run.spec.k} · {run.run_id}"

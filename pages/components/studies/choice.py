@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import StudyRecord
 from ecv_core.words import counted
 from pages.components.shared.state import KEPT, sentences
+from pages.components.shared.words import in_order
 from pages.components.studies.live import cells_of, live_grid
 from pages.components.studies.picker import RECORDED, StudyPicker
 
@@ -96,12 +96,6 @@ def missing_sentence(runs: Sequence[Run]) -> str:
         f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."
     )
     return f"{text} Not recorded yet: {'; '.join(gaps)}." if gaps else text
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Each once, as rows and columns come: as the catalogue and the registry have them."""
-    known = [*datasets.catalogue(), *ALGORITHMS]
-    return sorted(set(names), key=lambda name: (known.index(name) if name in known else 99, name))
 
 
 def narrowed(

@@ -1,0 +1,251 @@
+"""Runs -> the sentences of a methods section: data, split, score, rule, energy, versions.
+
+Sentences hold marks, `cite` and `maths`, that become words in plain text and commands in LaTeX.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import ecv_core.datasets as datasets
+from ecv_core import models
+from ecv_core.energy import SOURCES
+from ecv_core.energy.savings import energy_facts
+from ecv_core.errors import UnknownName
+from ecv_core.records import Run, RunSpec
+from ecv_core.report.citation import key_of, short
+from ecv_core.report.latex import escaped
+from ecv_core.report.provenance import version_words
+from ecv_core.splits import SPLITS
+from ecv_core.stopping import RULES
+from ecv_core.stopping.efold import alpha_text
+from ecv_core.words import counted, grams, metric_label, watt_hours
+
+_Item = TypeVar("_Item")
+_MARK = re.compile(r"⟦(cite|maths):(.*?)⟧", re.DOTALL)
+
+
+def cite(entry: str) -> str:
+    """A mark for a BibTeX entry; nothing for an empty one."""
+    return f"⟦cite:{entry.strip()}⟧" if entry.strip() else ""
+
+
+def maths(plain: str, latex: str) -> str:
+    """A mark for a formula: as text, and in LaTeX between dollars."""
+    return f"⟦maths:{plain}::{latex}⟧"
+
+
+def as_text(marked: str) -> str:
+    """Plain text: citations as (author, year)."""
+
+    def word(found: re.Match[str]) -> str:
+        kind, what = found.groups()
+        return f" ({short(what)})" if kind == "cite" else what.partition("::")[0]
+
+    return _MARK.sub(word, marked)
+
+
+def as_latex(marked: str) -> str:
+    """LaTeX: citations as \\cite, formulas between dollars, everything else escaped."""
+    parts, end = [], 0
+    for found in _MARK.finditer(marked):
+        parts.append(escaped(marked[end : found.start()]))
+        kind, what = found.groups()
+        parts.append(
+            rf"~\cite{{{key_of(what)}}}" if kind == "cite" else f"${what.partition('::')[2]}$"
+        )
+        end = found.end()
+    return "".join([*parts, escaped(marked[end:])])
+
+
+def cited(marked: str) -> list[str]:
+    """The BibTeX entries of a text, each once, in its order."""
+    return list(dict.fromkeys(what for kind, what in _MARK.findall(marked) if kind == "cite"))
+
+
+def data_sentences(names: Iterable[str]) -> str:
+    """Which data, how large after preparation, and how it was filtered."""
+    known = datasets.catalogue()
+    parts = []
+    for name in dict.fromkeys(names):
+        entry = known.get(name)
+        if entry is None:
+            parts.append(f"the dataset '{name}'")
+            continue
+        size = ""
+        if entry.users and entry.items and entry.interactions:
+            size = (
+                f" ({entry.users:,} users, {entry.items:,} items, "
+                f"{entry.interactions:,} interactions)"
+            )
+        title = entry.title if entry.title != name else f"the dataset '{name}'"
+        parts.append(f"{title}{cite(entry.bibtex)}{size}")
+    return (
+        f"We used {joined(parts)}. Every interaction counts as positive feedback, whatever its "
+        "rating; users and items with fewer than five interactions were removed repeatedly until "
+        "none was left (5-core), and sizes are those after this filtering."
+    )
+
+
+def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
+    """Which algorithms, with the parameters that decide their scores."""
+
+    def words(spec: RunSpec) -> str:
+        try:
+            title = models.algorithm(spec.algorithm).title
+        except UnknownName:  # a record may be older or newer than the registry
+            title = spec.algorithm
+        params = ", ".join(f"{name} = {value}" for name, value in spec.params)
+        return f"{title} ({params})" if params else title
+
+    found = distinct(specs, words)
+    return f"The algorithm{'s were' if len(found) > 1 else ' was'} {joined(found)}."
+
+
+def split_sentence(specs: Sequence[RunSpec]) -> str:
+    """How the data was split, with k and seed."""
+
+    def words(spec: RunSpec) -> str:
+        if spec.folds_sha256 is not None:
+            return (
+                f"The {counted(spec.k, 'fold')} were imported (SHA-256 {spec.folds_sha256}); "
+                f"the random seed was {spec.seed}."
+            )
+        strategy = SPLITS.get(spec.split)
+        params = "".join(f", {name} = {value}" for name, value in spec.split_params)
+        how = f" {strategy.help}" if strategy is not None else ""
+        folds = "one split" if spec.k == 1 else f"k = {spec.k} folds"
+        return (
+            f"The data was split into {folds} with the strategy '{spec.split}'{params} "
+            f"(random seed {spec.seed}).{how}"
+        )
+
+    found = " ".join(distinct(specs, words))
+    several = len({spec.algorithm for spec in specs}) > 1 and len(distinct(specs, words)) == 1
+    return f"{found} All algorithms were evaluated on the same folds." if several else found
+
+
+def score_sentence(specs: Sequence[RunSpec]) -> str:
+    """The metric, and what is ranked against what."""
+
+    def words(spec: RunSpec) -> str:
+        text = f"The score was {metric_label(spec)}"
+        if spec.metric == "ndcg":
+            discount = maths("1/log2(rank + 1)", r"1/\log_2(\mathrm{rank}+1)")
+            text += (
+                f", with binary relevance, the discount {discount} and the ideal ranking "
+                f"cut at the smaller of {spec.n} and the number of the user's held-out items, "
+                "averaged over the users with held-out items"
+            )
+        if spec.negatives is not None:
+            return (
+                f"{text}; each held-out item was ranked against {spec.negatives:,} sampled items "
+                f"({spec.negative_sampling})."
+            )
+        what = "all items" if spec.candidates == "all" else "all items with a training interaction"
+        return f"{text}; {what} but those in the user's training data were ranked."
+
+    return " ".join(distinct(specs, words))
+
+
+def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
+    """What stopped the evaluation, and how intervals were worked out.
+
+    Args:
+        specs: of the runs.
+        paper: the BibTeX entry of e-fold cross-validation.
+    """
+
+    def words(spec: RunSpec) -> str:
+        level = f"{100 * spec.confidence:g} %"
+        least = counted(spec.min_folds, "fold")
+        t_interval = (
+            f"the {level} confidence interval of the mean of the first n fold scores (Student's t "
+            "with n - 1 degrees of freedom)"
+        )
+        match spec.rule:
+            case "e-fold":
+                formula = maths(
+                    "c_n * |c_(n-1) - c_n| <= alpha", r"c_n \cdot |c_{n-1} - c_n| \le \alpha"
+                )
+                c_n = maths("c_n", "c_n")
+                return (
+                    f"Evaluation stopped after fold n, after {least} at the earliest, as soon as "
+                    f"{formula} with alpha = {alpha_text(spec.alpha)}, where {c_n} is the width of "
+                    f"{t_interval}; this is e-fold cross-validation{cite(paper)}."
+                )
+            case "precision":
+                return (
+                    f"Evaluation stopped, after {least} at the earliest, as soon as the {level} "
+                    f"confidence interval of the mean of all {spec.k} folds, estimated from the "
+                    f"scores of single users with the {spec.k} folds as a finite population, "
+                    f"reached at most {100 * (spec.tolerance or 0):.3g} % of the mean to either "
+                    f"side: a variant of e-fold cross-validation{cite(paper)}."
+                )
+            case "fixed":
+                return (
+                    f"The first {least} of {spec.k} were evaluated, whatever the scores. The "
+                    f"interval is {t_interval}."
+                )
+            case "never":
+                return f"All folds were evaluated. The interval is {t_interval}."
+        known = RULES.get(spec.rule)
+        what = f"'{known.title}': {known.help}" if known else f"'{spec.rule}'."
+        return (
+            f"Evaluation was stopped by the rule {what} It could stop after {least} at the "
+            f"earliest. The interval is {t_interval}."
+        )
+
+    return " ".join(distinct(specs, words))
+
+
+def energy_sentence(runs: Sequence[Run]) -> str:
+    """What the folds cost, what was saved, and how both are known."""
+    ran = [run for run in runs if run.folds]
+    facts = [energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at) for run in ran]
+    if not facts or any(one.source == "none" for one in facts):
+        return "Energy was not metered."
+    joules = sum(one.joules for one in facts)
+    sources = distinct([one.source for one in facts], lambda name: SOURCES.get(name, name))
+    folds = sum(len(run.folds) for run in ran)
+    countries = distinct([run.spec for run in ran], lambda spec: spec.country)
+    text = (
+        f"The {counted(folds, 'fold')} that ran used {watt_hours(joules)} "
+        f"({'; '.join(sources)}; CodeCarbon), which is {grams(sum(f.grams_co2e for f in facts))} "
+        f"CO2e with the electricity of {joined(countries)}."
+    )
+    saved = [one.saved_joules for one in facts if one.saved_joules]
+    if not saved:
+        return text
+    whole = sum(
+        one.joules
+        + (one.saved_joules or 0.0)
+        - sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
+        for one, run in zip(facts, ran, strict=True)
+        if run.stopped_at is not None
+    )
+    checked = all(len(run.folds) == len(run.spec.fold_order) for run in ran)
+    how = (
+        "the energy that the folds after the stop used when they were run to check"
+        if checked
+        else "an estimate: folds that did not run are counted at the mean of those that did"
+    )
+    share = f" ({100 * sum(saved) / whole:.0f} % of all folds)" if whole else ""
+    return f"{text} Stopping saves {watt_hours(sum(saved))}{share}, {how}."
+
+
+def version_sentence(made_with: Mapping[str, Any], software: str) -> str:
+    """The versions that scores depend on, and the software to cite."""
+    return f"Scores were computed with e-fold{cite(software)} ({version_words(made_with)})."
+
+
+def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:
+    """What is said of each, every text once."""
+    return list(dict.fromkeys(words(one) for one in items))
+
+
+def joined(words: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
