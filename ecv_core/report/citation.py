@@ -44,12 +44,13 @@ def key_of(entry: str) -> str:
 def short(entry: str) -> str:
     """How text names a BibTeX entry: 'Harper and Konstan, 2015', 'Baumgart et al., 2024'."""
     names = [_surname(name) for name in re.split(r"\s+and\s+", _field(entry, "author")) if name]
-    who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
-    return ", ".join(part for part in (who, _field(entry, "year")) if part)
+    who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+    named = ", ".join(part for part in (who, _field(entry, "year")) if part)
+    return named or _field(entry, "title") or key_of(entry)
 
 
 def _field(entry: str, name: str) -> str:
-    found = re.search(rf"\b{name}\s*=\s*\{{(.+?)\}}\s*,?\s*\n", entry, re.DOTALL)
+    found = re.search(rf"\b{name}\s*=\s*\{{(.+?)\}}\s*(?:,|\}}|\n)", entry, re.DOTALL)
     return " ".join(found[1].split()) if found else ""
 
 

@@ -33,7 +33,6 @@ from ecv_core.report.methods import (
     split_sentence,
     version_sentence,
 )
-from ecv_core.runs.document import moments_of
 from ecv_core.words import alpha_text, counted, metric_label, rule_words, watt_hours
 
 
@@ -56,7 +55,7 @@ def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Descript
 
     Args:
         runs: at least one, in the order of the table.
-        made_with: versions, as `surroundings.surroundings` gives them.
+        made_with: versions, as `runs.environment.environment` gives them.
     """
     results = [_result(run) for run in runs] if len(runs) == 1 else []
     specs = [run.spec for run in runs]
@@ -214,10 +213,9 @@ def _complete_energy_sentence(runs: Sequence[Run]) -> str:
 
 
 def _result(run: Run) -> str:
-    moments, k, e = moments_of(run), len(run.spec.fold_order), run.stopped_at
-    if not moments:
+    at, k, e = run.at_stop, run.k, run.stopped_at
+    if at is None:
         return f"No fold of {k} was finished."
-    at = moments[min(e or len(moments), len(moments)) - 1]
     interval = (
         f" ({100 * run.spec.confidence:g} % confidence interval {at.interval.low:.4f} to "
         f"{at.interval.high:.4f})"
@@ -226,10 +224,10 @@ def _result(run: Run) -> str:
     )
     score = f"a mean {metric_label(run.spec)} of {at.mean:.4f}{interval}"
     if e is None:
-        return f"After {len(moments)} of {k} folds the run had {score}."
+        return f"After {len(run.folds)} of {k} folds the run had {score}."
     text = f"The evaluation used {e} of {counted(k, 'fold')} and gave {score}."
-    if e < len(moments) == k:
-        whole = moments[-1].mean
+    whole = run.k_fold_mean
+    if run.stopped_early and whole is not None:
         off = stopping.difference_percent(at.mean, whole)
         text += (
             f" The other folds were run to check: the mean of all {k} is {whole:.4f}, a difference "
@@ -240,7 +238,7 @@ def _result(run: Run) -> str:
 
 def _fold_table(run: Run) -> str:
     rows = []
-    for moment in moments_of(run):
+    for moment in run.moments:
         ends = moment.interval
         rows.append(
             [
@@ -266,19 +264,16 @@ def _fold_table(run: Run) -> str:
 def _runs_table(runs: Sequence[Run]) -> str:
     rows = []
     for run in runs:
-        moments = moments_of(run)
-        used = min(run.stopped_at or len(moments), len(moments))
-        at = moments[used - 1] if moments else None
-        joules = sum(fold.energy.joules for fold in run.folds)
+        at = run.at_stop
         rows.append(
             [
                 run.spec.dataset,
                 run.spec.algorithm,
                 f"{run.spec.rule}, {rule_words(run.spec)}",
-                f"{used} of {len(run.spec.fold_order)}",
+                f"{run.folds_used} of {run.k}",
                 f"{at.mean:.4f}" if at else "-",
                 f"± {at.interval.width / 2:.4f}" if at and at.interval else "-",
-                watt_hours(joules) if joules else "-",
+                watt_hours(run.joules) if run.joules else "-",
             ]
         )
     labels = {metric_label(run.spec) for run in runs}

@@ -204,7 +204,7 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
 def energy_sentence(runs: Sequence[Run]) -> str:
     """What the folds cost, what was saved, and how both are known."""
     ran = [run for run in runs if run.folds]
-    facts = [energy_facts(run.folds, len(run.spec.fold_order), run.stopped_at) for run in ran]
+    facts = [energy_facts(run.folds, run.k, run.stopped_at) for run in ran]
     if not facts or any(one.source == "none" for one in facts):
         return "Energy was not metered."
     joules = sum(one.joules for one in facts)
@@ -226,7 +226,7 @@ def energy_sentence(runs: Sequence[Run]) -> str:
         for one, run in zip(facts, ran, strict=True)
         if run.stopped_at is not None
     )
-    checked = all(len(run.folds) == len(run.spec.fold_order) for run in ran)
+    checked = all(run.complete for run in ran)
     how = (
         "the energy that the folds after the stop used when they were run to check"
         if checked

@@ -13,10 +13,12 @@ from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
+from ecv_core.report.describe import describe_runs
 from ecv_core.words import arithmetic, verdict
 from pages.components.run.details import downloads, fold_table, repeat_command, training
 from pages.components.run.facts import fact_panel
 from pages.components.run.run_actions import run_actions
+from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.runs import (
@@ -215,3 +217,5 @@ def _details(run: Run, moments: Sequence[Moment]) -> None:
         repeat_command(run)
     with export:
         downloads(run, moments)
+    if run.folds and not run.state.active:
+        cite_and_describe(lambda: describe_runs([run], made_with([run])), key="run")

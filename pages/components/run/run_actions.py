@@ -9,6 +9,7 @@ from pages.components.run.start_form import fill_form
 from pages.components.shared.navigation import RACE, VIEW
 from pages.components.shared.runs import act_and_rerun
 from pages.components.shared.state import manager
+from pages.components.shared.words import run_label
 
 
 def run_actions(run: Run, group: list[Run]) -> None:
@@ -29,6 +30,7 @@ def run_actions(run: Run, group: list[Run]) -> None:
     ):
         act_and_rerun(lambda: manager().resume(run.run_id, full=True))
     _look_back(run)
+    _how_many_folds(group or [run])
     st.button(
         "New run",
         icon=":material/add:",
@@ -54,6 +56,19 @@ def _look_back(run: Run) -> None:
             label="Race",
             icon=":material/flag:",
             query_params={VIEW: RACE, "run": run.run_id},
+        )
+
+
+def _how_many_folds(group: list[Run]) -> None:
+    """Where all folds of any run of the batch are in: what stopping them early would have given."""
+    done = [run for run in group if run.whole]
+    if done and not any(run.state.active for run in group):
+        st.page_link(
+            "pages/folds.py",
+            label="How many folds?",
+            icon=":material/tune:",
+            query_params=[("source", "My runs"), *(("runs", run_label(run)) for run in done)],
+            help="How few of these folds would have been enough.",
         )
 
 

@@ -10,7 +10,9 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
+from ecv_core.report.describe import describe_runs
 from ecv_core.runs.recorded import recorded_runs
+from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.runs import COMPARED, follow
 from pages.components.shared.state import escaped, sentence, store
@@ -44,6 +46,8 @@ def comparison() -> None:
     if len(entries) > 1:
         paired_tests(entries)  # what a comparison is for, so before the numbers
     table(entries)
+    if any(run.folds for run in runs):
+        cite_and_describe(lambda: describe_runs(runs, made_with(runs)), key="comparison")
     if len(entries) > 1:
         settings(entries)
     else:

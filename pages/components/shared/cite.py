@@ -10,9 +10,9 @@ import streamlit as st
 from ecv_core.records import Run
 from ecv_core.report.citation import PAPER_NAMES, PAPER_URL
 from ecv_core.report.describe import Description
-from ecv_core.runs.recorded import recorded_surroundings
-from ecv_core.runs.surroundings import surroundings
-from ecv_core.store import origins
+from ecv_core.runs.environment import environment
+from ecv_core.runs.recorded import recorded_environment
+from ecv_core.store import Origin, origins
 from pages.components.shared.state import sentences, store
 
 PAPER_LINK = f"[{PAPER_NAMES}]({PAPER_URL})"
@@ -45,19 +45,26 @@ def cite_and_describe(make: Callable[[], Description], *, key: str) -> None:
             st.code(known.bibtex, language="bibtex")
 
 
-def made_with(runs: Sequence[Run]) -> Mapping[str, Any]:
-    """The surroundings that all these runs share; where they differ it says so instead."""
-    imported = origins(store())
+def made_with(
+    runs: Sequence[Run], imported: Mapping[str, Origin] | None = None
+) -> Mapping[str, Any]:
+    """The environment that all these runs share; where they differ it says so instead.
+
+    Args:
+        runs: any.
+        imported: origins of the store, where this is called away from the page.
+    """
+    imported = origins(store()) if imported is None else imported
     found: list[Mapping[str, Any]] = []
     for run in runs:
         if run.run_id in imported:
             here: Mapping[str, Any] = imported[run.run_id].made_with
         else:
-            here = recorded_surroundings(run.run_id) or surroundings()
+            here = recorded_environment(run.run_id) or environment()
         if here not in found:
             found.append(here)
     if len(found) == 1:
         return found[0]
     if not found:
-        return surroundings()
+        return environment()
     return {"machine": f"{len(found)} different ones, named in each run's JSON"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import factorial, sqrt
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -21,13 +20,13 @@ from ecv_core.figures.ranks import ranks_figure, ranks_steps
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
 from ecv_core.report import provenance, study_report
+from ecv_core.report.describe import Description, describe_study
 from ecv_core.report.table_pictures import cells_picture, ranks_picture
-from ecv_core.runs.environment import environment
-from ecv_core.runs.recorded import recorded_environment
 from ecv_core.store import Origin, origins
 from ecv_core.words import counted
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
@@ -253,16 +252,11 @@ def _report(
     return study_report(done.cells, runs, known, alpha=alpha, title="e-fold study")
 
 
-def made_with(runs: Sequence[Run], imported: Mapping[str, Origin]) -> Mapping[str, Any]:
-    """The environment that all these runs share; where they differ it says so instead."""
-    found: list[Mapping[str, Any]] = []
-    for run in runs:
-        if run.run_id in imported:
-            here: Mapping[str, Any] = imported[run.run_id].made_with
-        else:
-            here = recorded_environment(run.run_id) or environment()
-        if here not in found:
-            found.append(here)
-    if len(found) == 1:
-        return found[0]
-    return {"machine": f"{len(found)} different ones, named in each run's JSON"}
+def cite(done: Studied, runs: Sequence[Run]) -> None:
+    """Text for a paper, at the alpha that is picked when it is opened."""
+
+    def make() -> Description:
+        alpha = float(st.session_state.get(ALPHA_KEY, done.usual))
+        return describe_study(done.cells, runs, made_with(runs), alpha=alpha)
+
+    cite_and_describe(make, key="study")

@@ -10,7 +10,7 @@ from pages.components.shared.alpha_slider import alpha_slider
 from pages.components.shared.glossary import glossary_link
 from pages.components.studies.analysis import as_systems, rules_of, studied
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
-from pages.components.studies.figures import figures, headline, take_away
+from pages.components.studies.figures import cite, figures, headline, take_away
 from pages.components.studies.form import start_form
 from pages.components.studies.selections import by_selection
 from pages.components.studies.tables import datasets_table, rules_table
@@ -40,5 +40,6 @@ def study() -> None:
         headline(done)
         figures(done)
         by_selection(chosen)
+        cite(done, chosen)
         rules_table(done, rules_of(done))
         datasets_table(list(dict.fromkeys(run.spec.dataset for run in chosen)))
