@@ -1,5 +1,7 @@
 """How many folds are enough: decided from every order of finished folds, with what it rests on."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.components.folds.adviser import answer, decision_of, options, promise_input, use_button
@@ -7,7 +9,7 @@ from pages.components.folds.choice import choose_systems
 from pages.components.folds.curves import add_precision, explore_systems
 from pages.components.folds.describe import describe
 from pages.components.folds.order import one_order
-from pages.components.folds.view import charts, numbers_row, view_link
+from pages.components.folds.view import charts, numbers_row, print_charts, view_link
 from pages.components.shared.alpha_slider import alpha_slider
 from pages.components.shared.cite import PAPER_LINK
 from pages.components.shared.glossary import glossary_link
@@ -36,7 +38,7 @@ with page():
             f"{glossary_link('order', 'order')}** in which the folds could have come."
         )
         use_button(explored, found)
-        alpha_slider(explored.alphas, explored.usual)
+        alpha_slider(explored.alphas, explored.usual, partial(print_charts, explored))
         numbers_row(explored)
         charts(explored)
         one_order(explored)

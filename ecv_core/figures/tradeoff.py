@@ -45,7 +45,7 @@ def tradeoff_figure(
         zorder=9,
         name="alpha picked",
         showlegend=False,
-        hovertemplate="%{x:.1f} % spent, %{y:.2f} % off<extra>alpha picked</extra>",
+        hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>alpha picked</extra>",
     )
     figure.add_scatter(  # SYSTEMS_HERE
         x=[],
@@ -55,7 +55,7 @@ def tradeoff_figure(
         marker={"size": 9, "color": colours.mean, "opacity": 0.65},
         zorder=4,
         showlegend=False,
-        hovertemplate="%{x:.1f} % spent, %{y:.2f} % off<extra>%{text}</extra>",
+        hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>%{text}</extra>",
     )
     if several:
         _systems(figure, systems, colours)
@@ -70,7 +70,7 @@ def tradeoff_figure(
         line={"color": colours.mean, "width": 5},
         zorder=6,
         name="paper's rule, all alphas" + (" (average)" if several else ""),
-        hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, %{y:.2f} % off<extra></extra>",
+        hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, difference %{y:.2f} %<extra></extra>",
     )
     _paper(figure, frame[frame["kind"] == PAPER], colours)
     figure.update_layout(
@@ -123,7 +123,7 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence
         )
         alts.append(
             f"Cost against difference to the k-fold mean, for every alpha. At alpha {text}: "
-            f"{x:.1f} % of the cost, {y:.2f} % off. The paper reports 41.5 % and 1.81 %."
+            f"{x:.1f} % of the cost, difference {y:.2f} %. The paper reports 41.5 % and 1.81 %."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
 
@@ -140,7 +140,7 @@ def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None
             name="each system",
             legendgroup="systems",
             showlegend=place == 0,
-            hovertemplate="%{x:.1f} % spent, %{y:.2f} % off<extra>" + str(name) + "</extra>",
+            hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>" + str(name) + "</extra>",
         )
 
 
@@ -158,7 +158,7 @@ def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
         name="always e folds (number: e)",
         visible=True if len(fixed) else "legendonly",
         showlegend=bool(len(fixed)),
-        hovertemplate="always %{text} folds: %{x:.1f} % spent, %{y:.2f} % off<extra></extra>",
+        hovertemplate="always %{text} folds: %{x:.1f} % spent, difference %{y:.2f} %<extra></extra>",
     )
 
 
@@ -173,7 +173,7 @@ def _precision(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
         line={"color": colours.width, "width": 4, "dash": "dash"},
         zorder=5,
         name="precision rule, all tolerances",
-        hovertemplate="tolerance %{customdata:.1%}: %{x:.1f} % spent, %{y:.2f} % off"
+        hovertemplate="tolerance %{customdata:.1%}: %{x:.1f} % spent, difference %{y:.2f} %"
         "<extra></extra>",
     )
 
@@ -191,7 +191,7 @@ def _others(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
             opacity=0.75,
             zorder=2,
             name=str(name),
-            hovertemplate=f"{name}, %{{text}}: %{{x:.1f}} % spent, %{{y:.2f}} % off<extra></extra>",
+            hovertemplate=f"{name}, %{{text}}: %{{x:.1f}} % spent, difference %{{y:.2f}} %<extra></extra>",
         )
 
 
@@ -208,7 +208,7 @@ def _paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
         },
         zorder=7,
         name="the paper's average",
-        hovertemplate="the paper: %{x:.1f} % of the energy, %{y:.2f} % off<extra></extra>",
+        hovertemplate="the paper: %{x:.1f} % of the energy, difference %{y:.2f} %<extra></extra>",
     )
 
 

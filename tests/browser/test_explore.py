@@ -16,7 +16,9 @@ def test_moving_alpha_changes_the_sentence_and_fewer_folds_are_used(
     page: Page, dashboard: Dashboard
 ) -> None:
     page.goto(f"{dashboard.url}/folds")
-    sentence = page.get_by_text(re.compile(r"With alpha .* folding stops after [\d.]+ of 10 folds"))
+    sentence = page.get_by_text(
+        re.compile(r"With alpha .* the rule stops after [\d.]+ of 10 folds")
+    )
     expect(sentence.first).to_be_visible(timeout=60_000)
     expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible(timeout=30_000)
 
@@ -31,7 +33,7 @@ def test_moving_alpha_changes_the_sentence_and_fewer_folds_are_used(
     for _ in range(5):
         slider.press("ArrowRight")
     page.wait_for_function(
-        "before => { const m = document.body.innerText.match(/folding stops after ([\\d.]+)/);"
+        "before => { const m = document.body.innerText.match(/the rule stops after ([\\d.]+)/);"
         " return m && Number(m[1]) < before; }",
         arg=before,
     )

@@ -63,7 +63,7 @@ def test_a_study_runs_live_and_a_second_tab_shows_the_same(
     expect(page.get_by_role("button", name="Start the study")).to_be_hidden()  # out of the way
     expect(grid).to_contain_text("10 of 10 folds", timeout=120_000)
     expect(grid).to_contain_text("finished")
-    expect(page.get_by_text(re.compile("With alpha .* over the one cell")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("With alpha .* over the one run")).first).to_be_visible()
     second = page.context.new_page()
     second.goto(page.url)
     expect(second.locator(".ecv-grid")).to_contain_text("10 of 10 folds", timeout=60_000)

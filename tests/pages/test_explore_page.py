@@ -307,7 +307,7 @@ def test_the_figure_has_one_variant_per_stop_the_slider_can_lead_to():
     assert sentences[0] == "The rule never says stop here: all 5 folds are used."
     # mean of the first three 0.35, of all 0.302: |0.048| / 0.326
     assert sentences[1] == (
-        "The rule stops after fold 3 and saves 2 of 5; its score is 14.72 % off the 5-fold mean."
+        "The rule stops after fold 3 and saves 2 of 5; its score is 14.72 % from the 5-fold mean."
     )
 
 

@@ -22,7 +22,7 @@ def frame():
 
 def test_each_rule_has_its_numbers_and_its_setting(frame):
     ((efold, fixed, stagnation, there, precision),) = table_steps(frame, [1e-4], ["cells"])
-    assert efold == ("e-fold", [("0.80 %", "with 40.0 % of the energy"), ("40.0 %", "0.80 % off")])
+    assert efold == ("e-fold", [("0.80 %", "with 40.0 % of the energy"), ("40.0 %", "0.80 %")])
     assert fixed == ("fixed", [("0.70 %", "4.0 folds"), ("35.0 %", "3.5 folds")])
     assert stagnation == (
         "std-stagnation",
@@ -39,6 +39,7 @@ def test_each_rule_has_its_numbers_and_its_setting(frame):
 
 def test_the_sentence_names_the_cheapest_first_among_rules_of_all_cells(frame):
     assert verdicts(frame, [1e-4], ["1e-4"], "cells") == [
-        "To be 0.80 % off, as e-fold is with alpha 1e-4, the rules need this much of the energy: "
+        "For a difference of 0.80 %, that of e-fold with alpha 1e-4, the rules need this much of "
+        "the energy: "
         "fixed 35 %, e-fold 40 %, std-stagnation 57 %."
     ]

@@ -78,7 +78,7 @@ def order_steps(
             off = difference_percent(played[stop - 1].mean, whole)
             sentences.append(
                 f"The rule stops after fold {stop} and saves {k - stop} of {k}; "
-                f"its score is {off:.2f} % off the {k}-fold mean."
+                f"its score is {off:.2f} % from the {k}-fold mean."
             )
     variants = [stops.index(stop) for stop in seen]
     return stops, Steps(variants=variants, alts=[alts[one] for one in variants]), sentences

@@ -1,4 +1,4 @@
-"""What follows the alpha slider: the numbers, the trade-off, where folding stops."""
+"""What follows the alpha slider: the numbers, the trade-off, where the rule stops."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def numbers_row(explored: Explored) -> None:
         ("Folds used", f"Mean stop over all orders of the folds.{of}"),
         ("Energy used" if explored.cost == "energy" else "Share of folds", "Of all k folds."),
         ("Difference", f"Expected difference to the k-fold mean.{of}"),
-        ("95 % of orders within", f"Only 5 % of the orders end further off.{of}"),
-        ("Interval is right", f"How often the interval at the stop holds the k-fold mean.{of}"),
+        ("95 % of orders within", f"Only 5 % of the orders end further from the k-fold mean.{of}"),
+        ("Interval coverage", f"How often the interval at the stop holds the k-fold mean.{of}"),
         (f"Within {limit:g} %", f"How often the difference is at most {limit:g} %.{of}"),
     ]
     same_k = explored.tradeoff.baseline is not None
@@ -100,8 +100,8 @@ def numbers_row(explored: Explored) -> None:
         )
         spent = f"{at.cost_percent:.0f} % of the {explored.cost}"
         sentences.append(
-            f"With alpha {text}, folding stops after {at.mean_stop:.1f} of {k} folds on average: "
-            f"{spent}, and a score {at.mean_difference_percent:.2f} % off the {k}-fold mean."
+            f"With alpha {text}, the rule stops after {at.mean_stop:.1f} of {k} folds on average: "
+            f"{spent}, and a score {at.mean_difference_percent:.2f} % from the {k}-fold mean."
         )
     numbers(
         SLIDER,
@@ -118,7 +118,7 @@ def charts(explored: Explored) -> None:
     """The trade-off and the distribution of the stop, each with its data."""
     left, right = st.columns([1.55, 1], gap="medium")
     with left:
-        st.header("What you pay, what you get", anchor=False)
+        st.header("Energy and difference", anchor=False)
         plot(
             lambda dark: tradeoff_figure(
                 explored.frame, cost=explored.cost, dark=dark, height=_HEIGHT
@@ -133,7 +133,7 @@ def charts(explored: Explored) -> None:
             table=lambda: explored.frame,
         )
     with right:
-        st.header("Where folding stops", anchor=False)
+        st.header("Where the rule stops", anchor=False)
         plot(
             lambda dark: stops_figure(explored.stops, dark=dark, height=_HEIGHT),
             version=explored.version,
@@ -142,7 +142,7 @@ def charts(explored: Explored) -> None:
             height=_HEIGHT,
             slider=SLIDER,
             steps=lambda: stops_steps(explored.stops, explored.alphas, explored.texts),
-            name="where folding stops",
+            name="where the rule stops",
             table=lambda: explored.stops,
         )
 

@@ -11,6 +11,7 @@ from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import StudyRecord
 from ecv_core.words import counted
+from pages.components.shared.picked import picked_line, runs_words
 from pages.components.shared.state import KEPT, sentences
 from pages.components.shared.words import in_order
 from pages.components.studies.live import cells_of, live_grid
@@ -49,22 +50,25 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
     if study_id == RECORDED:
         runs = list(recorded)
         specs = [run.spec for run in runs]
-        if runs:
-            st.caption(missing_sentence(runs))
-        else:
-            st.info("No recorded runs came with this copy; start a study of your own above.")
+        if not runs:
+            st.info("No recorded runs came with this copy; start a study of your own below.")
     else:
         cells = cells_of(study_id)
         live_grid(study_id, cells, STUDIES)
         runs = [cell.run for cell in cells if cell.run and cell.run.whole]
         specs = [cell.spec for cell in cells]
         if not runs:
-            st.info("The figures come as soon as a cell has all its folds.")
+            st.info("The figures come as soon as a run has all its folds.")
     if not runs:
         return []
     rows = in_order(spec.dataset for spec in specs)
     columns = in_order(spec.algorithm for spec in specs)
-    chosen = narrowed(runs, rows, columns)
+    words, widgets = picked_line("Choose", key="picked-study")
+    with widgets:
+        chosen = narrowed(runs, rows, columns)
+        if study_id == RECORDED:
+            st.caption(missing_sentence(runs))
+    words.markdown(runs_words(chosen))
     if not chosen:
         st.info("Pick at least one dataset and one algorithm that has all its folds there.")
     return sorted(
@@ -92,10 +96,10 @@ def missing_sentence(runs: Sequence[Run]) -> str:
     paper = sum((d, a) in there for d in PAPER_DATASETS for a in PAPER_ALGORITHMS)
     have = sum((d, a) in there for d in PAPER_DATASETS for a in ALGORITHMS)
     text = (
-        f"**{have} of {cells} cells** are recorded, {paper} of them among the paper's "
+        f"**{have} of {cells} runs** are recorded, {paper} of them among the paper's "
         f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."
     )
-    return f"{text} Not recorded yet: {'; '.join(gaps)}." if gaps else text
+    return f"{text} Not recorded: {'; '.join(gaps)}." if gaps else text
 
 
 def narrowed(
@@ -123,7 +127,7 @@ def narrowed(
 
 def _pills(label: str, key: str, options: Sequence[str]) -> list[str]:
     if not set(st.session_state.get(key, options)) <= set(options):
-        del st.session_state[key]  # another study's choice
+        st.session_state[key] = list(options)  # another study's choice
     return st.pills(
         label,
         options,

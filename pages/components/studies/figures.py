@@ -26,7 +26,7 @@ from ecv_core.store import Origin, origins
 from ecv_core.words import counted
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
-from pages.components.shared.cite import cite_and_describe, made_with
+from pages.components.shared.cite import PAPER_LINK, cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
@@ -55,12 +55,15 @@ def _scrolling(columns: int) -> str:
 def headline(done: Studied) -> None:
     """Difference, folds and energy beside the paper's, as a sentence and four numbers."""
     cells, k = len(done.tradeoff.systems), done.k
-    over = "the one cell" if cells == 1 else f"{cells} cells"
+    over = "the one run" if cells == 1 else f"{cells} runs"
     labels = [
         ("Difference", f"Expected difference to the k-fold mean, averaged over {over}."),
         ("Folds used", f"Mean stop over all orders of the folds, averaged over {over}."),
         ("Energy used", f"Of all k folds, averaged over {over}."),
-        ("Energy bill", "Of the sum of all cells' joules: large data and slow models dominate."),
+        (
+            "Share of total energy",
+            "Of the sum of all runs' joules: large data and slow models dominate.",
+        ),
     ]
     values, notes, sentences = [], [], []
     columns = ("difference_percent", "mean_stop", "energy_percent", "folds_percent")
@@ -81,13 +84,13 @@ def headline(done: Studied) -> None:
                 f"paper {PAPER_DIFFERENCE_PERCENT} %",
                 f"of {k} · paper {PAPER_STOP}",
                 f"{by_count} · paper {PAPER_COST_PERCENT} %",
-                "of the sum of joules" if billed else "some cells have no energy",
+                "of the sum of joules" if billed else "some runs have no energy",
             ]
         )
         sentences.append(
             f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
             f"{energy:.0f} % of the energy on average over {over}, and ends "
-            f"{off:.2f} % off the {k}-fold mean. The paper reports "
+            f"{off:.2f} % from the {k}-fold mean. The paper reports "
             f"{PAPER_STOP} folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
         )
     numbers(
@@ -98,7 +101,7 @@ def headline(done: Studied) -> None:
         notes=notes,
         sentences=sentences,
     )
-    st.caption(_how_known(done))
+    st.caption(f"{_how_known(done)} The paper: {PAPER_LINK}.")
 
 
 def view_link(done: Studied) -> None:
@@ -122,7 +125,7 @@ def figures(done: Studied) -> None:
                 "difference_percent",
                 difference_scale(done.cells),
                 what="difference",
-                hover="%{text} % off",
+                hover="difference %{text} %",
             )
         with right:
             st.header("Folds used", anchor=False)
@@ -200,7 +203,7 @@ def _number(digits: int, value: float) -> str:
 def _how_known(done: Studied) -> str:
     sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
     return (
-        "Exact over every order of the folds, none of it sampled; each cell counts the same. "
+        "Exact over every order of the folds, none of it sampled; each run counts the same. "
         f"Energy: {', '.join(sources)}."
     )
 

@@ -60,11 +60,11 @@ def start_form(recorded: Sequence[Run]) -> None:
         value=True,
         key="new_full",
         persist_state="session",
-        help="Without it each cell ends at its stop and saves energy, but the figures below need "
+        help="Without it each cell ends at its stop and saves energy, but the figures above need "
         "all folds.",
     )
     anew = st.toggle(
-        "Compute everything anew",
+        "Recompute all cells",
         key="new_anew",
         persist_state="session",
         help="Otherwise a cell that has an equal finished run, yours or recorded, is not computed "

@@ -16,7 +16,7 @@ from pages.components.shared.slider_watch import numbers
 from pages.components.shared.tables import chart_table
 from pages.components.studies.analysis import Studied
 
-_GROUPS = {CELLS: "Every cell counts the same", JOULES: "Every joule counts the same"}
+_GROUPS = {CELLS: "Every run counts the same", JOULES: "Every joule counts the same"}
 
 _table = component(
     __file__,
@@ -48,16 +48,17 @@ def rules_table(done: Studied, frame: pd.DataFrame) -> None:
             "slider": SLIDER,
             "caption": "Rules compared at the alpha picked above",
             "groups": [_GROUPS[name] for name in groups],
-            "columns": ["off, for e-fold's energy", "energy, for e-fold's difference"],
+            "columns": ["difference at e-fold's energy", "energy at e-fold's difference"],
             "steps": table_steps(frame, done.alphas, groups),
         },
     )
     st.caption(
         "Each rule is set so that it uses **as much energy as e-fold** does at the alpha picked, "
-        "and again so that it is **as far off**. Between two settings the rule uses a mix: 3.4 "
-        "folds are 3 folds in 60 % of the runs and 4 in the rest, and a mix of runs costs and "
-        "misses exactly the mix of both, so these are no idle interpolations. The difference is "
-        "averaged over cells in both halves; in the right half energy is the sum of joules, where "
+        "and again so that its **difference** is the same. Between two settings the rule uses a "
+        "mix: 3.4 folds are 3 folds in 60 % of the runs and 4 in the rest, whose expected cost and "
+        "difference lie on the straight line between both, so every interpolated point is "
+        "achievable. The difference is averaged over runs in both halves; in the right half "
+        "energy is the sum of joules, where "
         "large data and neural models dominate. e-fold, fixed and precision are exact over every "
         "order; rules that need the whole history, as std-stagnation does, are sampled (± is the "
         "standard error)."
@@ -73,14 +74,14 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
         index="alpha", columns="rule", values="equal_difference_energy_percent"
     )
     off = here[here["rule"] == EFOLD].set_index("alpha")["difference_percent"]
-    bill = "of the energy bill" if group == JOULES else "of the energy"
+    bill = "of the total energy" if group == JOULES else "of the energy"
     found = []
     for alpha, text in zip(alphas, texts, strict=True):
         ranked = energy.loc[alpha].sort_values(kind="stable")
         needs = ", ".join(f"{rule} {share:.0f} %" for rule, share in ranked.items())
         found.append(
-            f"To be {off.loc[alpha]:.2f} % off, as e-fold is with alpha {text}, the rules need "
-            f"this much {bill}: {needs}."
+            f"For a difference of {off.loc[alpha]:.2f} %, that of e-fold with alpha {text}, the "
+            f"rules need this much {bill}: {needs}."
         )
     return found
 
@@ -104,7 +105,7 @@ def table_steps(
         for rule in rules:
             found = [keyed[alpha, group, rule] for group in groups]
             cells = int(found[0]["cells"])
-            some = f" ({cells} of {whole} cells)" if cells < whole else ""
+            some = f" ({cells} of {whole} runs)" if cells < whole else ""
             if some:  # what the rule is compared with there
                 there = [cell for one in found for cell in _reference(one)]
                 rows.append((f"{EFOLD}{some}", there))
@@ -117,7 +118,7 @@ def table_steps(
 def _reference(row: dict[str, float]) -> list[Cell]:
     return [
         (f"{row['difference_percent']:.2f} %", f"with {row['energy_percent']:.1f} % of the energy"),
-        (f"{row['energy_percent']:.1f} %", f"{row['difference_percent']:.2f} % off"),
+        (f"{row['energy_percent']:.1f} %", f"{row['difference_percent']:.2f} %"),
     ]
 
 

@@ -7,7 +7,6 @@ from functools import partial
 import streamlit as st
 
 from pages.components.shared.alpha_slider import alpha_slider
-from pages.components.shared.glossary import glossary_link
 from pages.components.studies.analysis import as_systems, rules_of, studied
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
 from pages.components.studies.figures import cite, figures, headline, take_away
@@ -21,18 +20,8 @@ def study() -> None:
 
     Raises: EcvError for a study that cannot be shown.
     """
-    st.markdown(
-        "The paper's figures, computed here: every dataset with every algorithm. Move "
-        f"**{glossary_link('alpha')}** and see what each cell would have saved and given."
-    )
     recorded = recorded_study()
     study_id = STUDIES.pick()
-    with (
-        st.container(key="new-study"),
-        # Another study is another form, so that it closes when one has been started.
-        st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"),
-    ):
-        start_form(recorded)
     chosen = choose_runs(study_id, recorded)
     if chosen:
         done = studied(as_systems(chosen))
@@ -43,3 +32,9 @@ def study() -> None:
         cite(done, chosen)
         rules_table(done, rules_of(done))
         datasets_table(list(dict.fromkeys(run.spec.dataset for run in chosen)))
+    with (
+        st.container(key="new-study"),
+        # Another study is another form, so that it closes when one has been started.
+        st.expander("Start a study of your own", icon=":material/add:", key=f"new-{study_id}"),
+    ):
+        start_form(recorded)
