@@ -70,7 +70,8 @@ def tradeoff_figure(
         line={"color": colours.mean, "width": 5},
         zorder=6,
         name="paper's rule, all alphas" + (" (average)" if several else ""),
-        hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, difference %{y:.2f} %<extra></extra>",
+        hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, "
+        "difference %{y:.2f} %<extra></extra>",
     )
     _paper(figure, frame[frame["kind"] == PAPER], colours)
     figure.update_layout(
@@ -158,7 +159,8 @@ def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
         name="always e folds (number: e)",
         visible=True if len(fixed) else "legendonly",
         showlegend=bool(len(fixed)),
-        hovertemplate="always %{text} folds: %{x:.1f} % spent, difference %{y:.2f} %<extra></extra>",
+        hovertemplate="always %{text} folds: %{x:.1f} % spent, "
+        "difference %{y:.2f} %<extra></extra>",
     )
 
 
@@ -191,7 +193,8 @@ def _others(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
             opacity=0.75,
             zorder=2,
             name=str(name),
-            hovertemplate=f"{name}, %{{text}}: %{{x:.1f}} % spent, difference %{{y:.2f}} %<extra></extra>",
+            hovertemplate=f"{name}, %{{text}}: %{{x:.1f}} % spent, "
+            "difference %{y:.2f} %<extra></extra>",
         )
 
 

@@ -44,7 +44,7 @@ def test_the_moving_points_are_the_average_and_each_system_at_that_alpha():
     assert first[HERE]["text"] == ["<b>alpha 1e-4</b>"]
     assert first[SYSTEMS_HERE] == {"x": [50.0, 30.0], "y": [0.5, 1.5], "text": ["a", "b"]}
     assert second[SYSTEMS_HERE]["y"] == [1.0, 3.0]
-    assert "At alpha 1e-3: 30.0 % of the cost, 2.00 % off." in steps.alts[1]
+    assert "At alpha 1e-3: 30.0 % of the cost, difference 2.00 %." in steps.alts[1]
 
 
 def test_one_system_is_its_own_average_and_is_drawn_once():

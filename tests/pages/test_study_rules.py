@@ -29,7 +29,7 @@ def test_each_rule_has_its_numbers_and_its_setting(frame):
         [("-", "never below 57 % of the energy"), ("57.0 % ± 0.2", "at least 4 folds")],
     )
     # Known for two of three cells only: e-fold is shown over the same two.
-    assert there[0] == "e-fold (2 of 3 cells)"
+    assert there[0] == "e-fold (2 of 3 runs)"
     assert there[1][0] == ("0.90 %", "with 42.0 % of the energy")
     assert precision == (
         "precision (2 of 3 cells)",
