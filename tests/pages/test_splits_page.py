@@ -54,7 +54,7 @@ def test_the_page_opens_with_a_whole_split(app):
 def test_a_random_split_leaks_and_one_point_in_time_does_not(app):
     open_splits(app)
     leak = app.metric[0]
-    assert leak.label == "Training that lies later (of anybody)"
+    assert leak.label == "Training that lies later (of any user)"
     assert 40 < float(leak.value.split("\u00a0")[0]) < 60
     app.selectbox(key="split").set_value("temporal-global").run()
     assert app.metric[0].value == "0.0\u00a0%"

@@ -32,7 +32,7 @@ def test_each_rule_has_its_numbers_and_its_setting(frame):
     assert there[0] == "e-fold (2 of 3 runs)"
     assert there[1][0] == ("0.90 %", "with 42.0 % of the energy")
     assert precision == (
-        "precision (2 of 3 cells)",
+        "precision (2 of 3 runs)",
         [("0.60 %", "tolerance 2.1 %"), ("30.0 %", "all folds")],
     )
 

@@ -25,8 +25,8 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
     found = leakage_of(content, spec, fold)
     if found is None:
         st.info(
-            escaped(spec.dataset) + " has neither timestamps nor any other order, so nobody can "
-            "say what came later; pick a dataset with timestamps, such as synthetic or ml-1m.",
+            escaped(spec.dataset) + " has neither timestamps nor any other order, so it is not "
+            "known what came later; pick a dataset with timestamps, such as synthetic or ml-1m.",
             icon=":material/schedule:",
         )
         return
@@ -39,7 +39,7 @@ def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
 
 def _numbers(found: Leakage) -> None:
     share, whose = (
-        (found.anyone, "of anybody")
+        (found.anyone, "of any user")
         if found.anyone is not None
         else (found.own, "of the same user")
     )
@@ -57,7 +57,8 @@ def _numbers(found: Leakage) -> None:
         st.markdown(
             "**Nothing leaks**: no training interaction lies after what it helps to predict."
             if found.anyone is not None
-            else "**Nobody's own future leaks**: no training interaction of a user lies after what "
+            else "**No future of the same user leaks**: no training interaction of a user lies "
+            "after what "
             "is tested of that user."
         )
     else:

@@ -148,7 +148,7 @@ def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.Da
 
 
 def _paper(content: str, spec: RunSpec, fold: int) -> None:
-    st.markdown(f"**Beside table 2 of the paper.** {SOURCE}")
+    st.markdown(f"**Beside table 2 of Meng et al. (2020).** {SOURCE}")
     interactions = prepared(spec.dataset)
     frame = beside_paper(interactions, spec.split, parts_of(content, spec, fold))
     st.dataframe(
