@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import floor, log10
+from typing import Protocol
 
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.records import Run, RunSpec
@@ -27,7 +28,16 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def run_title(run: Run) -> str:
+class HasSpec(Protocol):
+    """A run, or a row of a list of them."""
+
+    @property
+    def spec(self) -> RunSpec:
+        """What it computes."""
+        ...
+
+
+def run_title(run: HasSpec) -> str:
     """'item-knn on ml-100k'."""
     return f"{run.spec.algorithm} on {run.spec.dataset}"
 

@@ -1,6 +1,8 @@
 """Runs and folds in a database (SQLAlchemy Core; SQLite by default)."""
 
 from ecv_core.store.imports import Origin, import_run, origins
+from ecv_core.store.labels import Label, checked_label, label_runs
+from ecv_core.store.listing import ListedRun, RunList, going_on
 from ecv_core.store.schema import database_url
 from ecv_core.store.selections import (
     PlannedContender,
@@ -23,18 +25,24 @@ from ecv_core.store.studies import (
 )
 
 __all__ = [
+    "Label",
+    "ListedRun",
     "Origin",
     "PlannedCell",
     "PlannedContender",
+    "RunList",
     "SelectionRecord",
     "Store",
     "StudyRecord",
+    "checked_label",
     "database_url",
     "forget_selection",
     "forget_study",
+    "going_on",
     "import_run",
     "keep_selection",
     "keep_study",
+    "label_runs",
     "open_store",
     "origins",
     "selections_with",

@@ -77,6 +77,20 @@ imports = sa.Table(
     sa.Column("made_with", sa.Text, nullable=False),
     sa.Column("imported_at", sa.String(32), nullable=False),
 )
+labels = sa.Table(
+    "labels",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("tags", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+)
+removed = sa.Table(
+    "removed",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("removed_at", sa.String(32), nullable=False),
+)
 studies = sa.Table(
     "studies",
     metadata,

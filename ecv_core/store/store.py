@@ -15,12 +15,12 @@ import sqlalchemy as sa
 
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
+from ecv_core.store import removal
 from ecv_core.store.rows import fold_row, now, run_rows, user_scores_record, user_scores_row
 from ecv_core.store.schema import (
     connect,
     database_url,
     folds,
-    imports,
     progress,
     runs,
     transaction,
@@ -42,6 +42,8 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = url
         self._engine = connect(url)
+        with self.transaction("written") as connection:
+            removal.forget_old(connection)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -262,8 +264,25 @@ class Store:
         if self.run(run_id).state.active:
             raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
         with self.transaction("written") as connection:
-            for table in (runs, folds, user_scores, progress, imports):
-                connection.execute(table.delete().where(table.c.run_id == run_id))
+            removal.forget(connection, [run_id])
+
+    def remove(self, run_ids: Collection[str]) -> list[str]:
+        """Delete runs so that `bring_back` can undo it for `removal.UNDO_MINUTES`.
+
+        Runs that are queued or running are left as they are.
+        Returns: the ids of those deleted.
+        """
+        idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
+        query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), idle, removal.kept())
+        with self.transaction("written") as connection:
+            found = list(connection.scalars(query))
+            removal.remove(connection, found)
+        return found
+
+    def bring_back(self, run_ids: Collection[str]) -> int:
+        """Undo `remove`; gives how many of these runs are back."""
+        with self.transaction("written") as connection:
+            return removal.bring_back(connection, run_ids)
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -273,7 +292,7 @@ class Store:
 
     def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
         with self.transaction("read") as connection:
-            rows = run_rows(connection, *where)
+            rows = run_rows(connection, removal.kept(), *where)
         return rows.runs()
 
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:

@@ -94,3 +94,11 @@ def test_a_deleted_import_can_come_again(store, elsewhere):
     store.delete(run_id)
     assert origins(store) == {}
     assert bring(store, elsewhere) == (run_id, True)
+
+
+def test_a_run_that_was_deleted_can_be_imported_again(store, elsewhere):
+    run_id, _ = bring(store, elsewhere)
+    store.remove([run_id])
+    assert bring(store, elsewhere) == (run_id, True)
+    assert [run.run_id for run in store.runs()] == [run_id]
+    assert store.bring_back([run_id]) == 0

@@ -1,230 +1,226 @@
-"""All runs: filter, one row each, with what can be done with it."""
+"""All runs in one table: find some, open one, or do something with several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
+from math import nan
 
+import pandas as pd
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from ecv_core.energy.savings import energy_facts
-from ecv_core.records import Run, RunState
-from ecv_core.runs.run_file import MAX_BYTES, read_run
-from ecv_core.store import import_run as keep_run
-from ecv_core.store import origins
+from ecv_core.records import RunState
+from ecv_core.store import ListedRun, going_on
+from pages.components.runs.actions import actions, undo
+from pages.components.runs.import_run import import_run
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
-from pages.components.shared.navigation import COMPARE, show_view
-from pages.components.shared.runs import COMPARED, confirm_delete, follow
-from pages.components.shared.state import escaped, manager, sentences, store
-from pages.components.shared.words import (
-    ago,
-    metric_label,
-    rule_words,
-    run_title,
-    state_badge,
-    watt_hours,
-)
+from pages.components.shared.state import run_list, sentences, store
+from pages.components.shared.words import counted, metric_label, rule_words, run_title
 
-ROWS = 20
+SECONDS_BETWEEN_LOOKS = 2.0
+PICKED, OPENED = "runs-picked", "runs-opened"
+_HEIGHT = 520
 
 
 def history() -> None:
     """Everything below the title."""
+    rows = run_list().rows()
+    shown = _filtered(rows) if rows else []
     with st.container(horizontal=True, vertical_alignment="center"):
         import_run()
         copy_link()
-    runs = store().runs()
-    if not runs:
+        undo()
+    if not rows:
         st.markdown(
             f"No runs yet. Every {glossary_link('run')} you start is kept here, finished or not."
         )
         st.page_link("pages/run.py", label="Start the first one", icon=":material/play_circle:")
         return
-    history_list(filtered(runs))
-    follow(store().runs)
+    if not shown:
+        st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
+    else:
+        _open_clicked()
+        key = table_key(shown)
+        with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
+            actions(_picked(shown, key), rows)
+        _table(shown, key, of=len(rows))
+    _follow()
 
 
-def filtered(runs: list[Run]) -> list[Run]:
-    """The runs that match what is picked above the list."""
-    left, middle, right = st.columns([1.5, 1, 1])
-    text = left.text_input(
+def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
+    """One row per run, in the given order, as the page shows and sorts it."""
+    return pd.DataFrame(
+        {
+            "open": [":material/open_in_full:"] * len(rows),
+            "name": [row.label.name for row in rows],
+            "dataset": [row.spec.dataset for row in rows],
+            "algorithm": [row.spec.algorithm for row in rows],
+            "score": [nan if row.mean is None else row.mean for row in rows],
+            "metric": [metric_label(row.spec) for row in rows],
+            "rule": [rule_words(row.spec) for row in rows],
+            "folds": [len(row.scores) for row in rows],
+            "stop": pd.array(
+                [_stop(row) for row in rows],
+                dtype="Int64",
+            ),
+            "k": [len(row.spec.fold_order) for row in rows],
+            "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
+            "when": pd.to_datetime([row.created_at for row in rows], utc=True),
+            "state": [row.state.value for row in rows],
+            "tags": [list(row.label.tags) for row in rows],
+            "note": [row.label.note for row in rows],
+            "from": ["imported" if row.imported else "" for row in rows],
+            "id": [row.run_id for row in rows],
+        }
+    )
+
+
+def matches(row: ListedRun, words: Sequence[str]) -> bool:
+    """Whether each of the lower-case words is somewhere in what the table says of the run."""
+    label = row.label
+    text = " ".join(
+        (
+            run_title(row),
+            row.run_id,
+            rule_words(row.spec),
+            metric_label(row.spec),
+            label.name,
+            *label.tags,
+            label.note,
+            "imported" if row.imported else "",
+        )
+    ).lower()
+    return all(word in text for word in words)
+
+
+def table_key(rows: Sequence[ListedRun]) -> str:
+    """Of the table: another for other rows, since Streamlit knows picked rows by their place."""
+    ids = " ".join(row.run_id for row in rows)
+    return f"runs-{sha256(ids.encode()).hexdigest()[:12]}"
+
+
+def _stop(row: ListedRun) -> int | None:
+    """The fold after which the rule stopped it early."""
+    early = row.stopped_at is not None and row.stopped_at < len(row.spec.fold_order)
+    return row.stopped_at if early else None
+
+
+def _filtered(rows: Sequence[ListedRun]) -> list[ListedRun]:
+    """The runs that match what is picked above the table."""
+    tags = sorted({tag for row in rows for tag in row.label.tags})
+    find, state, dataset, *more = st.columns([1.5, 1, 1, 1] if tags else [1.5, 1, 1])
+    text = find.text_input(
         "Find",
         key="find",
         bind="query-params",
-        placeholder="dataset, algorithm or id",
+        placeholder="dataset, algorithm, name, note or id",
         icon=":material/search:",
     )
-    states = middle.multiselect(
+    states = state.multiselect(
         "State",
         list(RunState),
-        format_func=lambda state: state.value,
+        format_func=lambda one: one.value,
         key="state",
         bind="query-params",
     )
-    datasets = right.multiselect(
+    datasets = dataset.multiselect(
         "Dataset",
-        sorted({r.spec.dataset for r in runs}),
+        sorted({row.spec.dataset for row in rows}),
         key="of_dataset",
         bind="query-params",
     )
+    tagged = more[0].multiselect("Tag", tags, key="tag", bind="query-params") if more else []
     words = text.lower().split()
     return [
-        run
-        for run in runs
-        if (not states or run.state in states)
-        and (not datasets or run.spec.dataset in datasets)
-        and all(word in f"{run_title(run)} {run.run_id}".lower() for word in words)
+        row
+        for row in rows
+        if (not states or row.state in states)
+        and (not datasets or row.spec.dataset in datasets)
+        and set(tagged) <= set(row.label.tags)
+        and matches(row, words)
     ]
 
 
-def history_list(runs: list[Run]) -> None:
-    """One row per run, newest first, a page of them at a time."""
-    if not runs:
-        st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
-        return
-    shown = int(st.session_state.get("rows", ROWS))
-    _compare_button(runs[:shown])
-    elsewhere = origins(store())
-    for run in runs[:shown]:
-        with st.container(border=True):
-            _row(run, imported=run.run_id in elsewhere)
-    if len(runs) > shown and st.button(f"Show more ({len(runs) - shown} left)", key="more"):
-        st.session_state["rows"] = shown + ROWS
-        st.rerun()
+def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
+    """The picked runs among those shown; a pick outlasts another filter and new runs."""
+    state = st.session_state.get(key)
+    if state is not None:
+        places = state["selection"]["rows"]
+        st.session_state[PICKED] = [shown[at].run_id for at in places if at < len(shown)]
+    picked = set(st.session_state.get(PICKED, ()))
+    return [row for row in shown if row.run_id in picked]
 
 
-def _row(run: Run, *, imported: bool) -> None:
-    name, facts, actions = st.columns([2.2, 3.6, 1.7], vertical_alignment="center")
-    with name, st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        st.checkbox(f"Compare {run_title(run)}", key=_pick_key(run), label_visibility="collapsed")
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.markdown(f"**{run_title(run)}**", width="content")
-            state_badge(run.state)
-            if imported:
-                st.badge("imported", icon=":material/upload_file:", color="violet")
-    facts.markdown(_facts(run))
-    with (
-        actions,
-        st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"),
-    ):
-        _actions(run)
-
-
-def _facts(run: Run) -> str:
-    if run.stopped_early:
-        folds = f"stop **{run.stopped_at}** of {run.k}"
-    else:
-        folds = f"**{len(run.folds)}** of {run.k} folds"
-    words = [rule_words(run.spec), folds]
-    if at := run.at_stop:
-        words += [f"{metric_label(run.spec)} **{at.mean:.4f}**", _energy(run)]
-    return " · ".join([*words, ago(run.created_at)])
-
-
-def _energy(run: Run) -> str:
-    """'40 mWh, saved **60 mWh** (60 %)', or what checking the stop has cost."""
-    facts = energy_facts(run.folds, run.k, run.stopped_at)
-    if facts.source == "none":
-        return "energy not measured"
-    words = watt_hours(facts.joules)
-    if facts.saved_joules and facts.saved_percent is not None:
-        saving = f"**{watt_hours(facts.saved_joules)}** ({facts.saved_percent:.0f} %)"
-        words += f", {saving} given up to check" if run.checked else f", saved {saving}"
-    return words
-
-
-def _pick_key(run: Run) -> str:
-    return f"pick-{run.run_id}"
-
-
-def _compare_button(runs: Sequence[Run]) -> None:
-    """Opens what is ticked side by side; in sight however far the list is scrolled."""
-    ticked = [run.run_id for run in runs if st.session_state.get(_pick_key(run))]
-    if len(ticked) < 2:
-        st.caption(f"Tick two or more {glossary_link('run', 'runs')} to compare them.")
-        return
-    with st.bottom:
-        st.button(
-            f"Compare {len(ticked)} runs",
-            key="compare-ticked",
-            icon=":material/balance:",
-            type="primary",
-            on_click=_compare,
-            args=(ticked,),
-        )
-
-
-def _compare(run_ids: Sequence[str]) -> None:
-    show_view(COMPARE)
-    st.query_params[COMPARED] = ",".join(run_ids)
-
-
-def _actions(run: Run) -> None:
-    st.page_link(
-        "pages/run.py",
-        label="Open",
-        icon=":material/open_in_full:",
-        query_params={"run": run.run_id},
+def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
+    picked = set(st.session_state.get(PICKED, ()))
+    st.session_state[OPENED + "-rows"] = [row.run_id for row in shown]
+    column = st.column_config
+    st.dataframe(
+        runs_frame(shown),
+        hide_index=True,
+        height="content" if len(shown) <= 13 else _HEIGHT,
+        column_config={
+            "open": column.ButtonColumn(
+                "", help="Open the run.", type="tertiary", key=OPENED, width=44, pinned=True
+            ),
+            "name": column.TextColumn(help="Your own name for it."),
+            "score": column.NumberColumn(
+                format="%.4f", help="Mean of the folds up to the stop, or of all so far."
+            ),
+            "rule": column.TextColumn(help="What stops the run."),
+            "folds": column.NumberColumn(
+                help="Folds that have run, those after the stop included.", width=56
+            ),
+            "stop": column.NumberColumn(
+                help="The fold after which the rule stopped; empty where it did not.", width=56
+            ),
+            "k": column.NumberColumn(help="Folds planned.", width=44),
+            "energy": column.NumberColumn(
+                "energy (mWh)",
+                format="%.3g",
+                help="Of all folds that have run; empty where it was not measured.",
+            ),
+            "when": column.DatetimeColumn(
+                "started",
+                format="YYYY-MM-DD HH:mm",
+                timezone=st.context.timezone,
+            ),
+            "tags": column.ListColumn(),
+            "from": column.TextColumn(help="Imported runs were computed elsewhere."),
+        },
+        key=key,
+        on_select="rerun",
+        selection_mode="multi-row",
+        selection_default={
+            "selection": {"rows": [at for at, row in enumerate(shown) if row.run_id in picked]}
+        },
+        placeholder="",
+        alt=f"{counted(len(shown), 'run')}, newest first",
     )
-    if run.resumable and st.button(
-        "Resume", key=f"resume-{run.run_id}", icon=":material/resume:", type="tertiary"
-    ):
-        with sentences():
-            manager().resume(run.run_id)
-            st.switch_page("pages/run.py", query_params={"run": run.run_id})
-    if not run.state.active and st.button(
-        "Delete", key=f"delete-{run.run_id}", icon=":material/delete:", type="tertiary"
-    ):
-        confirm_delete(run)
-
-
-_DONE = "imported-file"
-"""In the session: (id of the uploaded file, run id, whether it was new)."""
-
-
-def import_run() -> None:
-    """A popover that takes the file, and says what became of it."""
-    with st.popover("Import a run", icon=":material/upload_file:"):
-        file = st.file_uploader(
-            "Run as JSON",
-            type=["json"],
-            key="import-file",
-            max_upload_size=MAX_BYTES // 1_000_000,
-            help="On the page of a run, under Export, 'Run as JSON' gives it; so does the command "
-            "line's `run --json`. Results only: it holds no user and no item.",
-        )
-        if file is None:
-            st.caption("A finished run from another e-fold. It is checked before it is kept.")
-            return
-        with sentences():
-            run_id, new = _kept(file)
-            if new:
-                st.success("Imported, and marked as such.", icon=":material/check_circle:")
-            else:
-                st.info("This run is here already.", icon=":material/info:")
-            st.page_link(
-                "pages/run.py",
-                label="Open it",
-                icon=":material/open_in_full:",
-                query_params={"run": run_id},
-            )
-
-
-def _kept(file: UploadedFile) -> tuple[str, bool]:
-    """The run's id here, and whether it was new when this file came."""
-    done = st.session_state.get(_DONE)
-    if done and done[0] == file.file_id and any(r.run_id == done[1] for r in store().runs()):
-        return str(done[1]), bool(done[2])
-    found = read_run(file.getvalue(), file.name)
-    run_id, new = keep_run(
-        store(),
-        found.run,
-        sha256=found.sha256,
-        file_name=file.name,
-        made_with=found.made_with,
+    count = counted(len(shown), "run")
+    st.caption(
+        f"{count if len(shown) == of else f'{len(shown):,} of {counted(of, "run")}'}, newest "
+        "first. A click on a column's head sorts; the arrow at the left of a row opens the run."
     )
-    if new:
-        st.toast(f"Imported {escaped(run_title(found.run))}.", icon=":material/upload_file:")
-    st.session_state[_DONE] = (file.file_id, run_id, new)
-    return run_id, new
+
+
+def _open_clicked() -> None:
+    """Open the run whose button was pressed, by the rows as they were when it was pressed."""
+    click = st.session_state.get(OPENED)
+    listed = st.session_state.get(OPENED + "-rows", [])
+    if click is not None and click["row"] < len(listed):
+        st.switch_page("pages/run.py", query_params={"run": listed[click["row"]]})
+
+
+def _follow() -> None:
+    """Draw the page anew when an active run goes on; nothing is asked while none is active."""
+    before = going_on(store())
+    if before:
+        st.fragment(_look_again, run_every=SECONDS_BETWEEN_LOOKS)(before)
+
+
+def _look_again(before: tuple[object, ...]) -> None:
+    with sentences():
+        if going_on(store()) != before:
+            st.rerun()

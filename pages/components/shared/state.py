@@ -12,7 +12,7 @@ from ecv_core.errors import EcvError
 from ecv_core.records import UserScores
 from ecv_core.runner import RunManager, this_process
 from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
-from ecv_core.store import Store, database_url, open_store
+from ecv_core.store import RunList, Store, database_url, open_store
 
 
 class _Kept(TypedDict):
@@ -30,6 +30,14 @@ def store() -> Store:
     Raises: StoreError if it cannot be used.
     """
     return _store(database_url())
+
+
+def run_list() -> RunList:
+    """The list of all runs, which remembers the folds that it has read.
+
+    Raises: StoreError if the database cannot be used.
+    """
+    return _run_list(database_url())
 
 
 def manager() -> RunManager:
@@ -51,6 +59,11 @@ def user_scores(run_id: str) -> dict[int, UserScores]:
 @st.cache_resource(show_spinner=False)
 def _store(url: str) -> Store:
     return open_store(url)
+
+
+@st.cache_resource(show_spinner=False)
+def _run_list(url: str) -> RunList:
+    return RunList(_store(url))
 
 
 @st.cache_resource(show_spinner=False)

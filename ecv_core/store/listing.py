@@ -1,0 +1,149 @@
+"""All runs as rows of a table: what the table shows and no more, so that thousands are quick."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import fmean
+
+import sqlalchemy as sa
+
+from ecv_core.errors import StoreError
+from ecv_core.records import RunSpec, RunState
+from ecv_core.store.labels import Label, labels_in
+from ecv_core.store.removal import kept
+from ecv_core.store.schema import folds, imports, runs
+from ecv_core.store.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """A run as a row of the list."""
+
+    run_id: str
+    group: str
+    """As in Run."""
+    spec: RunSpec
+    state: RunState
+    created_at: datetime
+    scores: tuple[float, ...]
+    """Of its finished folds, in the order in which they finished."""
+    joules: float | None
+    """Of all finished folds; None where one was not metered, or there is none."""
+    stopped_at: int | None
+    """As in Run."""
+    label: Label
+    imported: bool
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the folds up to the stop, or of all so far; None before the first."""
+        return fmean(self.scores[: self.stopped_at]) if self.scores else None
+
+
+class RunList:
+    """All runs of a database; folds that were read once are not read again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._folds: dict[str, _Folds] = {}
+
+    def rows(self) -> list[ListedRun]:
+        """One row per run, newest first. Raises: StoreError."""
+        with self._store.transaction("read") as connection:
+            rows = connection.execute(
+                sa.select(
+                    runs.c.run_id,
+                    runs.c.group_id,
+                    runs.c.spec,
+                    runs.c.state,
+                    runs.c.created_at,
+                    runs.c.stopped_at,
+                )
+                .where(kept())
+                .order_by(runs.c.sequence.desc())
+            ).all()
+            self._folds = done = _read_folds(connection, self._folds)
+            written = labels_in(connection)
+            imported = set(connection.scalars(sa.select(imports.c.run_id)))
+        spec_of = {text: RunSpec.from_json(text) for text in {row.spec for row in rows}}
+        return [
+            ListedRun(
+                run_id=row.run_id,
+                group=row.group_id,
+                spec=spec_of[row.spec],
+                state=RunState(row.state),
+                created_at=datetime.fromisoformat(row.created_at),
+                scores=done[row.run_id].scores if row.run_id in done else (),
+                joules=done[row.run_id].joules if row.run_id in done else None,
+                stopped_at=row.stopped_at,
+                label=written.get(row.run_id, Label()),
+                imported=row.run_id in imported,
+            )
+            for row in rows
+        ]
+
+
+def going_on(store: Store) -> tuple[object, ...]:
+    """Which runs are active and how many folds there are: differs once a run has gone on.
+
+    Raises: StoreError.
+    """
+    active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
+    with store.transaction("read") as connection:
+        going = connection.execute(sa.select(runs.c.run_id, runs.c.state).where(active)).all()
+        newest = connection.scalar(sa.select(sa.func.max(folds.c.sequence)))
+    return (*(tuple(row) for row in going), newest) if going else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Folds:
+    """What the list shows of the folds of one run."""
+
+    version: tuple[int, int]
+    """How many there are, and the newest row."""
+    scores: tuple[float, ...]
+    joules: float | None
+
+
+def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[str, _Folds]:
+    """The folds of every run that has some; those that are as `known` are taken from there."""
+    count, newest = sa.func.count(), sa.func.max(folds.c.sequence)
+    counted = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id)
+    versions = {run_id: (many, last) for run_id, many, last in connection.execute(counted)}
+    found = {
+        run_id: known[run_id]
+        for run_id, version in versions.items()
+        if run_id in known and known[run_id].version == version
+    }
+    missing = versions.keys() - found.keys()
+    query = sa.select(folds.c.run_id, folds.c.result).order_by(folds.c.sequence)
+    if found:
+        query = query.where(folds.c.run_id.in_(missing))
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    for run_id, text in connection.execute(query) if missing else ():
+        texts[run_id].append(text)
+    for run_id, version in versions.items():
+        if run_id in missing:
+            found[run_id] = _folds(run_id, version, texts[run_id])
+    return found
+
+
+def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Folds:
+    try:
+        results = [json.loads(text) for text in texts]
+        energies = [fold["energy"] for fold in results]
+        metered = all(energy["source"] != "none" for energy in energies)
+        return _Folds(
+            version=version,
+            scores=tuple(float(fold["score"]) for fold in results),
+            joules=sum(energy["joules"] for energy in energies) if metered else None,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"a fold of run {run_id} in the database is damaged ({error}); restore the database "
+            "from a copy, or set ECV_DATABASE_URL to another"
+        ) from error

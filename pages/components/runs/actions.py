@@ -1,0 +1,171 @@
+"""What can be done with the runs that are picked in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ecv_core.records import RunState
+from ecv_core.store import Label, ListedRun, checked_label, label_runs
+from ecv_core.store.labels import NAME_LENGTH, NOTE_LENGTH
+from ecv_core.store.removal import UNDO_MINUTES
+from pages.components.shared.navigation import COMPARE, show_view
+from pages.components.shared.runs import COMPARED, RESUMABLE
+from pages.components.shared.state import manager, sentences, store
+from pages.components.shared.words import counted
+
+REMOVED = "runs-removed"
+"""In the session: ids of the runs that were deleted last."""
+
+
+def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
+    """A row of buttons; those that would do nothing are disabled.
+
+    Args:
+        picked: the runs that are picked, newest first.
+        rows: all runs, for the tags that there are.
+    """
+    ids = [row.run_id for row in picked]
+    active = [row.run_id for row in picked if row.state.active]
+    resumable = [row.run_id for row in picked if row.state in RESUMABLE]
+    idle = [row.run_id for row in picked if not row.state.active]
+    several = len(ids) > 1
+    st.button(
+        f"Compare {len(ids)} runs" if several else "Compare",
+        key="compare-picked",
+        icon=":material/balance:",
+        type="primary" if several else "secondary",
+        disabled=not several,
+        help=None if several else "Pick two or more runs by the boxes at the left of their rows.",
+        on_click=_compare,
+        args=(ids,),
+    )
+    if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
+        st.switch_page("pages/run.py", query_params={"run": ids[0]})
+    with st.popover(
+        "Name, tags, note" if not several else "Tags", icon=":material/label:", disabled=not ids
+    ):
+        if ids:
+            _label_form(picked, sorted({tag for row in rows for tag in row.label.tags}))
+    if active:
+        st.button(
+            f"Cancel {_count(active)}".strip(),
+            key="cancel-picked",
+            icon=":material/cancel:",
+            on_click=_cancel,
+            args=(active,),
+        )
+    if resumable:
+        st.button(
+            f"Resume {_count(resumable)}".strip(),
+            key="resume-picked",
+            icon=":material/resume:",
+            on_click=_resume,
+            args=(resumable,),
+        )
+    st.button(
+        f"Delete {_count(idle)}".strip(),
+        key="delete-picked",
+        icon=":material/delete:",
+        disabled=not idle,
+        on_click=_delete,
+        args=(idle,),
+        help=f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on is cancelled "
+        "before it can be deleted.",
+    )
+
+
+def undo() -> None:
+    """The way back after runs were deleted; nothing before."""
+    removed = st.session_state.get(REMOVED, [])
+    if not removed:
+        return
+    st.button(
+        f"Undo: bring back {counted(len(removed), 'run')}",
+        key="undo-delete",
+        icon=":material/undo:",
+        type="tertiary",
+        on_click=_bring_back,
+        args=(removed,),
+    )
+
+
+def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Label:
+    """A run's label after an edit of several runs' tags.
+
+    Args:
+        label: what is on the run; name and note stay.
+        common: the tags that all of those runs had.
+        chosen: the tags that all of them shall have instead.
+    Raises: InputError for too many tags, or one that is too long.
+    """
+    own = [tag for tag in label.tags if tag not in common]
+    return checked_label(label.name, [*chosen, *own], label.note)
+
+
+def _label_form(picked: Sequence[ListedRun], known: Sequence[str]) -> None:
+    first = picked[0].label
+    common = [tag for tag in first.tags if all(tag in row.label.tags for row in picked)]
+    which = "-".join(row.run_id for row in picked[:40])
+    with st.form(f"label-{which}", border=False):
+        name, note = first.name, first.note
+        if len(picked) == 1:
+            name = st.text_input("Name", first.name, key=f"name-{which}", max_chars=NAME_LENGTH)
+        tags = st.multiselect(
+            "Tags" if len(picked) == 1 else f"Tags of all {len(picked)} runs",
+            list(dict.fromkeys([*common, *known])),
+            default=common,
+            key=f"tags-{which}",
+            accept_new_options=True,
+            placeholder="Type a new one, or pick",
+        )
+        if len(picked) == 1:
+            note = st.text_area("Note", first.note, key=f"note-{which}", max_chars=NOTE_LENGTH)
+        if st.form_submit_button("Save", icon=":material/save:", key=f"save-{which}"):
+            with sentences():
+                if len(picked) == 1:
+                    labelled = {picked[0].run_id: checked_label(name, tags, note)}
+                else:
+                    labelled = {row.run_id: retagged(row.label, common, tags) for row in picked}
+                label_runs(store(), labelled)
+                st.rerun()
+
+
+def _count(ids: Sequence[str]) -> str:
+    return f"{len(ids)} runs" if len(ids) > 1 else ""
+
+
+def _compare(run_ids: Sequence[str]) -> None:
+    show_view(COMPARE)
+    st.query_params[COMPARED] = ",".join(run_ids)
+
+
+def _cancel(run_ids: Sequence[str]) -> None:
+    with sentences():
+        for run_id in run_ids:
+            manager().cancel(run_id)
+
+
+def _resume(run_ids: Sequence[str]) -> None:
+    with sentences():
+        for run_id in run_ids:
+            if store().run(run_id).state is not RunState.QUEUED:
+                manager().resume(run_id)
+
+
+def _delete(run_ids: Sequence[str]) -> None:
+    with sentences():
+        removed = store().remove(run_ids)
+        if removed:
+            st.session_state[REMOVED] = removed
+            st.toast(f"Deleted {counted(len(removed), 'run')}.", icon=":material/delete:")
+
+
+def _bring_back(run_ids: Sequence[str]) -> None:
+    with sentences():
+        back = store().bring_back(run_ids)
+        st.session_state.pop(REMOVED, None)
+        if back < len(run_ids):
+            gone = counted(len(run_ids) - back, "run")
+            st.toast(f"{gone} cannot be brought back: the time for it is over.")

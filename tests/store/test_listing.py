@@ -1,0 +1,147 @@
+"""The list of all runs: what its rows hold, what is written on runs, deletion that can be undone."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from ecv_core.errors import InputError, StoreError
+from ecv_core.records import RunSpec, RunState
+from ecv_core.store import Label, RunList, Store, checked_label, going_on, label_runs, open_store
+from ecv_core.store.removal import UNDO_MINUTES
+from ecv_core.store.schema import folds, labels, removed
+from tests.jobs import fold_result
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular")
+
+
+@pytest.fixture
+def store() -> Store:
+    return open_store()
+
+
+def finished(store: Store, scores=(0.2, 0.4, 0.9), *, stopped_at=None, joules=36.0, source="rapl"):
+    run_id = store.create([SPEC], owner="me")[0]
+    for index, score in enumerate(scores):
+        energy = replace(fold_result(index, score).energy, joules=joules, source=source)
+        fold = replace(fold_result(index, score), energy=energy)
+        store.add_fold(run_id, fold, stopped_at=stopped_at)
+    store.finish(run_id, RunState.FINISHED)
+    return run_id
+
+
+def test_a_row_says_what_the_table_shows(store):
+    run_id = finished(store, stopped_at=2)
+    (row,) = RunList(store).rows()
+    assert (row.run_id, row.spec, row.state) == (run_id, SPEC, RunState.FINISHED)
+    assert row.scores == (0.2, 0.4, 0.9)
+    assert row.mean == pytest.approx(0.3)  # of the two folds up to the stop
+    assert row.joules == pytest.approx(108)  # of all three, the one that checked the stop too
+    assert row.created_at == store.run(run_id).created_at
+
+
+def test_a_row_agrees_with_the_whole_run(store):
+    for stopped_at in (None, 3):
+        run = store.run(finished(store, stopped_at=stopped_at))
+        row = RunList(store).rows()[0]
+        assert row.joules == pytest.approx(sum(fold.energy.joules for fold in run.folds))
+        assert row.mean == pytest.approx(0.5)
+
+
+def test_before_the_first_fold_and_without_a_meter_nothing_is_made_up(store):
+    store.create([SPEC], owner="me")
+    finished(store, source="none")
+    unmetered, empty = RunList(store).rows()
+    assert (empty.mean, empty.joules) == (None, None)
+    assert unmetered.joules is None
+
+
+def test_folds_that_arrive_later_are_in_the_next_rows(store):
+    listed = RunList(store)
+    run_id = store.create([SPEC], owner="me")[0]
+    assert listed.rows()[0].scores == ()
+    before = going_on(store)
+    store.add_fold(run_id, fold_result(0, 0.5), stopped_at=None)
+    assert listed.rows()[0].scores == (0.5,)
+    assert going_on(store) != before
+    store.add_fold(run_id, fold_result(1, 0.7), stopped_at=None)
+    assert listed.rows()[0].scores == (0.5, 0.7)
+
+
+def test_known_folds_are_not_read_again(store):
+    run_id = finished(store, (0.5,))
+    listed = RunList(store)
+    listed.rows()
+    with store.transaction("written") as connection:  # an error once it is read
+        connection.execute(folds.update().where(folds.c.run_id == run_id).values(result="{"))
+    assert listed.rows()[0].scores == (0.5,)
+    with pytest.raises(StoreError, match=f"a fold of run {run_id} in the database is damaged"):
+        RunList(store).rows()
+
+
+def test_without_an_active_run_nothing_goes_on(store):
+    finished(store)
+    assert going_on(store) == ()
+
+
+def test_what_is_written_on_runs_is_there_for_every_reader_and_can_be_taken_off(store):
+    first, second = finished(store), finished(store)
+    label = checked_label("  final   run ", ["paper", " paper", "gpu "], "compare with 3\n")
+    assert label == Label(name="final run", tags=("paper", "gpu"), note="compare with 3")
+    label_runs(store, {first: label, second: Label(tags=("paper",))})
+    assert [row.label for row in RunList(open_store()).rows()] == [Label(tags=("paper",)), label]
+    label_runs(store, {first: Label()})
+    assert RunList(store).rows()[1].label == Label()
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ({"name": "x" * 81}, "the name 'xxxxxxxxxxxxxxxxxxxx...' has 81 characters; at most 80"),
+        ({"tags": ["y" * 31]}, "has 31 characters; at most 30"),
+        ({"note": "z" * 2001}, "has 2001 characters; at most 2000"),
+        ({"tags": [str(one) for one in range(13)]}, "at most 12 tags, but these are 13"),
+    ],
+)
+def test_what_is_too_long_is_a_sentence(label, message):
+    with pytest.raises(InputError, match=message):
+        checked_label(**label)
+
+
+def test_removed_runs_are_in_no_list_and_come_back_whole(store):
+    first, second = finished(store), finished(store)
+    whole = store.run(first)
+    label_runs(store, {first: Label(note="mine")})
+    assert store.remove([first]) == [first]
+    assert [run.run_id for run in store.runs()] == [second]
+    assert [row.run_id for row in RunList(store).rows()] == [second]
+    assert store.group(first) == []
+    with pytest.raises(InputError, match="there is no run"):
+        store.run(first)
+    assert store.bring_back([first]) == 1
+    assert store.run(first) == whole
+    assert RunList(store).rows()[1].label.note == "mine"
+
+
+def test_an_active_run_is_not_removed(store):
+    run_id = store.create([SPEC], owner="me")[0]
+    assert store.remove([run_id]) == []
+    assert store.run(run_id).state is RunState.QUEUED
+
+
+def test_after_an_hour_a_removed_run_is_gone_for_good(store):
+    old, new = finished(store), finished(store)
+    label_runs(store, {old: Label(note="mine")})
+    store.remove([old, new])
+    long_ago = (datetime.now(UTC) - timedelta(minutes=UNDO_MINUTES + 1)).isoformat()
+    with store.transaction("written") as connection:
+        mine = removed.c.run_id == old
+        connection.execute(removed.update().where(mine).values(removed_at=long_ago))
+    again = open_store()
+    assert again.bring_back([old, new]) == 1
+    assert [run.run_id for run in again.runs()] == [new]
+    with again.transaction("read") as connection:
+        for table in (folds, labels):
+            left = sa.select(sa.func.count()).where(table.c.run_id == old)
+            assert connection.scalar(left) == 0
