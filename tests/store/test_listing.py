@@ -1,4 +1,4 @@
-"""The list of all runs: what its rows hold, what is written on runs, deletion that can be undone."""
+"""The list of all runs: its rows, what is written on runs, deletion that can be undone."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -12,15 +12,19 @@ from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.report.describe import describe_runs
 from ecv_core.runs.recorded import recorded_runs
+from ecv_core.store import ListedRun
 from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.runs import COMPARED, follow
-from pages.components.shared.state import escaped, sentence, store
+from pages.components.shared.state import escaped, run_list, sentence, store
 from pages.components.shared.words import metric_label, rule_words, run_title
 
 KEY = "compared"
 MOST = 40
 FAVOURITE = "ml-100k"
+
+Known = ListedRun | Run
+"""A row of the list for an own run, a recorded one whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +81,19 @@ def choose_runs() -> list[Run]:
         help="Your own runs, newest first, then the recorded ones that come with e-fold.",
     )
     _say_what_is_missing([key for key in asked if key not in known], len(found))
-    return list({known[key].run_id: known[key] for key in picked}.values())
+    chosen = {known[key].run_id: known[key] for key in picked}
+    return [run if isinstance(run, Run) else store().run(run_id) for run_id, run in chosen.items()]
 
 
-def examples(known: Mapping[str, Run] | None = None) -> list[Example]:
+def examples(known: Mapping[str, Known] | None = None) -> list[Example]:
     """Comparisons worth opening: what was started last, and recorded runs."""
     known = _known() if known is None else known
     found = []
-    own = [run for key, run in known.items() if key == run.run_id and run.folds]
+    own = [run for run in known.values() if isinstance(run, ListedRun) and run.scores]
     last = [run.run_id for run in own if run.group == own[0].group] if own else []
     if len(last) > 1:
         found.append(Example(f"The {len(last)} runs I started last", last[::-1]))
-    recorded = {key: run for key, run in known.items() if key != run.run_id}
+    recorded = {key: run for key, run in known.items() if isinstance(run, Run)}
     datasets = sorted({run.spec.dataset for run in recorded.values()})
     if datasets:
         dataset = FAVOURITE if FAVOURITE in datasets else datasets[0]
@@ -132,13 +137,13 @@ def empty_state() -> None:
 
 def still_there(runs: Sequence[Run]) -> list[Run]:
     """The own ones among these runs, as they are now."""
-    ids = {run.run_id for run in runs}
-    return [run for run in store().runs() if run.run_id in ids]
+    own = {row.run_id for row in run_list().rows()}
+    return [store().run(run.run_id) for run in runs if run.run_id in own]
 
 
-def _known() -> dict[str, Run]:
+def _known() -> dict[str, Known]:
     """Every run that can be chosen, by what the address calls it."""
-    known = {run.run_id: run for run in store().runs()}
+    known: dict[str, Known] = {row.run_id: row for row in run_list().rows()}
     try:
         recorded = recorded_runs()
     except EcvError as error:
@@ -147,9 +152,9 @@ def _known() -> dict[str, Run]:
     return known | {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in recorded}
 
 
-def _label(key: str, run: Run) -> str:
+def _label(key: str, run: Known) -> str:
     """Never changes and is never another run's: Streamlit knows a choice by its label."""
-    if key != run.run_id:
+    if isinstance(run, Run):
         return f"{run_title(run)} · recorded"
     return f"{run_title(run)} · {metric_label(run.spec)} · {rule_words(run.spec)} · {key}"
 

@@ -60,10 +60,7 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
             "metric": [metric_label(row.spec) for row in rows],
             "rule": [rule_words(row.spec) for row in rows],
             "folds": [len(row.scores) for row in rows],
-            "stop": pd.array(
-                [_stop(row) for row in rows],
-                dtype="Int64",
-            ),
+            "stop": pd.array([_stop(row) for row in rows], dtype="Int64"),
             "k": [len(row.spec.fold_order) for row in rows],
             "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
             "when": pd.to_datetime([row.created_at for row in rows], utc=True),
@@ -198,10 +195,10 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
         placeholder="",
         alt=f"{counted(len(shown), 'run')}, newest first",
     )
-    count = counted(len(shown), "run")
+    every = counted(of, "run")
     st.caption(
-        f"{count if len(shown) == of else f'{len(shown):,} of {counted(of, "run")}'}, newest "
-        "first. A click on a column's head sorts; the arrow at the left of a row opens the run."
+        f"{every if len(shown) == of else f'{len(shown):,} of {every}'}, newest first. A click on "
+        "a column's head sorts; the arrow at the left of a row opens the run."
     )
 
 
