@@ -27,6 +27,11 @@ class RunState(StrEnum):
         """True while folds may still arrive without anyone asking."""
         return self in (RunState.QUEUED, RunState.RUNNING)
 
+    @property
+    def resumable(self) -> bool:
+        """Whether it ended before its rule let it end, and can go on."""
+        return self in (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldProgress:
@@ -86,7 +91,7 @@ class Run:
     @property
     def resumable(self) -> bool:
         """Whether it was cut off: it ended before its rule let it end, and can go on."""
-        return self.state in (RunState.CANCELLED, RunState.INTERRUPTED, RunState.FAILED)
+        return self.state.resumable
 
     @property
     def can_be_checked(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -69,7 +70,7 @@ class RunList:
             self._folds = done = _read_folds(connection, self._folds)
             written = labels_in(connection)
             imported = set(connection.scalars(sa.select(imports.c.run_id)))
-        spec_of = {text: RunSpec.from_json(text) for text in {row.spec for row in rows}}
+        spec_of = _specs(rows)
         return [
             ListedRun(
                 run_id=row.run_id,
@@ -132,6 +133,25 @@ def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[
     return found
 
 
+def _specs(rows: Sequence[Any]) -> dict[str, RunSpec]:
+    """Each different spec once, by its text."""
+    found: dict[str, RunSpec] = {}
+    for row in rows:
+        if row.spec not in found:
+            try:
+                found[row.spec] = RunSpec.from_json(row.spec)
+            except ValueError as error:
+                raise _damaged(f"run {row.run_id}", error) from error
+    return found
+
+
+def _damaged(what: str, error: Exception) -> StoreError:
+    return StoreError(
+        f"{what} in the database is damaged ({error}); restore the database from a copy, or set "
+        "ECV_DATABASE_URL to another"
+    )
+
+
 def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Folds:
     try:
         results = [json.loads(text) for text in texts]
@@ -143,7 +163,4 @@ def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Fold
             joules=sum(energy["joules"] for energy in energies) if metered else None,
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(
-            f"a fold of run {run_id} in the database is damaged ({error}); restore the database "
-            "from a copy, or set ECV_DATABASE_URL to another"
-        ) from error
+        raise _damaged(f"a fold of run {run_id}", error) from error

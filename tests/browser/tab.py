@@ -21,6 +21,23 @@ def is_expected(message: ConsoleMessage) -> bool:
     return "Failed to load resource" in message.text and path.endswith(ASKED_EVERYWHERE)
 
 
+def click_row(page: Page, row: int, *, at: int = 22) -> None:
+    """Click on a row of the table of all runs, which is painted and so has no elements.
+
+    Args:
+        page: on Runs.
+        row: from 1.
+        at: pixels from the left; by default its box, which picks the row.
+    """
+    table = page.get_by_test_id("stDataFrame")
+    table.locator("canvas").first.wait_for()
+    page.wait_for_timeout(500)  # its columns find their widths
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + at, box["y"] + 18 + 35 * row)
+    page.wait_for_timeout(500)
+
+
 @contextmanager
 def watched_tab(browser: Browser, **settings: Any) -> Iterator[Page]:
     """A tab of its own session; `settings` as for `Browser.new_context`."""

@@ -11,6 +11,7 @@ from ecv_core.records import Energy, FoldResult, RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import click_row
 
 pytestmark = pytest.mark.browser
 
@@ -57,12 +58,12 @@ def test_an_example_opens_with_one_click_and_its_link_restores_it(
     expect(figure(page)).to_have_attribute("aria-label", re.compile("Mean so far.* on ml-100k"))
 
 
-def test_ticked_runs_open_side_by_side_and_come_back(page: Page, dashboard: Dashboard) -> None:
+def test_picked_runs_open_side_by_side_and_come_back(page: Page, dashboard: Dashboard) -> None:
     better = put(dashboard, "item-knn", [0.30, 0.31, 0.32])
     other = put(dashboard, "popular", [0.10, 0.11, 0.11])
     page.goto(f"{dashboard.url}/runs")
-    for label in ("Compare item-knn on synthetic", "Compare popular on synthetic"):
-        page.locator("label", has=page.get_by_role("checkbox", name=label)).click()
+    for row in (1, 2):
+        click_row(page, row)
     page.get_by_role("button", name="Compare 2 runs").click()
     page.wait_for_url(re.compile("view=Compare"))
     expect(figure(page)).to_be_visible(timeout=60_000)

@@ -13,6 +13,7 @@ from ecv_core import datasets
 from ecv_core.records import Run, RunState
 from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import click_row
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
@@ -136,20 +137,23 @@ def test_a_restart_finds_the_run_interrupted_and_resumes_it(
     wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
 
 
-def test_history_opens_and_deletes_after_asking(page: Page, dashboard: Dashboard) -> None:
+def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
+    page: Page, dashboard: Dashboard
+) -> None:
     run_id = start(page, dashboard, algorithm="popular")
     wait_for(dashboard, run_id, lambda run: not run.state.active)
     page.goto(f"{dashboard.url}/runs")
-    page.get_by_role("link", name="Open").click()
-    page.wait_for_url(re.compile(f"run={run_id}"))
+    click_row(page, 1, at=66)  # the arrow beside its box
+    page.wait_for_url(re.compile(f"/\\?run={run_id}"))
     expect(figure(page)).to_be_visible()
     page.goto(f"{dashboard.url}/runs")
+    click_row(page, 1)
     page.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("will be gone for good")).to_be_visible()
-    assert len(open_store(dashboard.database_url).runs()) == 1
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.get_by_text("No runs yet")).to_be_visible()
     assert open_store(dashboard.database_url).runs() == []
+    page.get_by_role("button", name="Undo: bring back 1 run").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_hidden()
+    assert [run.run_id for run in open_store(dashboard.database_url).runs()] == [run_id]
 
 
 def test_an_unknown_run_in_the_address_is_a_sentence_and_the_form(

@@ -1,22 +1,32 @@
-"""All runs on the page Runs: every run with its facts, filters, and deletion that asks first."""
+"""All runs on the page Runs: the table, what is found, and what can be done with picked rows."""
 
-from streamlit.testing.v1 import AppTest
+import pytest
 
 from ecv_core.records import RunState
+from ecv_core.store import Label, RunList, label_runs
+from pages.components.runs.actions import retagged
+from pages.components.runs.history import runs_frame, table_key
 
 
-def open_history(app):
+def open_history(app, *picked):
+    """The page, with these runs picked."""
+    if picked:
+        app.session_state["runs-picked"] = [run.run_id for run in picked]
     app.switch_page("pages/runs.py").run()
     assert not app.exception
     return app
 
 
-def rows(app):
-    return [one.value for one in app.markdown if one.value.startswith("**")]
+def table(app):
+    return app.dataframe[0].value
 
 
-def facts(app):
-    return [one.value for one in app.markdown if " · " in one.value]
+def keys(app):
+    return {one.key for one in app.button if not one.disabled}
+
+
+def frame_of(store):
+    return runs_frame(RunList(store).rows())
 
 
 def test_without_runs_the_page_says_so_and_leads_to_the_form(app):
@@ -25,96 +35,144 @@ def test_without_runs_the_page_says_so_and_leads_to_the_form(app):
     assert not app.button
 
 
-def test_every_run_is_a_row_newest_first_with_its_facts(app, a_run):
-    a_run([0.30, 0.31, 0.305, 0.3075], stopped_at=4)
+def test_every_run_is_a_row_newest_first_with_its_facts(a_run, store):
+    a_run([0.30, 0.31, 0.305, 0.3075, 0.4], stopped_at=4)
     a_run([0.2], state=RunState.CANCELLED, algorithm="popular", rule="never")
-    open_history(app)
-    assert rows(app) == ["**popular on synthetic**", "**item-knn on synthetic**"]
-    newest, oldest = facts(app)
-    assert newest == "never · **1** of 10 folds · nDCG@10 **0.2000** · 10 mWh · just now"
-    assert oldest == (
-        "alpha 1e-4 · stop **4** of 10 · nDCG@10 **0.3056** · 40 mWh, saved **60 mWh** (60 %) · "
-        "just now"
+    newest, oldest = frame_of(store).to_dict("records")
+    assert (newest["algorithm"], newest["rule"], newest["state"]) == (
+        "popular",
+        "never",
+        "cancelled",
     )
+    assert (newest["folds"], newest["k"], newest["score"]) == (1, 10, 0.2)
+    assert newest["energy"] == pytest.approx(10)  # a fold is 36 J
+    assert (oldest["dataset"], oldest["rule"], oldest["metric"]) == (
+        "synthetic",
+        "alpha 1e-4",
+        "nDCG@10",
+    )
+    # 1.2225 / 4: the fold that checked the stop counts as a fold and as energy, not in the score.
+    assert oldest["score"] == pytest.approx(0.305625)
+    assert (oldest["folds"], oldest["stop"]) == (5, 4)
+    assert oldest["energy"] == pytest.approx(50)
 
 
-def test_a_stop_that_was_checked_saved_nothing_and_without_a_meter_nothing_is_claimed(app, a_run):
-    a_run([0.30, 0.31, 0.305, 0.31, 0.31], stopped_at=4, k=5)
-    a_run([0.30, 0.31, 0.305, 0.31], stopped_at=4, source="none")
+def test_where_nothing_is_known_a_cell_is_empty(a_run, store):
+    a_run([0.30, 0.31], source="none")
+    a_run(state=RunState.QUEUED)
+    frame = frame_of(store)
+    assert frame["energy"].isna().all()
+    assert frame["score"].isna().tolist() == [True, False]
+    assert frame["stop"].isna().all()
+
+
+def test_the_table_has_no_column_for_what_nobody_wrote(app, a_run, store):
+    run = a_run([0.3])
     open_history(app)
-    unmetered, checked = facts(app)
-    assert "50 mWh, **10 mWh** (20 %) given up to check" in checked
-    assert "energy not measured" in unmetered
+    shown = app.dataframe[0].proto.column_order
+    assert "score" in shown
+    assert not {"name", "tags", "note", "from"} & set(shown)
+    label_runs(store, {run.run_id: Label(name="final", tags=("paper",))})
+    app.run()
+    assert {"name", "tags"} <= set(app.dataframe[0].proto.column_order)
 
 
-def test_ticked_runs_open_side_by_side(app, a_run):
+def test_nothing_can_be_done_before_a_row_is_picked(app, a_run):
+    a_run([0.3])
+    open_history(app)
+    assert not keys(app) & {"compare-picked", "delete-picked", "cancel-picked", "resume-picked"}
+
+
+def test_picked_runs_open_side_by_side(app, a_run):
     runs = [a_run([0.3, 0.31]), a_run([0.2, 0.21], algorithm="popular"), a_run([0.1])]
-    open_history(app)
-    assert not [one for one in app.button if one.key == "compare-ticked"]
-    for run in runs[:2]:
-        app.checkbox(key=f"pick-{run.run_id}").check().run()
-    button = app.button(key="compare-ticked")
+    open_history(app, *runs[:2])
+    button = app.button(key="compare-picked")
     assert button.label == "Compare 2 runs"
     button.click().run()
     assert not app.exception
     assert app.multiselect(key="compared").value == [runs[1].run_id, runs[0].run_id]
 
 
-def test_filters_narrow_the_list_and_say_when_nothing_is_left(app, a_run):
-    a_run([0.3], state=RunState.CANCELLED)
-    a_run(algorithm="popular", state=RunState.FAILED, error="out of memory")
+def test_a_pick_in_the_table_is_known_by_its_run_not_by_its_place(app, a_run, store):
+    first, second = a_run([0.3]), a_run([0.2])
     open_history(app)
-    app.text_input(key="find").set_value("POP").run()
-    assert rows(app) == ["**popular on synthetic**"]
+    key = table_key(RunList(store).rows())
+    app.session_state[key] = {"selection": {"rows": [1], "columns": [], "cells": []}}
+    app.run()
+    assert app.session_state["runs-picked"] == [first.run_id]
+    a_run([0.1])  # now it is the third row
+    app.run()
+    assert app.session_state["runs-picked"] == [first.run_id]
+    app.button(key="delete-picked").click().run()
+    assert {run.run_id for run in store.runs()} >= {second.run_id}
+    assert first.run_id not in {run.run_id for run in store.runs()}
+
+
+def test_filters_narrow_the_table_and_say_when_nothing_is_left(app, a_run, store):
+    a_run([0.3], state=RunState.CANCELLED)
+    popular = a_run(algorithm="popular", state=RunState.FAILED, error="out of memory")
+    label_runs(store, {popular.run_id: Label(tags=("paper",), note="as in Table 2")})
+    open_history(app)
+    for words in ("POP", "table 2", "paper failed"[:5], popular.run_id[:8]):
+        app.text_input(key="find").set_value(words).run()
+        assert table(app)["algorithm"].tolist() == ["popular"]
+    app.text_input(key="find").set_value("").run()
+    app.multiselect(key="tag").set_value(["paper"]).run()
+    assert table(app)["algorithm"].tolist() == ["popular"]
     app.multiselect(key="state").set_value([RunState.CANCELLED]).run()
     assert any("No run matches" in one.value for one in app.info)
 
 
-def test_deleting_asks_first_and_keeping_keeps(app, a_run, store):
-    run = a_run([0.3], state=RunState.CANCELLED)
-    open_history(app)
-    app.button(key=f"delete-{run.run_id}").click().run()
-    assert store.run(run.run_id)
-    assert any("its 1 fold will be gone" in one.value for one in app.markdown)
-    app.button(key="keep").click().run()
-    assert store.run(run.run_id)
+def test_deleted_runs_come_back_by_an_undo(app, a_run, store):
+    runs = [a_run([0.3]), a_run([0.2]), a_run([0.1])]
+    open_history(app, *runs[:2])
+    app.button(key="delete-picked").click().run()
+    assert [run.run_id for run in store.runs()] == [runs[2].run_id]
+    button = app.button(key="undo-delete")
+    assert button.label == "Undo: bring back 2 runs"
+    button.click().run()
+    assert len(store.runs()) == 3
+    assert "undo-delete" not in keys(app)
 
 
-def only_the_dialog():
-    from pages.components.shared.runs import confirm_delete
-    from pages.components.shared.state import store
-
-    for run in store().runs():
-        confirm_delete(run)
-
-
-def test_deleting_deletes_once_confirmed(a_run, store):
-    # A click inside a dialog draws the dialog alone, but AppTest runs the whole page.
-    a_run([0.3], state=RunState.CANCELLED)
-    dialog = AppTest.from_function(only_the_dialog).run()
-    dialog.button(key="confirm-delete").click().run()
-    assert not dialog.exception
-    assert store.runs() == []
+def test_the_last_run_can_be_brought_back_too(app, a_run, store):
+    run = a_run([0.3])
+    open_history(app, run)
+    app.button(key="delete-picked").click().run()
+    assert any("No runs yet" in one.value for one in app.markdown)
+    app.button(key="undo-delete").click().run()
+    assert [one.run_id for one in store.runs()] == [run.run_id]
 
 
-def test_an_active_run_cannot_be_deleted_and_a_stopped_one_cannot_be_resumed(app, a_run):
-    a_run(state=RunState.RUNNING)
-    open_history(app)
-    assert not [one for one in app.button if one.label in ("Delete", "Resume")]
+def test_an_active_run_is_cancelled_not_deleted(app, a_run, store):
+    running = a_run(state=RunState.RUNNING)
+    open_history(app, running)
+    assert not keys(app) & {"delete-picked", "resume-picked"}
+    app.button(key="cancel-picked").click().run()
+    assert store.cancel_requested(running.run_id)
 
 
-def test_an_interrupted_run_resumes_from_here(app, a_run, store):
-    run = a_run([0.3], state=RunState.INTERRUPTED, error="the program ended")
-    open_history(app)
-    app.button(key=f"resume-{run.run_id}").click().run()
+def test_an_interrupted_run_is_resumed_not_cancelled(app, a_run, store):
+    cut_off = a_run([0.3], state=RunState.INTERRUPTED, error="the program ended")
+    open_history(app, cut_off)
+    assert "cancel-picked" not in keys(app)
+    app.button(key="resume-picked").click().run()
     assert not app.exception
-    assert store.run(run.run_id).state is RunState.QUEUED
+    assert store.run(cut_off.run_id).state is RunState.QUEUED
 
 
-def test_long_histories_come_a_page_at_a_time(app, a_run):
-    for _ in range(23):
-        a_run(state=RunState.CANCELLED)
-    open_history(app)
-    assert len(rows(app)) == 20
-    app.button(key="more").click().run()
-    assert len(rows(app)) == 23
+def test_one_picked_run_gets_a_name_tags_and_a_note(app, a_run, store):
+    run = a_run([0.3])
+    open_history(app, run)
+    app.text_input(key=f"name-{run.run_id}").set_value("final")
+    app.multiselect(key=f"tags-{run.run_id}").set_value(["paper"])
+    app.text_area(key=f"note-{run.run_id}").set_value("as in Table 2")
+    app.button(key=f"save-{run.run_id}").click().run()
+    assert not app.exception
+    label = RunList(store).rows()[0].label
+    assert label == Label(name="final", tags=("paper",), note="as in Table 2")
+
+
+def test_tags_of_several_runs_leave_what_is_each_runs_own():
+    label = Label(name="a", tags=("gpu", "old"), note="b")
+    assert retagged(label, ["old"], ["new"]) == Label(name="a", tags=("new", "gpu"), note="b")

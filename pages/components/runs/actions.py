@@ -11,7 +11,7 @@ from ecv_core.store import Label, ListedRun, checked_label, label_runs
 from ecv_core.store.labels import NAME_LENGTH, NOTE_LENGTH
 from ecv_core.store.removal import UNDO_MINUTES
 from pages.components.shared.navigation import COMPARE, show_view
-from pages.components.shared.runs import COMPARED, RESUMABLE
+from pages.components.shared.runs import COMPARED
 from pages.components.shared.state import manager, sentences, store
 from pages.components.shared.words import counted
 
@@ -28,7 +28,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     """
     ids = [row.run_id for row in picked]
     active = [row.run_id for row in picked if row.state.active]
-    resumable = [row.run_id for row in picked if row.state in RESUMABLE]
+    resumable = [row.run_id for row in picked if row.state.resumable]
     idle = [row.run_id for row in picked if not row.state.active]
     several = len(ids) > 1
     st.button(

@@ -8,6 +8,7 @@ from math import nan
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 from ecv_core.records import RunState
 from ecv_core.store import ListedRun, going_on
@@ -21,30 +22,34 @@ from pages.components.shared.words import counted, metric_label, rule_words, run
 SECONDS_BETWEEN_LOOKS = 2.0
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
+_WRITTEN = ("name", "tags", "note", "from")
+"""Columns that are shown once one of their cells holds something."""
 
 
 def history() -> None:
     """Everything below the title."""
     rows = run_list().rows()
-    shown = _filtered(rows) if rows else []
-    with st.container(horizontal=True, vertical_alignment="center"):
-        import_run()
-        copy_link()
-        undo()
     if not rows:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            import_run()
+            undo()
         st.markdown(
             f"No runs yet. Every {glossary_link('run')} you start is kept here, finished or not."
         )
         st.page_link("pages/run.py", label="Start the first one", icon=":material/play_circle:")
         return
-    if not shown:
-        st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
-    else:
-        _open_clicked()
-        key = table_key(shown)
-        with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
-            actions(_picked(shown, key), rows)
+    shown = _filtered(rows)
+    _open_clicked()
+    key = table_key(shown)
+    with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
+        actions(_picked(shown, key), rows)
+        undo()
+        import_run()
+        copy_link()
+    if shown:
         _table(shown, key, of=len(rows))
+    else:
+        st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
     _follow()
 
 
@@ -153,39 +158,43 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
     picked = set(st.session_state.get(PICKED, ()))
     st.session_state[OPENED + "-rows"] = [row.run_id for row in shown]
     column = st.column_config
+    columns: dict[str, ColumnConfig | ButtonColumnResult] = {
+        "open": column.ButtonColumn(
+            "", help="Open the run.", type="tertiary", key=OPENED, width=44, pinned=True
+        ),
+        "name": column.TextColumn(help="Your own name for it."),
+        "score": column.NumberColumn(
+            format="%.4f", help="Mean of the folds up to the stop, or of all so far."
+        ),
+        "rule": column.TextColumn(help="What stops the run."),
+        "folds": column.NumberColumn(
+            help="Folds that have run, those after the stop included.", width=56
+        ),
+        "stop": column.NumberColumn(
+            help="The fold after which the rule stopped; empty where it did not.", width=56
+        ),
+        "k": column.NumberColumn(help="Folds planned.", width=44),
+        "energy": column.NumberColumn(
+            "energy (mWh)",
+            format="%.3g",
+            help="Of all folds that have run; empty where it was not measured.",
+        ),
+        "when": column.DatetimeColumn(
+            "started",
+            format="YYYY-MM-DD HH:mm",
+            timezone=st.context.timezone,
+        ),
+        "tags": column.ListColumn(),
+        "from": column.TextColumn(help="Imported runs were computed elsewhere."),
+    }
+    frame = runs_frame(shown)
+    written = [name for name in _WRITTEN if any(len(value) for value in frame[name])]
     st.dataframe(
-        runs_frame(shown),
+        frame,
+        column_order=[str(name) for name in frame if name not in _WRITTEN or name in written],
         hide_index=True,
         height="content" if len(shown) <= 13 else _HEIGHT,
-        column_config={
-            "open": column.ButtonColumn(
-                "", help="Open the run.", type="tertiary", key=OPENED, width=44, pinned=True
-            ),
-            "name": column.TextColumn(help="Your own name for it."),
-            "score": column.NumberColumn(
-                format="%.4f", help="Mean of the folds up to the stop, or of all so far."
-            ),
-            "rule": column.TextColumn(help="What stops the run."),
-            "folds": column.NumberColumn(
-                help="Folds that have run, those after the stop included.", width=56
-            ),
-            "stop": column.NumberColumn(
-                help="The fold after which the rule stopped; empty where it did not.", width=56
-            ),
-            "k": column.NumberColumn(help="Folds planned.", width=44),
-            "energy": column.NumberColumn(
-                "energy (mWh)",
-                format="%.3g",
-                help="Of all folds that have run; empty where it was not measured.",
-            ),
-            "when": column.DatetimeColumn(
-                "started",
-                format="YYYY-MM-DD HH:mm",
-                timezone=st.context.timezone,
-            ),
-            "tags": column.ListColumn(),
-            "from": column.TextColumn(help="Imported runs were computed elsewhere."),
-        },
+        column_config=columns,
         key=key,
         on_select="rerun",
         selection_mode="multi-row",

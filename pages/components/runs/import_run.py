@@ -58,4 +58,6 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
     if new:
         st.toast(f"Imported {escaped(run_title(found.run))}.", icon=":material/upload_file:")
     st.session_state[_DONE] = (file.file_id, run_id, new)
+    if new:
+        st.rerun()  # the table is drawn with it
     return run_id, new
