@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -15,7 +15,7 @@ from ecv_core.stopping.interval import difference_percent
 
 COLUMNS = {
     "name": "the run's name among these: its algorithm, unless more is needed",
-    "best": "whether no other run here has a better mean on this dataset and metric",
+    "best": "whether paired tests find it better than every other run on this dataset and metric",
     "dataset": "its dataset",
     "algorithm": "its algorithm",
     "metric": "what the score is, such as nDCG@10",
@@ -57,16 +57,17 @@ class Entry:
     """By default the algorithm; unlike any other on the same dataset and metric."""
 
 
-def compare_frame(entries: Sequence[Entry]) -> pd.DataFrame:
-    """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet."""
+def compare_frame(entries: Sequence[Entry], best: Collection[str] = ()) -> pd.DataFrame:
+    """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet.
+
+    Args:
+        entries: the runs.
+        best: ids of the runs that tests find the best; a better mean alone may be chance.
+    """
     frame = pd.DataFrame([_row(entry) for entry in entries], columns=list(COLUMNS))
     reals = [name for name in COLUMNS if name not in (*_TEXTS, *_COUNTS, "best")]
     frame = frame.astype(dict.fromkeys(reals, "float64") | dict.fromkeys(_COUNTS, "int64"))
-    signs = [1.0 if entry.higher_is_better else -1.0 for entry in entries]
-    level = frame["mean"] * signs
-    rivals = level.groupby([frame["dataset"], frame["metric"]])
-    best = level.eq(rivals.transform("max")) & rivals.transform("count").gt(1)
-    return frame.assign(best=best.astype(bool))
+    return frame.assign(best=frame["run_id"].isin(list(best)))
 
 
 def compare_alt_text(frame: pd.DataFrame) -> str:

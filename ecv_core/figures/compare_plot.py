@@ -13,7 +13,7 @@ from ecv_core.figures.palette import Palette, base_layout, palette
 
 AT_STOP, WHOLE = "mean at the stop", "mean of all k folds"
 BEST = "★"
-"""Before the name of the run with the best mean: a sign beside the order."""
+"""Before the name of the run that tests find the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Stack:
                 row=row, col=1, domain=[max(end, 0.0), edge], zeroline=False, automargin=True
             )
             figure.add_annotation(
-                text=f"<b>{metric}</b> on <b>{dataset}</b>{after}",
+                text=f"<b>{metric}</b>{_of(rows)} on <b>{dataset}</b>{after}",
                 xref="paper",
                 yref="paper",
                 x=0,
@@ -75,6 +75,15 @@ class Stack:
             base_layout(colours, self.height(frame)) | {"hovermode": "closest", "margin": margin}
         )
         return figure, [rows for _, rows in panels]
+
+
+def _of(rows: pd.DataFrame) -> str:
+    """' of ease' where all runs of a panel are of one algorithm and so are not named by it."""
+    if "algorithm" not in rows:
+        return ""
+    first, *others = rows["algorithm"].unique()
+    unnamed = not any(name.startswith(first) for name in rows["name"])
+    return f" of {first}" if unnamed and not others else ""
 
 
 _STACK = Stack(panel=lambda runs: 46 * len(runs), axis=40, top=64, right=60, bottom=12)

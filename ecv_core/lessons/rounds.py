@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.errors import InputError
 from ecv_core.lessons.guide import CONFIDENCE, scores_of
 from ecv_core.records import Moment, Run
 from ecv_core.stopping import EFold, moments, stop_of
+from ecv_core.stopping.efold import least_alpha
 
 MAX_ROUND = 9999
 FIRST_VOTE = 3
 """The first fold after which the rule can stop."""
-_TRIES = 50
-_ALPHAS = np.array([a * 10.0**b for b in range(-8, -1) for a in (1, 2, 5)])
+_TRIES = 400
+_ALPHAS = np.array([a * 10.0**b for b in range(-8, -1) for a in (1, 2, 3, 5, 7)])
+NEAR = (1.3, 10.0)
+"""Width x change and alpha differ by a factor in this range where a vote is neither impossible
+nor obvious for one who works it out in the head."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +53,8 @@ def round_of(runs: Sequence[Run], number: int) -> Round:
     """The round with this number: the same for the same runs.
 
     The fold to stop at is drawn first, each as likely as any other, and then an alpha that stops
-    there: otherwise most rounds would end at fold 3, and one would learn to say stop.
+    there: otherwise most rounds would end at fold 3, and one would learn to say stop. At the first
+    vote and at the stop the product is NEAR alpha, if any run and order have such an alpha.
 
     Args:
         runs: with all their folds, at least 4 each.
@@ -57,12 +64,15 @@ def round_of(runs: Sequence[Run], number: int) -> Round:
     if not 1 <= number <= MAX_ROUND:
         raise InputError(f"rounds are numbered from 1 to {MAX_ROUND}, but this is {number}")
     rng = np.random.default_rng([number])
-    for _ in range(_TRIES):
+    wanted = int(rng.integers(FIRST_VOTE, max(len(run.folds) for run in runs) + 1))
+    for at in range(_TRIES):
+        if at >= _TRIES // 2:  # these runs have no such round
+            wanted = int(rng.integers(FIRST_VOTE, len(runs[0].folds) + 1))
         run = runs[int(rng.integers(len(runs)))]
         k = len(run.folds)
         order = [int(fold) for fold in rng.permutation(k)]
-        target = int(rng.integers(FIRST_VOTE, k + 1))
-        alpha = _alpha_for(run, order, target, rng)
+        target = min(wanted, k)
+        alpha = _alpha_for(run, order, target, rng, near=at < _TRIES // 2)
         if alpha is not None:
             by_fold = {fold.fold: fold for fold in run.folds}
             played = moments(EFold(alpha=alpha), [by_fold[fold] for fold in order], CONFIDENCE)
@@ -72,15 +82,32 @@ def round_of(runs: Sequence[Run], number: int) -> Round:
     raise InputError(f"no recorded run makes round {number}; try another number")
 
 
+def products_of(played: Sequence[Moment]) -> NDArray[np.float64]:
+    """Width x change after each fold, the least alpha that stops there; NaN before the third."""
+    widths = [moment.interval.width if moment.interval else np.nan for moment in played]
+    return np.array([np.nan, *(least_alpha(one, then) for one, then in pairwise(widths))])
+
+
 def _alpha_for(
-    run: Run, order: Sequence[int], target: int, rng: np.random.Generator
+    run: Run, order: Sequence[int], target: int, rng: np.random.Generator, *, near: bool
 ) -> float | None:
-    """An alpha at which the run stops after `target` folds; None where no round one does."""
-    scores = scores_of(run)
-    stops = stops_at(replayed(scores, order, CONFIDENCE), _ALPHAS)
-    fitting = _ALPHAS[stops == target]
+    """An alpha at which the run stops after `target` folds; None where no round one does.
+
+    Args:
+        run: with all its folds.
+        order: of the folds.
+        target: the stop.
+        rng: draws among several.
+        near: whether only an alpha NEAR the product of the first vote and of the stop will do.
+    """
+    played = replayed(scores_of(run), order, CONFIDENCE)
+    fitting = _ALPHAS[stops_at(played, _ALPHAS) == target]
+    if near:
+        products = products_of(played)
+        last = products[target - 1] if target < len(products) else np.nanmin(products)
+        votes = np.array([products[FIRST_VOTE - 1], last])
+        ratio = np.maximum(votes / fitting[:, None], fitting[:, None] / np.maximum(votes, 1e-300))
+        fitting = fitting[((ratio >= NEAR[0]) & (ratio <= NEAR[1])).all(axis=1)]
     if not len(fitting):
         return None
-    # Where nothing fires, the largest alpha that does not: a tiny one would give it away.
-    chosen = fitting[-1] if target == len(scores) else rng.choice(fitting)
-    return float(f"{chosen:.0e}")
+    return float(f"{rng.choice(fitting):.0e}")

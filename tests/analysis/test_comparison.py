@@ -8,7 +8,9 @@ import pytest
 from scipy import stats
 
 from ecv_core.analysis.comparison import (
+    Comparison,
     Contender,
+    best_of,
     compare_runs,
     comparison_frame,
     unfair,
@@ -234,3 +236,54 @@ def test_names_are_as_short_as_they_can_be():
     assert names(again)[2:] == ["popular (200000)", "popular (abcdef)"]
     apart = [run({}, SPEC), run({}, replace(SPEC, dataset="ml-1m"))]
     assert names(apart) == ["item-knn", "item-knn"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (({"alpha": 1e-4}, {"alpha": 1e-3}), ["alpha 1e-4", "alpha 1e-3"]),
+        (
+            ({"alpha": 1e-4}, {"rule": "precision", "tolerance": 0.03}),
+            ["alpha 1e-4", "precision 3 %"],
+        ),
+        (
+            ({"rule": "fixed", "min_folds": 5}, {"rule": "never"}, {"min_folds": 3}),
+            ["fixed 5", "never", "alpha 1e-4"],
+        ),
+        (
+            ({"seed": 1, "country": "FRA"}, {"seed": 2}),
+            ["seed 1", "seed 2"],
+        ),
+        (({"country": "FRA"}, {"country": "DEU"}), ["country FRA", "country DEU"]),
+    ],
+)
+def test_runs_of_one_algorithm_are_named_by_what_differs_in_short(settings, told):
+    base = replace(SPEC, rule="e-fold", alpha=1e-4)
+    runs = [run({}, replace(base, **one), run_id=str(at)) for at, one in enumerate(settings)]
+    assert names(runs) == told
+
+
+def test_the_same_run_twice_is_told_apart_by_its_id():
+    runs = [run({}, SPEC, run_id=run_id) for run_id in ("abcdef99", "12345678")]
+    assert names(runs) == [f"{SPEC.algorithm} (abcdef)", f"{SPEC.algorithm} (123456)"]
+
+
+def test_the_best_is_what_tests_find_better_than_every_other():
+    def beats(first, second, p):
+        return Comparison(
+            first=first,
+            second=second,
+            dataset="d",
+            metric="m",
+            folds=(0,),
+            test=None,
+            p_holm=p,
+            wilcoxon_holm=None,
+        )
+
+    two = [beats("a", "b", 0.01), beats("a", "c", 0.05), beats("b", "c", 0.5)]
+    assert best_of(["c", "b", "a"], two) == "a"
+    assert best_of(["a", "b", "c", "untested"], two) is None
+    chance = [beats("a", "b", 0.01), beats("a", "c", 0.051), beats("b", "c", 0.5)]
+    assert best_of(["a", "b", "c"], chance) is None
+    assert best_of(["a"], []) is None

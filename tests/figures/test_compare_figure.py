@@ -106,24 +106,16 @@ def test_a_run_that_never_stopped_has_no_stop_and_one_without_a_meter_no_energy(
     assert all(math.isnan(row[name]) for name in ("joules", "grams_co2e", "saved_joules"))
 
 
-def test_the_best_is_marked_once_per_dataset_and_metric():
-    entries = [
-        entry("a", [0.1, 0.2], None),
-        entry("b", [0.3, 0.2], None),
-        entry("c", [0.9], None, dataset="other"),
-        entry("d", [0.8], None, dataset="other"),
-        entry("e", [0.99], None, dataset="alone"),
-    ]
-    assert compare_frame(entries)["best"].tolist() == [False, True, True, False, False]
-
-
-def test_where_lower_is_better_the_lowest_is_the_best():
-    entries = [entry("a", [0.1], None, higher=False), entry("b", [0.3], None, higher=False)]
-    assert compare_frame(entries)["best"].tolist() == [True, False]
+def test_only_what_tests_found_best_is_marked_whatever_the_means():
+    entries = [entry("a", [0.1, 0.2], None), entry("b", [0.3, 0.2], None)]
+    assert compare_frame(entries)["best"].tolist() == [False, False]
+    best = [entries[0].run.run_id]
+    marked = compare_frame(entries, best)["best"].tolist()
+    assert marked == [one.run.run_id in best for one in entries]
 
 
 def test_the_first_run_is_on_top_and_runs_without_a_fold_keep_their_place():
-    figure = compare_figure(compare_frame(ENTRIES))
+    figure = compare_figure(compare_frame(ENTRIES, [ENTRIES[0].run.run_id]).head(3))
     axis = figure.layout.yaxis
     assert axis.ticktext == (f"{BEST} item-knn", "popular", "implicit-mf")
     assert axis.range[0] > axis.range[1]  # 0 is on top

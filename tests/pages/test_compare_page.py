@@ -256,7 +256,7 @@ def test_the_verdict_is_a_sentence_with_the_corrected_p():
         "**item-knn** is better than **popular** by 0.0120 nDCG@10: 95 % interval 0.0100 to "
         "0.0140, p = 0.002 after Holm."
     )
-    assert "No difference shown between **item-knn** and **popular** on ml-100k" in verdict(
+    assert "No difference found between **item-knn** and **popular** on ml-100k" in verdict(
         comparison(0.06), on_dataset=True
     )
     assert verdict(comparison(0.002), of_several=False).endswith("0.0140, p = 0.002.")

@@ -6,6 +6,7 @@ from ecv_core.analysis.comparison.pairs import (
     Comparison,
     Contender,
     Untested,
+    best_of,
     compare_runs,
     user_means,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "Comparison",
     "Contender",
     "Untested",
+    "best_of",
     "compare_runs",
     "comparison_frame",
     "unfair",

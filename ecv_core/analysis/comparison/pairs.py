@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,6 +16,8 @@ from ecv_core.records import Run, UserScores
 
 _UserMeans = tuple[NDArray[np.int32], NDArray[np.float64]]
 
+SIGNIFICANCE = 0.05
+"""A difference is found where the corrected p is at most this."""
 K_FOLD = ("user-k-fold", "record-k-fold", "imported")
 """Splits of which each fold tests on 1/k and trains on the rest, as `over_folds` assumes."""
 
@@ -51,6 +53,11 @@ class Comparison:
     p_holm: float
     """Corrected for all comparisons that were made together."""
     wilcoxon_holm: float | None
+
+    @property
+    def found(self) -> bool:
+        """Whether the test finds a difference."""
+        return self.p_holm <= SIGNIFICANCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +105,15 @@ def compare_runs(
     order = {each.name: at for at, each in enumerate(contenders)}
     tests.sort(key=lambda found: sorted((order[found[0].name], order[found[1].name])))
     return _corrected(tests), untested
+
+
+def best_of(names: Collection[str], tested: Sequence[Comparison]) -> str | None:
+    """The contender that the tests find better than every other one; None where there is none."""
+    for name in names:
+        beaten = {one.second for one in tested if one.found and one.first == name}
+        if len(names) > 1 and beaten >= set(names) - {name}:
+            return name
+    return None
 
 
 def common_folds(one: Run, other: Run) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ecv_core.records import SETTINGS, Run, RunSpec
 from ecv_core.stopping import RULES
+from ecv_core.stopping.efold import alpha_text
 
 ABSENT = "-"
 """What a field shows for a run that has no such setting."""
@@ -77,21 +78,68 @@ def differences(specs: Sequence[RunSpec]) -> list[Field]:
 def names(runs: Sequence[Run]) -> list[str]:
     """A short name per run, different from any other's on the same dataset and metric.
 
-    The algorithm; where that is not enough, the settings in which such runs differ; where those
-    are the same too, the run's id.
+    What differs: the algorithm; where several runs have the same, the settings in which those
+    differ; where these are the same too, the run's id. Without the algorithm where all runs on
+    the dataset and metric have the same and something else tells them apart.
     """
-    places: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+    panels: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for at, run in enumerate(runs):
-        places[(run.spec.dataset, run.spec.metric_name, run.spec.algorithm)].append(at)
+        panels[(run.spec.dataset, run.spec.metric_name)].append(at)
     found = [""] * len(runs)
-    for (*_, algorithm), group in places.items():
-        fields = [one for one in differences([runs[at].spec for at in group]) if one.differs]
-        told = [
-            ", ".join(f"{one.name.split(': ')[-1]} {one.values[place]}" for one in fields)
-            for place in range(len(group))
-        ]
-        for at, words in zip(group, told, strict=True):
-            found[at] = f"{algorithm}, {words}" if words else algorithm
-            if told.count(words) > 1:
-                found[at] += f" ({runs[at].run_id[:6]})"
+    for panel in panels.values():
+        of_algorithm: defaultdict[str, list[int]] = defaultdict(list)
+        for at in panel:
+            of_algorithm[runs[at].spec.algorithm].append(at)
+        for algorithm, group in of_algorithm.items():
+            told = _told_apart([runs[at].spec for at in group])
+            for at, words in zip(group, told, strict=True):
+                one_algorithm = len(of_algorithm) == 1 and all(told)
+                found[at] = words if one_algorithm else ", ".join(filter(None, (algorithm, words)))
+                if told.count(words) > 1:
+                    found[at] += f" ({runs[at].run_id[:6]})"
     return found
+
+
+_RULE_FIELDS = tuple(SETTINGS[name].words for name in ("rule", "alpha", "tolerance"))
+_OF_NO_SCORE = tuple(SETTINGS[name].words for name in ("full", "country"))
+"""Named only where nothing else tells runs apart."""
+
+
+def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
+    """Per spec what tells it from the others, in a few words; empty where nothing does."""
+    fields = [one for one in differences(specs) if one.differs]
+    rules = [_rule_in_short(spec) for spec in specs]
+    others = [one for one in fields if one.name not in _RULE_FIELDS and _matters(one, specs)]
+    first = [one for one in others if one.name not in _OF_NO_SCORE]
+    for chosen in (first, others):
+        told = [
+            ", ".join(
+                ([rules[at]] if len(set(rules)) > 1 else [])
+                + [f"{one.name.split(': ')[-1]} {one.values[at]}" for one in chosen]
+            )
+            for at in range(len(specs))
+        ]
+        if len(set(told)) == len(told):
+            break
+    return told
+
+
+def _matters(field: Field, specs: Sequence[RunSpec]) -> bool:
+    """Whether a setting differs between runs of the same rule, if it is one of the rule."""
+    if field.name != SETTINGS["min_folds"].words:
+        return True
+    of_rule = {(spec.rule, value) for spec, value in zip(specs, field.values, strict=True)}
+    of_rule = {(rule, value) for rule, value in of_rule if rule != "fixed"}
+    return len(of_rule) > len({rule for rule, _ in of_rule})
+
+
+def _rule_in_short(spec: RunSpec) -> str:
+    """'alpha 1e-4', 'precision 3 %', 'fixed 5', 'never'."""
+    match spec.rule:
+        case "e-fold":
+            return f"alpha {alpha_text(spec.alpha)}"
+        case "precision" if spec.tolerance is not None:
+            return f"precision {100 * spec.tolerance:g} %"
+        case "fixed":
+            return f"fixed {spec.min_folds}"
+    return spec.rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from secrets import randbelow
 
@@ -11,11 +12,13 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.efold_steps import larger
 from ecv_core.figures.lecture import FIGURE_1_SCALE
+from ecv_core.figures.products import round_figure
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, Round, round_of
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
 from pages.components.learn.parts import numbers_behind
+from pages.components.learn.rule import products_frame
 from pages.components.shared.plot import plot
 from pages.components.shared.state import escaped
 from pages.components.shared.words import alpha_text, metric_label, run_title
@@ -73,7 +76,10 @@ def show() -> None:
                 )
         st.markdown(_score(game))
     st.markdown(f"{game.last} {_truth(now)}" if over else _question(game, now))
-    _picture(now, game.shown, over)
+    if over:
+        _truth_picture(now)
+    else:
+        _picture(now, game.shown)
     st.caption(
         f"Round {now.number}: a recorded run, its folds in random order. Its name comes at the end."
     )
@@ -91,33 +97,54 @@ def _question(game: Game, now: Round) -> str:
     assert before.interval is not None
     said = f"{game.last} " if game.last else ""
     return (
-        f"{said}After fold **{at.n}** the interval is **{at.interval.width:.4f}** wide, it was "
-        f"{before.interval.width:.4f}. The rule stops if width x change is at most "
-        f"**{alpha_text(now.alpha)}**. Does it?"
+        f"{said}After fold **{at.n}** the interval is **{_two(at.interval.width)}** wide; its "
+        f"change is {_two(abs(at.interval.width - before.interval.width))}. Is width x change at "
+        f"most alpha, **{alpha_text(now.alpha)}**, so that the rule stops?"
     )
 
 
-def _picture(now: Round, shown: int, over: bool) -> None:
+def _two(value: float) -> str:
+    """Two significant digits, enough to multiply in the head: '0.018', '9e-5'."""
+    return f"{float(f'{value:.1e}'):g}" if value >= 1e-4 else alpha_text(float(f"{value:.1e}"))
+
+
+def _picture(now: Round, shown: int) -> None:
+    """The products of the folds that were voted on, against alpha; the newest is the vote."""
+    frame = products_frame(now.moments)
+    frame.loc[frame["n"] >= shown, ["before", "width", "product"]] = math.nan
+    text = alpha_text(now.alpha)
+    plot(
+        lambda dark: round_figure(frame, now.alpha, text, dark=dark, height=_HEIGHT),
+        version=(now.number, now.run.run_id, shown),
+        key="learn-predict-vote",
+        name=f"round {now.number}",
+        alt=f"Interval width times its change after each fold before fold {shown}, on a "
+        f"logarithmic scale, all above the line alpha {text}.",
+        height=_HEIGHT,
+    )
+    numbers_behind(frame, "round")
+
+
+def _truth_picture(now: Round) -> None:
     k, metric = now.k, metric_label(now.run.spec)
-    stopped_at = now.stop if over else None
-    frame = efold_frame(now.moments[: k if over else shown], stopped_at)
+    frame = efold_frame(now.moments, now.stop)
     plot(
         lambda dark: larger(
             efold_figure(
                 frame,
                 k=k,
                 metric=metric,
-                stopped_at=stopped_at,
+                stopped_at=now.stop,
                 confidence=CONFIDENCE,
                 dark=dark,
                 height=_HEIGHT,
             ),
             FIGURE_1_SCALE,
         ),
-        version=(now.number, now.run.run_id, len(frame), stopped_at),
+        version=(now.number, now.run.run_id),
         key="learn-predict",
         name=f"round {now.number}",
-        alt=alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title="A hidden run"),
+        alt=alt_text(frame, k=k, metric=metric, stopped_at=now.stop, title="A hidden run"),
         height=_HEIGHT,
     )
     numbers_behind(frame, "round")
@@ -132,8 +159,8 @@ def _truth(now: Round) -> str:
     holds = at.interval.low <= whole <= at.interval.high
     return (
         f"{name} The rule said {at.mean:.4f} after {now.stop} folds; the truth, the mean of all "
-        f"{now.k}, is **{whole:.4f}**: **{difference_percent(at.mean, whole):.1f} % off**, and the "
-        f"interval {'holds' if holds else '**misses**'} it."
+        f"{now.k}, is **{whole:.4f}**: a difference of **{difference_percent(at.mean, whole):.1f} "
+        f"%**, and the interval {'holds' if holds else '**misses**'} it."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -56,7 +57,7 @@ def show() -> None:
     numbers_behind(frame, "rule")
 
 
-def products_frame(played: list[Moment]) -> pd.DataFrame:
+def products_frame(played: Sequence[Moment]) -> pd.DataFrame:
     """As `figures.products` wants it."""
     widths = [one.interval.width if one.interval else math.nan for one in played]
     rows = []
@@ -115,7 +116,7 @@ def _numbers(
             off = difference_percent(played[stop - 1].mean, whole)
             sentences.append(
                 f"With alpha {text} the rule stops after fold {stop} and saves {k - stop} of {k} "
-                f"folds. Its mean is {off:.1f} % off the mean of all {k}."
+                f"folds. Its mean differs by {off:.1f} % from the mean of all {k}."
             )
         else:
             sentences.append(f"With alpha {text} the rule needs all {k} folds: nothing is saved.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 import streamlit as st
 
@@ -12,6 +14,7 @@ from ecv_core.energy import country as country_of
 from ecv_core.energy.savings import energy_facts
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
+from ecv_core.runs.recorded import recorded_runs
 from pages.components.replay.equivalents import equivalents_wanted, likenesses
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.state import KEPT, sentence
@@ -26,7 +29,7 @@ def at_scale_panel(run: Run) -> None:
     st.header("What would it save at scale?", anchor=False)
     left, right = st.columns([1.25, 1], gap="large")
     with left:
-        work = _workload(run)
+        work, stops = _workload(run)
     with right:
         try:
             saved = at_scale(work, work.k - work.folds_used)
@@ -34,24 +37,57 @@ def at_scale_panel(run: Run) -> None:
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
-        _year(work, saved, whole)
+        _year(work, saved, whole, stops)
 
 
-def at_scale_sentence(work: AtScale, saved: Yearly, whole: Yearly) -> str:
-    """The year in one sentence, with what the folds used would do to it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """After how many folds the rule stopped in the runs of the recorded study."""
+
+    mean: float
+    least: int
+    most: int
+    runs: int
+
+
+def stops_of(runs: Sequence[Run], k: int) -> Stops | None:
+    """Of those of these runs that have k folds and stopped; None where there is none."""
+    stops = [run.stopped_at for run in runs if run.k == k and run.stopped_at is not None]
+    if not stops:
+        return None
+    return Stops(mean=fmean(stops), least=min(stops), most=max(stops), runs=len(stops))
+
+
+def at_scale_sentence(
+    work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None = None
+) -> str:
+    """The year in one sentence, with the range that the folds used would make of it.
+
+    Args:
+        work: what runs in a year.
+        saved: by it.
+        whole: what it would take without stopping.
+        stops: of the recorded study, for the range; without it one fold more or less is.
+    """
     share = 100 * saved.folds / whole.folds if whole.folds else 0.0
-    fewer = replace(work, folds_used=max(work.folds_used - 1, 1))
-    more = replace(work, folds_used=min(work.folds_used + 1, work.k))
-    most = at_scale(fewer, work.k - fewer.folds_used).kwh
-    least = at_scale(more, work.k - more.folds_used).kwh
+    low, high = max(work.folds_used - 1, 1), min(work.folds_used + 1, work.k)
+    if stops is not None:
+        low, high = stops.least, stops.most
+    most = at_scale(replace(work, folds_used=low), work.k - low).kwh
+    least = at_scale(replace(work, folds_used=high), work.k - high).kwh
+    why = "One fold more or less per run makes it"
+    if stops is not None:
+        why = (
+            f"The rule stopped after {stops.least} to {stops.most} folds in the {stops.runs} "
+            f"recorded runs, {stops.mean:.1f} on average: that range is"
+        )
     return (
         f"An estimate: {small_number(saved.folds)} of {small_number(whole.folds)} folds a year "
-        f"would not run ({share:.0f} %). One fold more or less per run makes it "
-        f"{small_number(least)} to {small_number(most)} kWh."
+        f"would not run ({share:.0f} %). {why} {small_number(least)} to {small_number(most)} kWh."
     )
 
 
-def _workload(run: Run) -> AtScale:
+def _workload(run: Run) -> tuple[AtScale, Stops | None]:
     first, second, third = st.columns(3)
     runs = first.number_input(
         "Runs per week",
@@ -71,10 +107,13 @@ def _workload(run: Run) -> AtScale:
         key="scale_k",
         **KEPT,
     )
-    usual = min(float(run.stopped_at or PAPER_STOP), float(folds))
-    if st.session_state.get(_OF, (run.run_id, folds)) != (run.run_id, folds):
-        st.session_state[_USED] = usual  # another run has another stop
-    st.session_state[_OF] = (run.run_id, folds)
+    stops = stops_of(_recorded(), int(folds))
+    typical = round(stops.mean, 1) if stops else float(run.stopped_at or PAPER_STOP)
+    usual = min(typical, float(folds))
+    of = (None if stops else run.run_id, folds)
+    if st.session_state.get(_OF, of) != of:
+        st.session_state[_USED] = usual  # other runs have other stops
+    st.session_state[_OF] = of
     used = third.number_input(
         "Folds used on average",
         value=usual,
@@ -83,12 +122,13 @@ def _workload(run: Run) -> AtScale:
         step=0.5,
         key=_USED,
         **KEPT,
-        help="Begins with this run's stop. The paper's mean over 30 pairs is "
+        help="Begins with the mean of the recorded runs of so many folds, or with this run's stop "
+        "where there are none. The paper's mean over 30 pairs is "
         f"{PAPER_STOP} of 10; the page How many folds? gives yours over every order of the folds.",
     )
     joules, seconds = _per_fold(run)
     grams, price = _electricity(run.spec.country)
-    return AtScale(
+    work = AtScale(
         runs_per_week=float(runs),
         k=int(folds),
         folds_used=float(used),
@@ -97,6 +137,14 @@ def _workload(run: Run) -> AtScale:
         grams_per_kwh=grams,
         price_per_kwh=price,
     )
+    return work, stops
+
+
+def _recorded() -> list[Run]:
+    try:
+        return recorded_runs()
+    except EcvError:  # said where the run is chosen
+        return []
 
 
 def _per_fold(run: Run) -> tuple[float, float]:
@@ -193,7 +241,7 @@ def _electricity(country: str) -> tuple[float, float | None]:
     return grams, None if price is None else float(price)
 
 
-def _year(work: AtScale, saved: Yearly, whole: Yearly) -> None:
+def _year(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> None:
     st.markdown("**Saved in a year of 52 weeks**")
     row = st.container(horizontal=True)
     for label, value, unit, of in (
@@ -210,7 +258,7 @@ def _year(work: AtScale, saved: Yearly, whole: Yearly) -> None:
                 delta_arrow="off",
                 delta_color="off",
             )
-    st.markdown(at_scale_sentence(work, saved, whole))
+    st.markdown(at_scale_sentence(work, saved, whole, stops))
     if saved.kwh > 0 and equivalents_wanted():
         st.markdown("That is like")
         likenesses(saved.kwh * 3.6e6, saved.kg_co2e * 1000)

@@ -106,7 +106,7 @@ def verdict(story: Story, n: int) -> str:
         )
     share = 100 * story.tallies[stop].seconds / max(story.tallies[-1].seconds, 1e-9)
     return (
-        f"The score of {stop} folds is {story.difference:.2f} % off that of all {k}, "
+        f"The score of {stop} folds differs by {story.difference:.2f} % from that of all {k}, "
         f"for {share:.0f} % of the time."
     )
 

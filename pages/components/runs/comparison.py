@@ -43,13 +43,14 @@ def comparison() -> None:
         import_module("pages.components.runs.side_by_side")  # get ready what a click will need
         return
     from pages.components.runs.side_by_side import entries_of, picture, settings, table
-    from pages.components.runs.verdicts import paired_tests
+    from pages.components.runs.verdicts import best_runs, paired_tests
 
     entries = entries_of(runs)
-    picture(entries)
+    best = best_runs(entries)
+    picture(entries, best)
     if len(entries) > 1:
         paired_tests(entries)  # what a comparison is for, so before the numbers
-    table(entries)
+    table(entries, best)
     if any(run.folds for run in runs):
         cite_and_describe(lambda: describe_runs(runs, made_with(runs)), key="comparison")
     if len(entries) > 1:

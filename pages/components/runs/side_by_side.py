@@ -17,15 +17,15 @@ from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.runs_table import ALL_COLUMNS, entry_of, runs_table
-from pages.components.shared.state import KEPT
+from pages.components.shared.state import KEPT, escaped, run_list
 from pages.components.shared.tables import csv_button
 
 AT_STOP, FOLD_BY_FOLD = "At the stop", "Fold by fold"
 
 
-def picture(entries: Sequence[Entry]) -> None:
+def picture(entries: Sequence[Entry], best: Sequence[str]) -> None:
     """Means at the stop, or how they came about."""
-    frame = compare_frame(entries)
+    frame = compare_frame(entries, best)
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
@@ -42,11 +42,13 @@ def picture(entries: Sequence[Entry]) -> None:
             label_visibility="collapsed",
             width="content",
         )
-        copy_link()
+        with st.container(horizontal=True, width="content"):
+            _links(entries)
+            copy_link()
     version = tuple(
         (entry.name, entry.run.run_id, len(entry.run.folds), entry.run.stopped_at)
         for entry in entries
-    )
+    ) + tuple(best)
     alt = compare_alt_text(frame)
     if how == FOLD_BY_FOLD:
         running = running_frame(entries)
@@ -72,22 +74,51 @@ def picture(entries: Sequence[Entry]) -> None:
     )
 
 
-def table(entries: Sequence[Entry]) -> None:
+def _links(entries: Sequence[Entry]) -> None:
+    """A way to each run that the picture stands for: an own one to its page, else to its replay."""
+    own = {row.run_id for row in run_list().rows()}
+    several = len({entry.run.spec.dataset for entry in entries}) > 1
+    with st.popover("Open a run", icon=":material/open_in_full:"):
+        for entry in entries:
+            run = entry.run
+            st.page_link(
+                "pages/run.py" if run.run_id in own else "pages/replay.py",
+                label=escaped(f"{entry.name} on {run.spec.dataset}" if several else entry.name),
+                icon=":material/play_circle:" if run.run_id in own else ":material/replay:",
+                query_params={"run": run.run_id},
+            )
+
+
+def table(entries: Sequence[Entry], best: Sequence[str]) -> None:
     """Score, folds, energy: one row per run, with its CSV."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
         f"Mean and {glossary_link('confidence-interval')} at the {glossary_link('stop')}, "
         f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} and what was "
-        f"{glossary_link('energy-saved', 'saved')}; a star marks the best of a dataset and metric."
+        f"{glossary_link('energy-saved', 'saved')}. {_star_words(entries, best)}"
     )
-    frame = compare_frame(entries)
-    runs_table(frame, ALL_COLUMNS, key="compare-runs")
+    frame = compare_frame(entries, best)
+    named = all(entry.name.startswith(entry.run.spec.algorithm) for entry in entries)
+    columns = [name for name in ALL_COLUMNS if name != "algorithm" or not named]
+    runs_table(frame, columns, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
-            "Scores on different datasets or metrics do not compare, so a star is for the best "
-            "of each; folds, savings in percent and the difference to the k-fold mean do compare."
+            "Scores on different datasets or metrics do not compare, so each has its "
+            "own star; folds, savings in percent and the difference to the k-fold mean do compare."
         )
+
+
+def _star_words(entries: Sequence[Entry], best: Sequence[str]) -> str:
+    """What the star stands for, or why there is none."""
+    if len(entries) < 2:
+        return ""
+    if best:
+        return (
+            "A star marks the best: a run that the paired test finds better than every other on "
+            "its dataset and metric."
+        )
+    return "No star: the paired tests find no run better than every other."
 
 
 DIFFERS, PARTIAL, SAME = "≠", "◦", "="

@@ -12,6 +12,7 @@ from ecv_core.analysis.comparison import (
     Comparison,
     Contender,
     Untested,
+    best_of,
     compare_runs,
     comparison_frame,
 )
@@ -21,7 +22,6 @@ from pages.components.shared.glossary import glossary_link
 from pages.components.shared.state import escaped, store, user_scores
 from pages.components.shared.tables import csv_button
 
-SIGNIFICANCE = 0.05
 MOST_SENTENCES = 12
 Found = tuple[list[Comparison], list[Untested]]
 
@@ -44,6 +44,23 @@ def paired_tests(entries: Sequence[Entry]) -> None:
         _how_to_read(tested)
 
 
+def best_runs(entries: Sequence[Entry]) -> list[str]:
+    """Ids of the runs that tests find better than every other on their dataset and metric."""
+    tested, _ = _found(entries)
+    panels: dict[tuple[str, str], list[str]] = {}
+    ids = {}
+    for entry in entries:
+        panel = (entry.run.spec.dataset, entry.metric)
+        panels.setdefault(panel, []).append(entry.name)
+        ids[(panel, entry.name)] = entry.run.run_id
+    found = []
+    for panel, names in panels.items():
+        best = best_of(names, [one for one in tested if (one.dataset, one.metric) == panel])
+        if best is not None:
+            found.append(ids[(panel, best)])
+    return found
+
+
 def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:
     """'item-knn is better than popular by 0.0120 nDCG@10: ...', as Markdown.
 
@@ -54,11 +71,11 @@ def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = Tru
     first, second = f"**{escaped(one.first)}**", f"**{escaped(one.second)}**"
     p = f"{p_words(one.p_holm)}{' after Holm' if of_several else ''}"
     numbers = f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
-    if one.p_holm <= SIGNIFICANCE:
+    if one.found:
         by = f"by {test.difference:.4f} {escaped(one.metric)}"
         return f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}."
     return (
-        f":material/drag_handle: No difference shown between {first} and {second}{where}: "
+        f":material/drag_handle: No difference found between {first} and {second}{where}: "
         f"{test.difference:.4f} apart, {numbers}."
     )
 
@@ -143,7 +160,7 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
     frame = comparison_frame(tested)
     shown = pd.DataFrame(
         {
-            "shown": ["✓" if p <= SIGNIFICANCE else "" for p in frame["p_holm"]],
+            "shown": ["✓" if one.found else "" for one in tested],
             "better": frame["better"],
             "worse": frame["worse"],
             "dataset": frame["dataset"],
@@ -176,7 +193,7 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
             column_config=real
             | {
                 "shown": st.column_config.TextColumn(
-                    "✓", help="A difference is shown at 5 %, after Holm.", width=36
+                    "✓", help="A difference is found at 5 %, after Holm.", width=36
                 ),
                 "p": st.column_config.TextColumn("p (t, Holm)"),
                 "ranks": st.column_config.TextColumn("p (Wilcoxon, Holm)"),
@@ -217,19 +234,19 @@ def _how_to_read(tested: Sequence[Comparison]) -> None:
             f"- **{glossary_link('p-value', 'p')}** is how often a difference at least this "
             "large would come up if there were none. With several comparisons "
             f"({len(tested)} here) some look convincing by chance; **Holm's correction** (1979) "
-            "makes up for that. A difference counts as shown at 5 %.\n"
+            "makes up for that. A difference counts as found at 5 %.\n"
             "- **Paired over users**: each user's mean over the folds that both runs have, a "
             "paired t test, beside it Wilcoxon's signed-rank test, and a bootstrap interval "
             f"({RESAMPLES:,} resamples of users). Each user counts once, so the difference can be "
             "a little other than that of the means above. It speaks of users like these and of "
             "the models as trained here, not of training them again.\n"
-            "- With many users, even a tiny difference is shown. Ask if it matters: **effect d** "
+            "- With many users, even a tiny difference is found. Ask if it matters: **effect d** "
             "is the mean difference in units of its spread from user to user (below 0.2 very "
             "small, from 0.8 large; Cohen 1988).\n"
             "- **Paired over folds**, where single users' scores were not kept: folds share "
             "training data and so are not independent, which a plain t test takes for certainty. "
             "The corrected resampled t test (Nadeau and Bengio 2003) widens it; with few folds it "
             "shows only large differences.\n"
-            "- **No difference shown** is not the same as equal.\n"
+            "- **No difference found** is not the same as equal.\n"
             "- An interval is for one comparison alone; it is not widened for their number."
         )

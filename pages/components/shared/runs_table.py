@@ -1,4 +1,4 @@
-"""Runs as a table: one row each, the best marked by a star as well as by its ground."""
+"""Runs as a table: one row each; what tests find best has a star and a ground of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ecv_core.records import Run
 from pages.components.shared.words import metric_label
 
 RUN_COLUMNS = (
-    "best",
     "name",
     "mean",
     "folds",
@@ -27,6 +26,7 @@ RUN_COLUMNS = (
 ALL_COLUMNS = (
     "best",
     "dataset",
+    "algorithm",
     "name",
     "metric",
     "mean",
@@ -61,6 +61,7 @@ def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:
         {
             "best": [STAR if one else "" for one in frame["best"]],
             "dataset": frame["dataset"],
+            "algorithm": frame["algorithm"],
             "name": frame["name"],
             "metric": frame["metric"],
             "mean": frame["mean"],
@@ -93,7 +94,7 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
     shown = shown_frame(frame)[list(columns)]
 
     def ground(row: pd.Series) -> list[str]:
-        return [MARKED if row["best"] else ""] * len(row)
+        return [MARKED if row.get("best") else ""] * len(row)
 
     def real(label: str, digits: int, help_text: str) -> ColumnConfig:
         return st.column_config.NumberColumn(label, format=f"%.{digits}f", help=help_text)
@@ -103,7 +104,10 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
         hide_index=True,
         column_config={
             "best": st.column_config.TextColumn(
-                STAR, help="The best mean on this dataset and metric.", pinned=True, width=36
+                STAR,
+                help="Better than every other run here, by the paired test.",
+                pinned=True,
+                width=36,
             ),
             "name": st.column_config.TextColumn("run", pinned=True),
             "mean": real("mean", 4, "At the stop, or so far."),
@@ -113,7 +117,9 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
             "stop": st.column_config.TextColumn("stop", help="The fold after which it stopped."),
             "k-fold mean": real("k-fold mean", 4, "Mean of all folds, where all have run."),
             "difference %": real(
-                "difference %", 2, "Difference between the mean at the stop and the k-fold mean."
+                "difference to k-fold, %",
+                2,
+                "Between the mean at the stop and the k-fold mean.",
             ),
             "energy Wh": real("energy Wh", 4, "Of the folds used."),
             "grams CO2e": real("grams CO2e", 4, "Of the folds used."),
@@ -129,5 +135,5 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
         placeholder="-",
         height="content" if len(shown) <= 12 else 460,
         key=key,
-        alt=f"{len(shown)} runs with their means, folds used and energy; a star marks the best",
+        alt=f"{len(shown)} runs with their means, folds used and energy",
     )
