@@ -31,7 +31,7 @@ _OLD: dict[str, tuple[str, dict[str, str]]] = {
 # Streamlit writes white on the primary colour, which is unreadable on a dark page's light blue.
 # A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
 # Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
-# The bar of what runs stays below the head of the page while one scrolls.
+# The line of what runs has a row of its own on a narrow screen, its buttons the next.
 # The CSV button of a chart sits in the line of "Table" and leaves the open table its whole width.
 _STYLE = """
 <style>
@@ -39,9 +39,6 @@ _STYLE = """
 [data-testid="stMultiSelect"] [data-tag-index] :is(span, svg) { color: light-dark(#fff, #0b1620); }
 [data-testid="stCaptionContainer"] a { color: inherit; }
 [data-testid="stStatusWidget"] button { display: none; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-running-bar) {
-  position: sticky; top: 3.75rem; z-index: 90; background: var(--st-background-color);
-}
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
 }
