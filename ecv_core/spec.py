@@ -12,6 +12,7 @@ from ecv_core import energy, evaluation, models, splits, stopping
 from ecv_core.errors import FoldsError, InputError, UnknownName
 from ecv_core.parameters import Params
 from ecv_core.records import SETTINGS, ParamValue, RunSpec
+from ecv_core.stopping import StoppingRule
 
 
 def make_spec(
@@ -82,8 +83,17 @@ def make_spec(
         split_params=resolved_split,
         **asked,
     )
-    stopping.rule_for(spec)  # refuses a rule or an alpha that cannot work
+    rule_of(spec)  # refuses a rule or an alpha that cannot work
     return spec
+
+
+def rule_of(spec: RunSpec) -> StoppingRule:
+    """The rule that a run is stopped by; it knows whether the run's model draws random numbers.
+
+    Raises: as `stopping.rule_for`.
+    """
+    known = models.ALGORITHMS.get(spec.algorithm)  # none for a run of another program
+    return stopping.rule_for(spec, random=known is None or known.random)
 
 
 _ASKED = {

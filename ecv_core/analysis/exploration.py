@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ecv_core.analysis import orders
 from ecv_core.errors import InputError
@@ -14,7 +14,8 @@ from ecv_core.records import Energy, FoldResult, Progress, no_progress
 from ecv_core.stopping import Fixed, Never, Precision, StoppingRule
 from ecv_core.stopping import rule as rule_named
 from ecv_core.stopping.efold import EFold, least_alpha
-from ecv_core.stopping.precision import least_tolerance, precision_half_widths
+from ecv_core.stopping.fold_variance import fold_variance
+from ecv_core.stopping.precision import least_tolerance
 from ecv_core.stopping.stagnation import StdStagnation, stands
 
 MAX_USER_K = 16
@@ -35,6 +36,8 @@ class Scores:
     """What each fold cost, in joules or any unit; shape (k,). None counts folds."""
     users: NDArray[np.floating] | None = None
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
+    random: bool = True
+    """Whether the model draws random numbers in training; True where that is not known."""
     results: tuple[FoldResult, ...] | None = None
     """What rules from outside are shown; k of them, in the order of `folds`. None where there is
     nothing but the scores."""
@@ -72,7 +75,7 @@ def explore(
 
         first = EFold(alpha=1.0, min_folds=min_folds).first
     elif rule == "precision":
-        half = _precision_half_widths(subsets, scores.users, confidence)
+        half = _precision_half_widths(subsets, scores, confidence)
         least = least_tolerance(half, subsets.means)
 
         def step(before: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -157,6 +160,8 @@ def outcome(
     """
     if isinstance(rule, EFold | Precision):
         by_alpha = isinstance(rule, EFold)
+        if isinstance(rule, Precision):
+            scores = replace(scores, random=scores.random and rule.random)
         walk = explore(
             scores,
             "e-fold" if by_alpha else "precision",
@@ -271,10 +276,10 @@ _CHECKED = 20
 
 
 def _precision_half_widths(
-    subsets: orders.FoldSubsets, users: ArrayLike | None, confidence: float
+    subsets: orders.FoldSubsets, scores: Scores, confidence: float
 ) -> NDArray[np.float64]:
     """Of every set of folds; shape (2^k,), NaN for the empty set."""
-    if users is None:
+    if scores.users is None:
         raise InputError(
             "the precision rule needs every user's score, which these folds come without; "
             "use a recorded run that has them, or another rule"
@@ -284,9 +289,10 @@ def _precision_half_widths(
             f"the precision rule is explored for up to {MAX_USER_K} folds, but there are "
             f"{subsets.k}; use fewer folds"
         )
-    values = np.asarray(users, dtype=np.float64)
+    values = np.asarray(scores.users, dtype=np.float64)
     if len(values) != subsets.k:
         raise InputError(f"there are {subsets.k} folds, but users' scores of {len(values)}")
     half = np.full(len(subsets.means), np.nan)
-    half[1:] = precision_half_widths(values, subsets.lattice.contains()[1:], subsets.k, confidence)
+    variance = fold_variance(values, subsets.lattice.contains()[1:], random=scores.random)
+    half[1:] = variance.half_widths(subsets.k, confidence)
     return half

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
 from ecv_core.records import Energy, FoldResult, Moment, RunSpec
-from ecv_core.stopping import Never, difference_percent, moments, rule, rule_for, stop_of
+from ecv_core.spec import rule_of
+from ecv_core.stopping import Never, difference_percent, moments, rule, stop_of
 from ecv_core.stopping.efold import EFold, least_alpha
 
 
@@ -65,7 +66,7 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
         )
     told = [folds[at] for at in order_of(len(folds), seed)]
     k = spec.max_folds
-    played = moments(rule_for(spec), told, spec.confidence)
+    played = moments(rule_of(spec), told, spec.confidence)
     return Replay(folds=tuple(told), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
 
 

@@ -13,6 +13,7 @@ from ecv_core.errors import Cancelled, EcvError, StoreError
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
 from ecv_core.runner.owner import this_process
 from ecv_core.runner.worker import InProcess, Worker, failure, work
+from ecv_core.spec import rule_of
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import Store
 
@@ -112,7 +113,7 @@ def _save(
     if needs_user_scores:
         scores = store.user_scores(run_id)
         folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
-    rule = stopping.rule_for(run.spec) if rule is None else rule
+    rule = rule_of(run.spec) if rule is None else rule
     moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
     stopped_at = stopping.stop_of(moments, run.k)
     _insist(

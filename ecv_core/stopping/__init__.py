@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.records import SETTINGS, FoldResult, Moment, RunSpec
@@ -103,9 +104,12 @@ def rule(rule_id: str) -> Rule:
     return RULES[rule_id]
 
 
-def rule_for(spec: RunSpec) -> StoppingRule:
-    """The rule that a run is stopped by, with its settings.
+def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
+    """The rule that a run is stopped by, with its settings; `spec.rule_of` is of a run.
 
+    Args:
+        spec: what is run.
+        random: whether its model draws random numbers; True is the careful answer.
     Raises: UnknownName for the rule; InputError for a setting that cannot work.
     """
     chosen = rule(spec.rule)
@@ -120,7 +124,8 @@ def rule_for(spec: RunSpec) -> StoppingRule:
             f"the minimum number of folds must be from {chosen.least_folds} to k = {spec.k} for "
             f"the rule '{chosen.id}', but is {spec.min_folds}"
         )
-    return chosen.build(spec)
+    built = chosen.build(spec)
+    return replace(built, random=random) if isinstance(built, Precision) else built
 
 
 def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> list[Moment]:

@@ -1,17 +1,139 @@
-"""Per-user scores -> how much one fold's mean varies, as any set of folds estimates it."""
+"""Per-user scores -> how much one fold's mean varies, as users and fold means together tell it.
+
+Two levels vary. Users: each scores a little differently in every fold, and their number says how
+much of that is left in a fold's mean. Folds: what all users of a fold have in common, such as the
+luck of a training, shows in no spread of users, only in the fold means, of which there are few. See
+docs/method.md for the formula, its sources, and what it was measured to hold.
+"""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtrc, stdtrit
 
 _BLOCK = 2**22
 
+UNSTABLE = 0.01
+"""Fold means that differ so much with at most this probability by users alone are unstable."""
+ONE_FOLD = 11.0
+"""Variance allowed after one fold of a model that draws random numbers, in that of its users."""
+_TRUST = {False: 12.0, True: 0.75}
+"""How many folds the users' part is worth beside the folds seen, by `random`."""
+_USERS = 4.25
+"""Without randomness the users' part counts as known from that many folds besides the e seen."""
+_MOST_FREEDOM = 4.0
+"""Of a model that draws random numbers: a rule that looks after each fold stops at a lucky one."""
+_UNSTABLE_FREEDOM = 2.0
+"""An unstable training has folds far from the others, as no normal distribution has."""
+_NORMAL = 1e9
+"""Degrees of freedom at which Student's t is the normal distribution."""
+_ROUNDING = 1e-12
 
-def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The variance of one fold's mean score about the k-fold mean, as each set of folds tells it.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldVariance:
+    """What some sets of folds tell of the variance of one fold's mean; arrays of shape (sets,)."""
+
+    sizes: NDArray[np.intp]
+    """Folds in each set, at least one."""
+    users: NDArray[np.float64]
+    """The part that users explain; NaN where it cannot be known, as with one fold of one user."""
+    users_freedom: NDArray[np.float64]
+    """Degrees of freedom of that part."""
+    observed: NDArray[np.float64]
+    """The variance of the fold means, n-1 in the denominator; NaN for one fold."""
+    random: bool
+    """Whether the model draws random numbers, so that its training may add a part of its own."""
+
+    @property
+    def p_values(self) -> NDArray[np.float64]:
+        """How likely fold means differ as much as observed by users alone; NaN for one fold."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = self.observed / self.users
+            likely = fdtrc(np.maximum(self.sizes - 1, 1), self.users_freedom, ratio)
+        unclear = np.isnan(ratio)
+        return np.where(unclear, np.nan, np.where(np.isinf(ratio), 0.0, likely))
+
+    def half_widths(self, k: int, confidence: float) -> NDArray[np.float64]:
+        """How far the mean of each set is from that of all k folds, with this confidence.
+
+        The k folds are a finite population: the distance has the variance v * (1/e - 1/k).
+
+        Args:
+            k: folds in all, at least as many as in any set.
+            confidence: in (0, 1).
+        Returns: exactly 0 for all k folds; NaN where it cannot be known.
+        """
+        variance, freedom = self.at(confidence)
+        left = np.maximum(1 / self.sizes - 1 / k, 0)
+        half = _reach(freedom, confidence) * np.sqrt(variance * left)
+        half[self.sizes == k] = 0.0
+        return half
+
+    def at(self, confidence: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The variance of one fold's mean, with the degrees of freedom of Student's t beside it.
+
+        Of what users tell, what both levels tell, and what an unstable training leaves, the one
+        with the widest interval at this confidence.
+
+        Args:
+            confidence: in (0, 1).
+        Returns: variances, NaN where they cannot be known, and their degrees of freedom.
+        """
+        seen = self.sizes - 1.0
+        known = self.users_freedom
+        trust = np.minimum(_TRUST[self.random], known)
+        if self.random:
+            alone = np.where(seen > 0, self.users, ONE_FOLD * self.users), known
+            freedom = np.minimum(trust + seen, _MOST_FREEDOM)
+        else:
+            alone = self.users, np.minimum(_USERS + self.sizes, known)
+            freedom = trust + seen
+        spread = np.where(seen > 0, self.observed, 0.0)
+        both = (trust * self.users + seen * spread) / (trust + seen), freedom
+        unstable = self.p_values < UNSTABLE  # False where there is but one fold
+        folds = np.where(unstable, spread, 0.0), np.clip(seen, 1.0, _UNSTABLE_FREEDOM)
+        variance, freedom = alone
+        for other, its in (both, folds):
+            # One fold of a model that draws random numbers has its allowance, and nothing else.
+            counts = (seen > 0) | (not self.random)
+            wider = counts & (
+                _reach(its, confidence) ** 2 * other > _reach(freedom, confidence) ** 2 * variance
+            )
+            variance, freedom = np.where(wider, other, variance), np.where(wider, its, freedom)
+        return variance, freedom
+
+
+def fold_variance(
+    values: NDArray[np.floating], chosen: NDArray[np.bool_], *, random: bool
+) -> FoldVariance:
+    """The variance of one fold's mean about the mean of all folds, as each set of folds tells it.
+
+    Args:
+        values: a score per fold and user, NaN where the user has nothing held out in the fold; or
+            the differences of two models' scores. Shape (folds, users).
+        chosen: the folds of each set, at least one; shape (sets, folds).
+        random: whether a model (of two, either) draws random numbers in training.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    users, freedom = user_variance(values, chosen)
+    return FoldVariance(
+        sizes=chosen.sum(axis=1),
+        users=users,
+        users_freedom=freedom,
+        observed=_observed(values, chosen),
+        random=random,
+    )
+
+
+def user_variance(
+    values: NDArray[np.floating], chosen: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The part of the variance of a fold's mean that its users explain.
 
     Users differ far more from each other than one user does from fold to fold. Where the same users
     come back in every fold their differences cancel, and only the spread within users counts; where
@@ -23,11 +145,9 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> ND
     `within` is pooled over users with at least two of the folds, `between` over the users of each
     fold. With one fold p is 0, which is on the safe side.
 
-    Args:
-        values: a score per fold and user, NaN where the user has nothing held out in the fold;
-            shape (folds, users).
-        chosen: the folds of each set, at least one; shape (sets, folds).
-    Returns: shape (sets,); NaN where it cannot be known, as with one fold of a single user.
+    Args: as for `fold_variance`.
+    Returns: variances, NaN where they cannot be known, as with one fold of a single user; and their
+        degrees of freedom after Satterthwaite (1946), at least 1. Both of shape (sets,).
     """
     values = np.asarray(values, dtype=np.float64)
     folds = len(values)
@@ -51,6 +171,7 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> ND
     about_mean = np.where(present, (values - means[:, None]) ** 2, 0.0).sum(axis=1)
 
     found = np.empty(len(chosen))
+    freedoms = np.empty(len(chosen))
     block = max(1, _BLOCK // max(len(patterns), 1))
     for start in range(0, len(chosen), block):
         sets = chosen[start : start + block].astype(np.float64)
@@ -60,10 +181,38 @@ def fold_variance(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> ND
         per_fold = sets @ users / size
         with np.errstate(invalid="ignore", divide="ignore"):
             freedom = np.maximum(seen - 1, 0) @ people
+            among = sets @ np.maximum(users - 1, 0)
             within = (paired @ apart / np.maximum(seen, 1)).sum(axis=1) / freedom
-            between = (sets @ about_mean) / (sets @ np.maximum(users - 1, 0))
+            between = (sets @ about_mean) / among
             overlap = (paired @ common) / (size * (size - 1) / 2) / per_fold
-            mixed = overlap * within + (1 - overlap) * between
-            known = np.where(freedom > 0, mixed, between)
-            found[start : start + block] = known / per_fold
-    return found
+            inner, outer = overlap * within, (1 - overlap) * between
+            mixed = inner + outer
+            satterthwaite = mixed**2 / (inner**2 / freedom + outer**2 / among)
+            paired_up = freedom > 0
+            found[start : start + block] = np.where(paired_up, mixed, between) / per_fold
+            degrees = np.where(paired_up & (mixed > 0), satterthwaite, among)
+            freedoms[start : start + block] = np.clip(degrees, 1, _NORMAL)
+    return found, freedoms
+
+
+def _observed(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
+    present = ~np.isnan(values)
+    totals = np.where(present, values, 0.0).sum(axis=1)
+    means = totals / np.maximum(present.sum(axis=1), 1)
+    digits = _ROUNDING * np.abs(means).max()
+    means -= means.mean()
+    sizes = chosen.sum(axis=1)
+    sets = chosen.astype(np.float64)
+    middles = sets @ means / sizes
+    squares = (sets * (means - middles[:, None]) ** 2).sum(axis=1)
+    squares[squares <= digits**2] = 0.0  # equal means that only rounding keeps apart
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed: NDArray[np.float64] = np.where(sizes > 1, squares / (sizes - 1), np.nan)
+    return observed
+
+
+def _reach(freedom: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
+    """How many standard errors an interval of Student's t reaches to each side."""
+    reach: NDArray[np.float64] = -stdtrit(freedom, (1 - confidence) / 2)
+    return reach

@@ -8,36 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from ecv_core.errors import InputError
 from ecv_core.records import Decision, FoldResult, Interval, RunSpec
 from ecv_core.stopping.base import Rule, after
-from ecv_core.stopping.fold_variance import fold_variance
+from ecv_core.stopping.fold_variance import ONE_FOLD, UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
-
-
-def precision_half_widths(
-    values: NDArray[np.floating], chosen: NDArray[np.bool_], k: int, confidence: float
-) -> NDArray[np.float64]:
-    """How far the mean of some folds is from that of all k, at most, with this confidence.
-
-    The k folds are a finite population, so the distance has the variance s2 * (1/e - 1/k), with s2
-    the variance of one fold's mean; see `fold_variance`.
-
-    Args:
-        values: a score per fold and user, NaN where there is none; shape (folds, users).
-        chosen: the folds of each set, at least one; shape (sets, folds).
-        k: folds in all, at least as many as in any set.
-        confidence: in (0, 1).
-    Returns: half widths; shape (sets,); exactly 0 for all k folds; NaN where it cannot be known.
-    """
-    e = chosen.sum(axis=1)
-    left = 1 / e - 1 / k
-    reach = -float(ndtri((1 - confidence) / 2))
-    half: NDArray[np.float64] = reach * np.sqrt(fold_variance(values, chosen) * left)
-    half[e == k] = 0.0
-    return half
 
 
 def least_tolerance(
@@ -66,22 +42,27 @@ class Precision:
     """As in UserScores.metrics; in a run, that run's."""
     confidence: float = 0.95
     min_folds: int = 1
+    random: bool = True
+    """Whether the model draws random numbers in training; in a run, as its algorithm says."""
 
     def interval(self, results: Sequence[FoldResult]) -> Interval | None:
         """Where the k-fold mean is, as far as these folds tell; None where they do not."""
         mean, _ = mean_and_deviation([result.score for result in results])
-        half = self._half_width(results)
+        half = float(self._variance(results).half_widths(self.k, self.confidence)[0])
         return None if math.isnan(half) else Interval(low=mean - half, high=mean + half)
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         mean, _ = mean_and_deviation([result.score for result in results])
-        known = float(least_tolerance(np.array([self._half_width(results)]), np.array([mean]))[0])
+        variance = self._variance(results)
+        half = variance.half_widths(self.k, self.confidence)
+        known = float(least_tolerance(half, np.array([mean]))[0])
         if math.isinf(known):
             return Decision(
                 stop=False, reason=f"{after(n)}: too few users to tell how far it is off: go on."
             )
         found = f"{after(n)}: known within {known:.1%}, asked for {self.tolerance:.1%}"
+        found += self._noted(variance, n)
         if known > self.tolerance:
             return Decision(stop=False, reason=f"{found}: go on.")
         if n < self.min_folds:
@@ -90,10 +71,33 @@ class Precision:
             )
         return Decision(stop=True, reason=f"{found}: stop.")
 
-    def _half_width(self, results: Sequence[FoldResult]) -> float:
+    def _variance(self, results: Sequence[FoldResult]) -> FoldVariance:
         values = user_matrix(results, self.metric)
         everything = np.ones((1, len(results)), dtype=np.bool_)
-        return float(precision_half_widths(values, everything, self.k, self.confidence)[0])
+        return fold_variance(values, everything, random=self.random)
+
+    def _noted(self, variance: FoldVariance, n: int) -> str:
+        """What the reader of a decision must know beside the numbers; mostly nothing."""
+        if n == self.k:
+            return ""
+        if n == 1 and self.random:
+            return (
+                f" (one fold cannot show how much training itself varies; {ONE_FOLD:g} times the "
+                "variance that users explain is allowed for)"
+            )
+        if variance.p_values[0] < UNSTABLE:
+            times = float(variance.observed[0] / variance.users[0])
+            times_text = f"{times:.1f} times" if times < 1000 else "over 1,000 times"
+            cause = "the training is unstable" if self.random else "something sets folds apart"
+            return (
+                f"; fold means vary {times_text} as much as users explain "
+                f"(p {_p_text(float(variance.p_values[0]))}), so {cause} and only fold means count"
+            )
+        return ""
+
+
+def _p_text(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float64]:
@@ -142,7 +146,7 @@ PRECISION = Rule(
         "confidence you state. It compares every user's score from fold to fold, so large "
         "data may need one fold and noisy data nearly all."
     ),
-    source="this project; finite-population variance of the fold means",
+    source="this project; moderated variance of the fold means (Smyth 2004), finite population",
     meaning="is as precise as asked for",
     settings=("tolerance", "confidence", "min_folds"),
     least_folds=1,

@@ -52,6 +52,12 @@ def test_same_seed_gives_the_same_scores(algorithm_id, lopsided):
     assert torch.equal(first, again)
 
 
+def test_the_registry_says_which_models_draw_random_numbers(algorithm_id, lopsided):
+    first = fitted(algorithm_id, lopsided, seed=7).score(np.arange(13))
+    other = fitted(algorithm_id, lopsided, seed=8).score(np.arange(13))
+    assert torch.equal(first, other) is not ALGORITHMS[algorithm_id].random
+
+
 def test_global_seeds_neither_matter_nor_change(algorithm_id, lopsided):
     torch.manual_seed(1)
     np.random.seed(1)  # noqa: NPY002

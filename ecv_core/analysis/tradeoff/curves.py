@@ -18,6 +18,7 @@ from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import Curve, Orders
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
+from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
@@ -97,6 +98,7 @@ def system_of(run: Run, metric: str) -> System:
     folds = run.folds_in_order
     joules = np.array([fold.energy.joules for fold in folds])
     metered = all(fold.energy.source != "none" and fold.energy.joules > 0 for fold in folds)
+    model = ALGORITHMS.get(run.spec.algorithm)  # none for a run of another program
     return System(
         name=f"{run.spec.algorithm} on {run.spec.dataset}",
         dataset=run.spec.dataset,
@@ -106,6 +108,7 @@ def system_of(run: Run, metric: str) -> System:
             folds=np.array([fold.score for fold in folds]),
             costs=joules if metered else None,
             results=tuple(folds),
+            random=model is None or model.random,
         ),
         source=folds[0].energy.source if metered else "none",
         run_id=run.run_id,
