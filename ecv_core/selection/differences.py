@@ -2,7 +2,7 @@
 
 The target is the difference of the two k-fold means: the k folds are a finite population, so after
 e of them the distance to it has the variance s2 * (1/e - 1/k), with s2 the variance of one fold's
-difference (`stopping.fold_variance` of the users' paired differences). What the fold means
+difference (`user_variance` of the users' paired differences). What the fold means
 themselves show moderates s2 (Smyth 2004, section 3):
 
     s2 = (d0 * users' level + (e - 1) * variance of the fold differences) / (d0 + e - 1)
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ecv_core.selection.contenders import Contender
-from ecv_core.stopping.fold_variance import fold_variance
+from ecv_core.stopping.fold_variance import user_variance
 
 PRIOR_FREEDOM_RANDOM = 2
 """d0 where one of the two draws random numbers: its training noise is shared by all users."""
@@ -177,7 +177,7 @@ class EverySubset:
         if a.values is None or b.values is None:
             with np.errstate(invalid="ignore", divide="ignore"):
                 return mean, np.where(more > 0, squares / more, np.nan), more
-        users = fold_variance(a.values - b.values, chosen)
+        users = user_variance(a.values - b.values, chosen)[0]
         trust = PRIOR_FREEDOM_RANDOM if a.random or b.random else PRIOR_FREEDOM
         return mean, (trust * users + squares) / (trust + more), trust + more
 
@@ -185,7 +185,7 @@ class EverySubset:
 def paired_variance(
     one: NDArray[np.floating], other: NDArray[np.floating], rows: Sequence[int]
 ) -> float:
-    """`fold_variance` of the differences over one set of folds, in one pass over the users.
+    """`user_variance` of the differences over one set of folds, in one pass over the users.
 
     Args:
         one: a score per fold and user, NaN where the user has none; shape (folds, users).
