@@ -66,7 +66,9 @@ def test_the_tour_starts_a_run_finds_the_stop_checks_and_replays_it(
 def test_the_tour_of_recorded_runs_finds_what_it_names(page: Page, dashboard: Dashboard) -> None:
     page.goto(dashboard.url)
     visit(page, "How many folds?", "folds")
-    expect(page.get_by_role("heading", name=told("Which alpha should I use?"))).to_be_visible()
+    expect(
+        page.get_by_role("heading", name=told("All options that keep this, cheapest first"))
+    ).to_be_visible()
     visit(page, "Studies")
     cells = page.get_by_role("heading", name=told("Difference to 10-fold, in percent"))
     expect(cells).to_be_visible()
