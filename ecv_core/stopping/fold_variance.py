@@ -119,13 +119,13 @@ def fold_variance(
         chosen: the folds of each set, at least one; shape (sets, folds).
         random: whether a model (of two, either) draws random numbers in training.
     """
-    values = np.asarray(values, dtype=np.float64)
-    users, freedom = user_variance(values, chosen)
+    scores: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+    users, freedom = user_variance(scores, chosen)
     return FoldVariance(
         sizes=chosen.sum(axis=1),
         users=users,
         users_freedom=freedom,
-        observed=_observed(values, chosen),
+        observed=_observed(scores, chosen),
         random=random,
     )
 
@@ -214,5 +214,5 @@ def _observed(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray
 
 def _reach(freedom: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
     """How many standard errors an interval of Student's t reaches to each side."""
-    reach: NDArray[np.float64] = -stdtrit(freedom, (1 - confidence) / 2)
+    reach: NDArray[np.float64] = -np.asarray(stdtrit(freedom, (1 - confidence) / 2), np.float64)
     return reach
