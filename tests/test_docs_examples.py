@@ -191,7 +191,7 @@ if __name__ == "__main__":
     store = open_store("sqlite:///background.sqlite")
     manager = RunManager(store)
     spec = make_spec(
-        dataset="book-club", algorithm="rp3beta", rule="relative-width", tolerance=0.5, k=5
+        dataset="book-club", algorithm="cond-prob", rule="relative-width", tolerance=0.5, k=5
     )
     run_id = manager.start([spec])
     end = time.monotonic() + 200
@@ -296,25 +296,23 @@ def test_a_link_that_asks_for_nonsense_is_told_so(app):
     assert "6 passed" in done.stdout, (done.stdout + done.stderr)[-6000:]
 
 
-def test_the_example_model_is_the_walk_it_says_it_is() -> None:
-    code = next(b.text for b in blocks(EXTENDING) if b.path == "ecv_core/models/rp3beta.py")
+def test_the_example_model_sums_conditional_probabilities() -> None:
+    code = next(b.text for b in blocks(EXTENDING) if b.path == "ecv_core/models/cond_prob.py")
     names: dict[str, object] = {"__name__": "example"}
-    exec(compile(code, "rp3beta.py", "exec"), names)
+    exec(compile(code, "cond_prob.py", "exec"), names)
     rng = np.random.default_rng(3)
     has = (rng.random((6, 9)) < 0.4).astype(np.float32)
-    model = names["RP3BETA"].build({"beta": 0.5})  # type: ignore[attr-defined]
+    model = names["COND_PROB"].build({"alpha": 0.5})  # type: ignore[attr-defined]
     model.fit(csr_array(has), seed=1)
     scores = model.score(np.arange(6)).numpy()
-    popularity, activity = has.sum(axis=0), has.sum(axis=1)
+    users_of = has.sum(axis=0)
     for user in range(6):
         for item in range(9):
-            paths = [
-                1 / popularity[first] / activity[other]
-                for first in np.flatnonzero(has[user])
-                for other in np.flatnonzero(has[:, first])
-                if has[other, item]
+            chances = [
+                (has[:, given] * has[:, item]).sum() / users_of[given]
+                for given in np.flatnonzero(has[user])
             ]
-            expected = sum(paths) / popularity[item] ** 0.5 if paths else 0
+            expected = sum(chances) / users_of[item] ** 0.5 if users_of[item] else 0
             assert scores[user, item] == pytest.approx(expected, rel=1e-5)
 
 

@@ -11,6 +11,7 @@ from ecv_core.models.multi_vae import MULTI_VAE
 from ecv_core.models.neu_mf import NEU_MF
 from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
+from ecv_core.models.rp3beta import RP3BETA
 from ecv_core.models.user_knn import USER_KNN
 
 __all__ = ["ALGORITHMS", "algorithm"]
@@ -24,6 +25,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "ease": EASE_MODEL,
     "user-knn": USER_KNN,
     "bpr-mf": BPR_MF,
+    "rp3beta": RP3BETA,
 }
 """Every algorithm by its id, in the order in which pages list them."""
 

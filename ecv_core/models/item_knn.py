@@ -11,14 +11,13 @@ from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
 from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.voting import Voting
 from ecv_core.records import ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
 
 DEFAULT_NEIGHBOURS = 100
-DENSE_ITEMS = 5_000
-"""Up to this many items the item x item weights are held dense: at most 100 MB."""
 
 
 class ItemKNN:
@@ -39,45 +38,13 @@ class ItemKNN:
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
         check_neighbours(self._neighbours, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-        self._train = csr_array(
-            (train.data, train.indices.astype(np.int32), train.indptr.astype(np.int32)),
-            shape=train.shape,
-        )
         votes = cosine_neighbours(train, neighbours=self._neighbours, shrink=self._shrink)
         progress("fit", 1, 2)
-        self._parts: list[torch.Tensor] = []
-        self._weights: csr_array | None = None
-        if train.shape[1] <= DENSE_ITEMS:
-            self._parts = _dense_parts(votes)
-        else:
-            self._weights = votes.T.tocsr()
+        self._voting = Voting(train, votes)
         progress("fit", 2, 2)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        import torch
-
-        rows = self._train[users]
-        if self._weights is not None:
-            return torch.from_numpy((rows @ self._weights).toarray())
-        scores = torch.empty(rows.shape)
-        indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
-        start = 0
-        for part in self._parts:
-            scores[:, start : start + part.shape[1]] = torch.nn.functional.embedding_bag(
-                indices, part, indptr, mode="sum", include_last_offset=True
-            )
-            start += part.shape[1]
-        return scores
-
-
-def _dense_parts(votes: csr_array, width: int = 512) -> list[torch.Tensor]:
-    """The weights as dense blocks of columns, each small enough to stay in cache while in use."""
-    import torch
-
-    return [
-        torch.from_numpy(np.ascontiguousarray(votes[start : start + width].toarray().T))
-        for start in range(0, votes.shape[0], width)
-    ]
+        return self._voting.score(users)
 
 
 def build(params: Mapping[str, ParamValue]) -> ItemKNN:

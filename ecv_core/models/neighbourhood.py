@@ -1,4 +1,4 @@
-"""Interactions -> each column's most similar columns by cosine, as a sparse matrix."""
+"""Interactions -> the columns nearest to each column, as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -48,18 +48,47 @@ def cosine_neighbours(train: csr_array, *, neighbours: int, shrink: float) -> cs
     Returns: float32, shape (columns, columns); row i holds the neighbours of column i.
     """
     counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
-    if dense_is_cheaper(train):
-        return _from_dense(dense_counts(train), counts, neighbours, shrink)
-    return _from_sparse(train, counts, neighbours, shrink)
+    norms = np.sqrt(np.maximum(counts, 1))
+    return nearest(train, norms, norms, neighbours=neighbours, shrink=shrink)
+
+
+def nearest(
+    entries: csr_array,
+    own: NDArray[np.float32],
+    others: NDArray[np.float32],
+    *,
+    neighbours: int,
+    shrink: float = 0.0,
+) -> csr_array:
+    """The `neighbours` columns nearest to each column, and how near they are.
+
+    near(j, i) = shared(j, i) / (own(j) others(i) + shrink) for j != i, where shared is the product
+    of two columns of `entries`. Pairs that share nothing are left out.
+
+    Args:
+        entries: shape (rows, columns), nothing below 0.
+        own: what a column divides by as the one that has neighbours; shape (columns,), above 0.
+        others: what it divides by as a neighbour; shape (columns,), above 0.
+        neighbours: how many to keep for each column, at least 1.
+        shrink: pulls pairs that share little towards 0; not negative.
+    Returns: float32, shape (columns, columns); row j holds the neighbours of column j.
+    """
+    if dense_is_cheaper(entries):
+        return _from_dense(dense_counts(entries), own, others, neighbours, shrink)
+    return _from_sparse(entries, own, others, neighbours, shrink)
 
 
 def _from_dense(
-    shared: torch.Tensor, counts: NDArray[np.float32], neighbours: int, shrink: float
+    shared: torch.Tensor,
+    own: NDArray[np.float32],
+    others: NDArray[np.float32],
+    neighbours: int,
+    shrink: float,
 ) -> csr_array:
     import torch
 
-    columns = len(counts)
-    norms = torch.from_numpy(np.sqrt(np.maximum(counts, 1)))
+    columns = len(own)
+    mine, theirs = torch.from_numpy(own), torch.from_numpy(others)
     kept = min(neighbours, columns)
     values = torch.empty((columns, kept))
     indices = torch.empty((columns, kept), dtype=torch.int64)
@@ -68,7 +97,7 @@ def _from_dense(
         rows = slice(start, min(start + block, columns))
         part = shared[rows]
         part.diagonal(offset=start).zero_()
-        part.div_(norms[rows, None] * norms + shrink)
+        part.div_(mine[rows, None] * theirs + shrink)
         torch.topk(part, kept, sorted=False, out=(values[rows], indices[rows]))
     flat = values.numpy().ravel()
     nonzero = flat > 0
@@ -79,14 +108,18 @@ def _from_dense(
 
 
 def _from_sparse(
-    train: csr_array, counts: NDArray[np.float32], neighbours: int, shrink: float
+    entries: csr_array,
+    own: NDArray[np.float32],
+    others: NDArray[np.float32],
+    neighbours: int,
+    shrink: float,
 ) -> csr_array:
-    transposed = train.T.tocsr()
+    transposed = entries.T.tocsr()
     parts = [
         _part_from_sparse(
-            csr_array(transposed[part] @ train), part.start, counts, neighbours, shrink
+            csr_array(transposed[part] @ entries), part.start, own[part], others, neighbours, shrink
         )
-        for part in _parts(transposed, np.diff(train.indptr))
+        for part in _parts(transposed, np.diff(entries.indptr))
     ]
     return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
 
@@ -103,12 +136,16 @@ def _parts(transposed: csr_array, row_sizes: NDArray[np.int32]) -> list[slice]:
 
 
 def _part_from_sparse(
-    shared: csr_array, start: int, counts: NDArray[np.float32], neighbours: int, shrink: float
+    shared: csr_array,
+    start: int,
+    own: NDArray[np.float32],
+    others: NDArray[np.float32],
+    neighbours: int,
+    shrink: float,
 ) -> csr_array:
-    """Neighbours of the columns from `start` on, from how many rows they share with each."""
+    """Neighbours of the columns from `start` on, from what they share with each."""
     rows = np.repeat(np.arange(shared.shape[0], dtype=np.int32), np.diff(shared.indptr))
-    norms = np.sqrt(np.maximum(counts, 1))
-    similar = shared.data / (norms[rows + start] * norms[shared.indices] + np.float32(shrink))
+    similar = shared.data / (own[rows] * others[shared.indices] + np.float32(shrink))
     similar[rows + start == shared.indices] = 0
     kept = _largest(similar, rows, shared.indptr, neighbours) & (similar > 0)
     ends = np.concatenate(([0], np.cumsum(kept)))
@@ -126,8 +163,8 @@ def _largest(
     A plain sort of one key is several times faster than sorting with positions or row by row; it
     tells each row's k-th value, and only the values equal to that one have to be counted.
     """
-    # Values lie in [0, 1], so this key orders by row first and falls with the value inside a row.
-    keys = 2.0 * rows - values
+    # With values in [0, 1] this key orders by row first and falls with the value inside a row.
+    keys = 2.0 * rows - values / max(1.0, float(values.max(initial=0)))
     long = np.flatnonzero(np.diff(indptr) > k)
     limits = np.full(len(indptr) - 1, np.inf)
     limits[long] = np.sort(keys)[indptr[long] + k - 1]

@@ -52,6 +52,14 @@ def test_ease_agrees_with_recbole(peer_means, fold, recbole):
     assert peer_means("ease", fold)["ndcg@10"] == pytest.approx(recbole, abs=0.0001)
 
 
+def test_rp3beta_is_at_most_15_percent_below_ease(peer_means):
+    ease, walk = (
+        np.mean([peer_means(name, fold)["ndcg@10"] for fold in (0, 1)])
+        for name in ("ease", "rp3beta")
+    )
+    assert walk >= 0.85 * ease
+
+
 @pytest.mark.parametrize(("fold", "lenskit"), [(0, 0.2846), (1, 0.2993)])
 def test_user_knn_reaches_lenskit(peer_means, fold, lenskit):
     assert peer_means("user-knn", fold)["ndcg@10"] >= lenskit

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from ecv_core.models import algorithm, cooccurrence, neighbourhood
+from ecv_core.models import algorithm, cooccurrence, neighbourhood, voting
 
 
 def textbook_scores(dense, k, shrink):
@@ -27,11 +27,9 @@ def textbook_scores(dense, k, shrink):
 @pytest.fixture(params=["dense", "sparse"])
 def representation(request, monkeypatch):
     """Forces one of the two ways to compute, so that both are tested on the same small data."""
-    from ecv_core.models import item_knn
-
     dense = request.param == "dense"
     monkeypatch.setattr(neighbourhood, "dense_is_cheaper", lambda train: dense)
-    monkeypatch.setattr(item_knn, "DENSE_ITEMS", 1_000_000 if dense else 0)
+    monkeypatch.setattr(voting, "DENSE_ITEMS", 1_000_000 if dense else 0)
     return request.param
 
 
