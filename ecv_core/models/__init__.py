@@ -7,6 +7,7 @@ from ecv_core.models.bpr_mf import BPR_MF
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.implicit_mf import IMPLICIT_MF
 from ecv_core.models.item_knn import ITEM_KNN
+from ecv_core.models.light_gcn import LIGHT_GCN
 from ecv_core.models.multi_vae import MULTI_VAE
 from ecv_core.models.neu_mf import NEU_MF
 from ecv_core.models.parameters import Algorithm
@@ -26,6 +27,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "user-knn": USER_KNN,
     "bpr-mf": BPR_MF,
     "rp3beta": RP3BETA,
+    "light-gcn": LIGHT_GCN,
 }
 """Every algorithm by its id, in the order in which pages list them."""
 

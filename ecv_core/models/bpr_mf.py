@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.parameters import Algorithm
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
-    SEARCH,
     batch_size,
     epochs,
+    factors,
     learning_rate,
     negatives,
+    pair_training,
+    regularization,
 )
 from ecv_core.records import ParamValue
 
@@ -27,9 +29,7 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
             seed=seed,
             factors=int(params["factors"]),
             regularization=float(params["regularization"]),
-            batch_size=int(params["batch_size"]),
-            negatives=int(params["negatives"]),
-            learning_rate=float(params["learning_rate"]),
+            **pair_training(params),
         ),
         Schedule.of(params),
     )
@@ -44,17 +44,8 @@ BPR_MF = Algorithm(
     ),
     paper="Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009): BPR",
     parameters=(
-        Parameter(
-            name="factors", default=64, low=1, high=2048, help="Length of a vector.", source=SEARCH
-        ),
-        Parameter(
-            name="regularization",
-            default=0.02,
-            low=0,
-            high=100.0,
-            help="Weight of the squared length of the vectors in a batch.",
-            source=SEARCH,
-        ),
+        factors(64),
+        regularization(0.02),
         negatives(4, source="Rendle et al. (2009)"),
         learning_rate(0.02),
         batch_size(1024, "Training pairs per step."),

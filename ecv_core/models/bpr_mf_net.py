@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from torch.nn.functional import logsigmoid
 
+from ecv_core.models.bpr_loss import Vectors, bpr, gradient
 from ecv_core.models.pair_net import PairNet
 
 
@@ -39,59 +39,19 @@ class BPRNet(PairNet):
     def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
     ) -> torch.Tensor:
-        # By hand: autograd takes several times as long, most of it in batched products.
-        with torch.no_grad():
-            user = self._users[users]
-            slopes = torch.zeros_like(user)
-            size = len(users)
-            count = negatives.shape[1]
-            item = self._items[items]
-            own = (user * item).sum(dim=1) + self._bias[items, 0]
-            own_slope = torch.zeros_like(own)
-            total = torch.zeros((), device=self.device)
-            for other in negatives.unbind(dim=1):
-                vector = self._items[other]
-                lead = own - (user * vector).sum(dim=1) - self._bias[other, 0]
-                total -= logsigmoid(lead).sum()
-                slope = torch.sigmoid(-lead) / (size * count)
-                own_slope -= slope
-                slopes.addcmul_(slope[:, None], vector)
-                self._add(other, user, vector, slope, 1 / (count + 1))
-            slopes.addcmul_(own_slope[:, None], item)
-            slopes.add_(user, alpha=2 * self._regularization / size)
-            self._add(items, user, item, own_slope, 1 / (count + 1))
-            _add_rows(_grad(self._users), users, slopes)
-        return total / (size * count)
-
-    def _add(
-        self,
-        items: torch.Tensor,
-        user: torch.Tensor,
-        vector: torch.Tensor,
-        slope: torch.Tensor,
-        share: float,
-    ) -> None:
-        """Add a batch's slopes by score, and the regularization, to the items' gradients."""
-        decay = 2 * self._regularization * share / len(items)
-        slopes = torch.addcmul(vector * decay, slope[:, None], user)
-        _add_rows(_grad(self._items), items, slopes)
-        _add_rows(_grad(self._bias)[:, 0], items, slope + decay * self._bias[items, 0])
+        return bpr(
+            Vectors(values=self._users, slopes=gradient(self._users)),
+            Vectors(
+                values=self._items,
+                slopes=gradient(self._items),
+                bias=self._bias[:, 0],
+                bias_slopes=gradient(self._bias)[:, 0],
+            ),
+            (users, items, negatives),
+            decay=2 * self._regularization,
+        )
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         with torch.no_grad():
             rows = torch.as_tensor(users, device=self.device)
             return torch.addmm(self._bias[:, 0], self._users[rows], self._items.T)
-
-
-def _grad(weight: torch.Tensor) -> torch.Tensor:
-    if weight.grad is None:
-        weight.grad = torch.zeros_like(weight)
-    return weight.grad
-
-
-def _add_rows(target: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> None:
-    """Add values to rows of target, which may repeat; in the same order each time."""
-    if target.is_cuda:  # index_add_ adds in any order there, and so would not repeat exactly
-        target.index_put_((rows,), values, accumulate=True)
-    else:
-        target.index_add_(0, rows, values)

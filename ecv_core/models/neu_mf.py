@@ -12,6 +12,7 @@ from ecv_core.models.training_parameters import (
     epochs,
     learning_rate,
     negatives,
+    pair_training,
     weight_decay,
 )
 from ecv_core.records import ParamValue
@@ -32,9 +33,7 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
             train,
             settings,
             seed=seed,
-            batch_size=int(params["batch_size"]),
-            negatives=int(params["negatives"]),
-            learning_rate=float(params["learning_rate"]),
+            **pair_training(params),
             weight_decay=float(params["weight_decay"]),
         ),
         Schedule.of(params),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypedDict
+
 from ecv_core.parameters import Parameter
+from ecv_core.records import ParamValue
 
 SEARCH = "own search on inner validation folds, benchmarks/README.md"
 """Where most defaults come from."""
@@ -71,3 +75,51 @@ def epochs(default: int, over: str) -> Parameter:
         help=f"Passes over {over}; at most, with early stopping.",
         source=SEARCH,
     )
+
+
+def factors(default: int) -> Parameter:
+    """Length of the vectors of users and items."""
+    return Parameter(
+        name="factors", default=default, low=1, high=2048, help="Length of a vector.", source=SEARCH
+    )
+
+
+def regularization(default: float) -> Parameter:
+    """Pull towards 0 on the vectors of a batch."""
+    return Parameter(
+        name="regularization",
+        default=default,
+        low=0,
+        high=100.0,
+        help="Weight of the squared length of the vectors in a batch.",
+        source=SEARCH,
+    )
+
+
+def layers(default: int) -> Parameter:
+    """Steps over the graph of users and items."""
+    return Parameter(
+        name="layers",
+        default=default,
+        low=1,
+        high=10,
+        help="Steps over the graph: with 2, a user also learns from users who share an item.",
+        source=SEARCH,
+    )
+
+
+class PairTraining(TypedDict):
+    """How a network on training pairs is trained; see the parameters of the same names."""
+
+    batch_size: int
+    negatives: int
+    learning_rate: float
+
+
+def pair_training(params: Mapping[str, ParamValue]) -> PairTraining:
+    """The values of the parameters `batch_size`, `negatives` and `learning_rate`."""
+    return {
+        "batch_size": int(params["batch_size"]),
+        "negatives": int(params["negatives"]),
+        "learning_rate": float(params["learning_rate"]),
+    }

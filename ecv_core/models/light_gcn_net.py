@@ -1,0 +1,19 @@
+"""The layers of LightGCN; loads torch."""
+
+from __future__ import annotations
+
+import torch
+
+from ecv_core.models.graph_net import GraphNet
+
+
+class LightGCNNet(GraphNet):
+    """A final vector is the mean of a node's own, its neighbours', their neighbours', and so on."""
+
+    def vectors(self, *, training: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        users, items = self.users, self.items
+        user_sum, item_sum = users, items
+        for _ in range(self.layers):
+            users, items = self.graph.to_users(items), self.graph.to_items(users)
+            user_sum, item_sum = user_sum + users, item_sum + items
+        return user_sum / (self.layers + 1), item_sum / (self.layers + 1)
