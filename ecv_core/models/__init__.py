@@ -10,6 +10,7 @@ from ecv_core.models.item_knn import ITEM_KNN
 from ecv_core.models.light_gcn import LIGHT_GCN
 from ecv_core.models.multi_vae import MULTI_VAE
 from ecv_core.models.neu_mf import NEU_MF
+from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
 from ecv_core.models.rp3beta import RP3BETA
@@ -26,6 +27,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "ease": EASE_MODEL,
     "user-knn": USER_KNN,
     "bpr-mf": BPR_MF,
+    "nmf": NMF_MODEL,
     "rp3beta": RP3BETA,
     "light-gcn": LIGHT_GCN,
 }
