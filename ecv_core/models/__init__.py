@@ -10,6 +10,7 @@ from ecv_core.models.item_knn import ITEM_KNN
 from ecv_core.models.light_gcn import LIGHT_GCN
 from ecv_core.models.multi_vae import MULTI_VAE
 from ecv_core.models.neu_mf import NEU_MF
+from ecv_core.models.ngcf import NGCF
 from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
@@ -30,6 +31,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "nmf": NMF_MODEL,
     "rp3beta": RP3BETA,
     "light-gcn": LIGHT_GCN,
+    "ngcf": NGCF,
 }
 """Every algorithm by its id, in the order in which pages list them."""
 

@@ -6,6 +6,7 @@ from torch.nn.functional import logsigmoid
 
 from ecv_core.models.graph_net import Graph
 from ecv_core.models.light_gcn_net import LightGCNNet
+from ecv_core.models.ngcf_net import NGCFNet
 
 
 def adjacency(train):
@@ -96,3 +97,54 @@ def test_scores_follow_every_change_of_the_weights(lopsided, change):
     else:
         net.users.detach().copy_(net.users.detach() * 2)  # as the averaging of epochs does
     assert not torch.equal(net.score(np.arange(13)), before)
+
+
+def ngcf(train, **changes):
+    how = dict(factors=5, layers=2, dropout=0.0, regularization=0.0, batch_size=8, negatives=2)
+    return NGCFNet(train, seed=1, learning_rate=0.01, **how | changes)
+
+
+def ngcf_by_the_book(net, train):
+    """The paper's messages, from each node to itself and from each of its neighbours, summed."""
+    vectors = torch.cat((net.users, net.items)).detach()
+    edges = adjacency(train)
+    layers = [vectors]
+    for weight, bias in net._mixing:
+        first, second = weight.detach().split(net.factors)
+        messages = vectors @ first + bias.detach()
+        for node in range(len(vectors)):
+            for neighbour in torch.nonzero(edges[node])[:, 0]:
+                message = vectors[neighbour] @ first
+                message = message + (vectors[neighbour] * vectors[node]) @ second
+                messages[node] += edges[node, neighbour] * message
+        vectors = torch.where(messages > 0, messages, 0.2 * messages)
+        layers.append(vectors / vectors.norm(dim=1, keepdim=True))
+    return torch.cat(layers, dim=1)
+
+
+def test_ngcf_scores_are_those_of_the_papers_messages(lopsided):
+    net = ngcf(lopsided)
+    with torch.no_grad():
+        for _, bias in net._mixing:
+            bias.normal_(generator=torch.Generator().manual_seed(3))
+    final = ngcf_by_the_book(net, lopsided)
+    torch.testing.assert_close(net.score(np.arange(13)), final[:13] @ final[13:].T)
+
+
+def test_dropout_of_ngcf_is_for_training_alone(lopsided):
+    net, without = ngcf(lopsided, dropout=0.5), ngcf(lopsided)
+    torch.testing.assert_close(net.score(np.arange(13)), without.score(np.arange(13)))
+    trained = [torch.cat(net.vectors(training=True)) for _ in range(2)]
+    assert not torch.equal(*trained)
+    # Half of a node's mixed values, and none of its own.
+    zeros = (trained[0][:, 5:] == 0).float().mean()
+    assert 0.4 < zeros < 0.6
+    assert (trained[0][:, :5] != 0).all()
+
+
+def test_every_weight_of_ngcf_learns(lopsided):
+    net = ngcf(lopsided, dropout=0.1, regularization=0.1)
+    before = [weight.detach().clone() for weight in net.weights()]
+    net.epoch(lambda: None)
+    for old, new in zip(before, net.weights(), strict=True):
+        assert not torch.equal(old, new)

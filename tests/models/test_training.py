@@ -8,7 +8,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.models.training import Average, Schedule, run_epochs
 from ecv_core.records import no_progress
 
-NEURAL = ["multi-vae", "neu-mf", "bpr-mf", "light-gcn"]
+NEURAL = ["multi-vae", "neu-mf", "bpr-mf", "light-gcn", "ngcf"]
 
 
 class Counting:
