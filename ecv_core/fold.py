@@ -182,7 +182,9 @@ def run_fold(
         progress(phase, step, steps, curve=curve)
 
     interactions = prepared(spec.dataset)
-    model = models.algorithm(spec.algorithm).build(dict(spec.params))
+    algorithm = models.algorithm(spec.algorithm)
+    algorithm.check(interactions)
+    model = algorithm.build(dict(spec.params))
     import_module("torch")  # half a second, once per process, that no fold should be charged for
     meter = meter or NoMeter()
     meter.start()
@@ -191,7 +193,8 @@ def run_fold(
         progress("split", 0, 0)
         parts = splits.fold_matrices(interactions, folds_of(spec), index)
         fitting = time.perf_counter()
-        model.fit(parts.train, seed=fold_seed(spec.seed, index), progress=fitting_progress)
+        seed = fold_seed(spec.seed, index)
+        algorithm.fit(model, parts.train, parts.history, seed=seed, progress=fitting_progress)
         fitted = time.perf_counter()
         result = evaluation.evaluate(
             model,
@@ -202,7 +205,7 @@ def run_fold(
             train=parts.train,
             protocol=protocol_of(spec, index),
             also=(spec.metric,),
-            log_odds=models.algorithm(spec.algorithm).log_odds,
+            log_odds=algorithm.log_odds,
         )
         end = time.perf_counter()
     finally:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.records import Progress, no_progress
+from ecv_core.records import History, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -36,3 +36,17 @@ class Recommender(Protocol):
             users: row numbers of the training matrix; shape (block,).
         Returns: float32, shape (block, items), finite, on any device; the caller may overwrite it.
         """
+
+
+class HistoryRecommender(Recommender, Protocol):
+    """A model that also learns from baskets, or from order; its `Algorithm.needs` says which."""
+
+    def fit(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
+        """As `Recommender.fit`; with what the model needs, for each stored entry of `train`."""

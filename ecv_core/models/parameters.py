@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
-from ecv_core.models.base import Recommender
+from scipy.sparse import csr_array
+
+from ecv_core.errors import DatasetError
+from ecv_core.models.base import HistoryRecommender, Recommender
 from ecv_core.parameters import Parameter, Params, resolve
-from ecv_core.records import ParamValue
+from ecv_core.records import (
+    LACKS,
+    History,
+    Interactions,
+    Need,
+    ParamValue,
+    Progress,
+    no_progress,
+)
 
 __all__ = ["Algorithm", "Parameter"]
 
@@ -31,6 +43,8 @@ class Algorithm:
     random: bool = True
     """Whether fitting draws random numbers: all users of a fold then share the luck of its
     training, of which the scores of one fold tell nothing."""
+    needs: Need = Need.NOTHING
+    """What it learns from beside who has what; then it is a `HistoryRecommender`."""
 
     @property
     def presets(self) -> dict[str, dict[str, ParamValue]]:
@@ -44,3 +58,33 @@ class Algorithm:
         Raises: InputError for an unknown name or a bad value.
         """
         return resolve(self.parameters, given, of=self.id)
+
+    def check(self, interactions: Interactions) -> None:
+        """Refuse a dataset without what the model learns from. Raises: DatasetError."""
+        if not self.needs.met(interactions):
+            raise DatasetError(
+                f"{interactions.dataset} has {LACKS[self.needs]}, which {self.id} learns from; "
+                "choose another dataset or another algorithm"
+            )
+
+    def fit(
+        self,
+        model: Recommender,
+        train: csr_array,
+        history: Callable[[], History],
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+    ) -> None:
+        """Fit a model of this algorithm, with the history of the entries of `train` if it needs it.
+
+        Args:
+            model: that `build` has made.
+            history: asked for only where it is needed.
+            train, seed, progress: as for `Recommender.fit`.
+        """
+        if self.needs is Need.NOTHING:
+            model.fit(train, seed=seed, progress=progress)
+        else:
+            learner = cast("HistoryRecommender", model)
+            learner.fit(train, seed=seed, progress=progress, history=history())

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from ecv_core.errors import RunError
 from ecv_core.models.parameters import Parameter
 from ecv_core.models.validation import Validation
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.records import History, ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -67,31 +67,40 @@ class Schedule:
 class NeuralRecommender:
     """A recommender that trains a network for some epochs, by any schedule."""
 
-    def __init__(
-        self, name: str, make: Callable[[csr_array, int], Net], schedule: Schedule
-    ) -> None:
+    def __init__(self, name: str, make: Callable[..., Net], schedule: Schedule) -> None:
         """Hold what is needed to train.
 
         Args:
             name: the model's id, for messages.
-            make: training matrix and seed -> a network that is not yet trained.
+            make: training matrix and seed, and for a model that needs it the history -> a network
+                that is not yet trained.
             schedule: how long to train.
         """
         self._name = name
         self._make = make
         self._schedule = schedule
 
-    def untrained(self, train: csr_array, seed: int) -> Net:
+    def untrained(self, train: csr_array, seed: int, history: History | None = None) -> Net:
         """The network as it is before its first epoch."""
-        return self._make(train, seed)
+        return self._make(train, seed) if history is None else self._make(train, seed, history)
 
-    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+    def fit(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
         progress("fit", 0, self._schedule.epochs)
         validation = None
         if self._schedule.early_stopping:
             validation = Validation.of(train, self._schedule.validation_share, seed)
-        visible = train if validation is None else validation.visible
-        self._net = self.untrained(visible, seed)
+        visible = train
+        if validation is not None:
+            visible = validation.visible
+            history = None if history is None else history.take(validation.kept)
+        self._net = self.untrained(visible, seed, history)
         run_epochs(self._name, self._net, self._schedule, validation, progress)
         self._net.see(train)
 

@@ -28,9 +28,17 @@ class Validation:
     Only ever made from the training part of a fold: what the fold holds out is not touched.
     """
 
-    def __init__(self, visible: csr_array, hidden: csr_array, users: NDArray[np.intp]) -> None:
+    def __init__(
+        self,
+        visible: csr_array,
+        hidden: csr_array,
+        users: NDArray[np.intp],
+        kept: NDArray[np.bool_],
+    ) -> None:
         self.visible = visible
         """What is left to train on; shape (users, items)."""
+        self.kept = kept
+        """Which stored entries of the whole are left; shape (entries,)."""
         self._users = users
         device = best_device()
         self._seen = Rows.of(visible, device)
@@ -61,7 +69,7 @@ class Validation:
         users = np.flatnonzero(np.diff(hidden.indptr))
         if len(users) > USERS:
             users = np.sort(rng.choice(users, USERS, replace=False))
-        return cls(visible, hidden, users)
+        return cls(visible, hidden, users, ~hide)
 
     def ndcg(self, score: Callable[[NDArray[np.intp]], torch.Tensor]) -> float:
         """Mean nDCG@100 of the hidden interactions, among all items a user does not have visible.

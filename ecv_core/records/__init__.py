@@ -2,14 +2,17 @@
 
 from ecv_core.parameters import ParamValue
 from ecv_core.records.fold import Energy, FoldResult, UserScores
+from ecv_core.records.history import History
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.moment import Decision, Interval, Moment
+from ecv_core.records.need import LACKS, Need
 from ecv_core.records.progress import Progress, no_progress
 from ecv_core.records.run import FoldProgress, Run, RunState
 from ecv_core.records.setting import SCORES, Role, Setting, setting
 from ecv_core.records.spec import SETTINGS, WITHOUT_CUTOFF, RunSpec
 
 __all__ = [
+    "LACKS",
     "SCORES",
     "SETTINGS",
     "WITHOUT_CUTOFF",
@@ -18,9 +21,11 @@ __all__ = [
     "FoldProgress",
     "FoldResult",
     "Folds",
+    "History",
     "Interactions",
     "Interval",
     "Moment",
+    "Need",
     "ParamValue",
     "Part",
     "Progress",

@@ -14,7 +14,7 @@ from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices
 from ecv_core.splits.leakage import Leakage, leakage
 from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
 from ecv_core.splits.registry import SPLITS
-from ecv_core.splits.strategies import Need, Past, Strategy, check_need
+from ecv_core.splits.strategies import Past, Strategy, check_need
 
 __all__ = [
     "FORMS",
@@ -23,7 +23,6 @@ __all__ = [
     "FoldMatrices",
     "FoldParts",
     "Leakage",
-    "Need",
     "PartCounts",
     "Past",
     "Strategy",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records import Folds, History, Interactions, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,6 +23,10 @@ class FoldMatrices:
     validation: csr_array
     """Set aside from training; empty where the split has no such part."""
     held_out: csr_array
+    interactions: Interactions
+    """What was split."""
+    learnt: NDArray[np.bool_]
+    """Which interactions are in training; shape (interactions,)."""
 
     @property
     def seen(self) -> csr_array:
@@ -32,6 +36,10 @@ class FoldMatrices:
         seen = csr_array(self.train + self.validation)
         seen.sort_indices()
         return seen
+
+    def history(self) -> History:
+        """What is known of when the entries of `train` were, for models that ask for it."""
+        return History.of(self.interactions, self.learnt)
 
 
 def matrices(interactions: Interactions, folds: Folds, index: int) -> tuple[csr_array, csr_array]:
@@ -59,6 +67,8 @@ def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldM
         train=_matrix(interactions, parts == Part.TRAIN),
         validation=_matrix(interactions, parts == Part.VALIDATION),
         held_out=_matrix(interactions, parts == Part.TEST),
+        interactions=interactions,
+        learnt=parts == Part.TRAIN,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ecv_core.parameters import Parameter
+from ecv_core.records import Need
 from ecv_core.splits import holdouts, k_fold, timeline, user_splits
-from ecv_core.splits.strategies import Need, Past, Strategy
+from ecv_core.splits.strategies import Past, Strategy
 
 MENG = "Meng et al. (2020), Exploring Data Splitting Strategies"
 RECBOLE = "Zhao et al. (2020), in RecBole"

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from ecv_core.errors import FoldsError
 from ecv_core.parameters import Parameter, Params, resolve
-from ecv_core.records import Folds, Interactions, ParamValue
+from ecv_core.records import LACKS, Folds, Interactions, Need, ParamValue
 from ecv_core.splits.k_fold import MAX_K
 
 Settings = Mapping[str, ParamValue]
@@ -16,33 +16,6 @@ Settings = Mapping[str, ParamValue]
 
 Make = Callable[[Interactions, int, int, Settings], Folds]
 """(interactions, k, seed, settings) -> folds. Raises: FoldsError if the data cannot be split so."""
-
-
-class Need(StrEnum):
-    """What a dataset must have for a strategy."""
-
-    NOTHING = "nothing"
-    HISTORY = "history"
-    """The order of each user's interactions: timestamps, baskets, or rows in order."""
-    BASKETS = "baskets"
-    TIMESTAMPS = "timestamps"
-    """Times that compare between users."""
-
-    def met(self, interactions: Interactions) -> bool:
-        """Whether the dataset has it."""
-        if self is Need.HISTORY:
-            return interactions.history is not None
-        if self is Need.BASKETS:
-            return interactions.baskets is not None
-        return self is Need.NOTHING or interactions.timestamps is not None
-
-
-WORDS = {
-    Need.HISTORY: "no timestamps and no known order of a user's interactions",
-    Need.BASKETS: "no baskets (a column 'basket')",
-    Need.TIMESTAMPS: "no timestamps",
-}
-"""What a dataset lacks that does not meet a need."""
 
 
 class Past(StrEnum):
@@ -112,6 +85,6 @@ def check_need(strategy: Strategy, interactions: Interactions, known: Iterable[S
         return
     instead = [other.id for other in known if other.needs.met(interactions)]
     raise FoldsError(
-        f"{interactions.dataset} has {WORDS[strategy.needs]}, which the split '{strategy.id}' "
+        f"{interactions.dataset} has {LACKS[strategy.needs]}, which the split '{strategy.id}' "
         f"needs; it can be split by {', '.join(instead)}"
     )

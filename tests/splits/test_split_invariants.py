@@ -8,9 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Part
+from ecv_core.records import Need, Part
 from ecv_core.splits import SPLITS, Past, fold_matrices, split
-from ecv_core.splits.strategies import Need
 
 SETTINGS = {
     "user-k-fold": {},

@@ -8,9 +8,9 @@ import ecv_core.datasets as datasets
 from ecv_core.analysis.split_tables.leakages import why_not
 from ecv_core.errors import EcvError, UnknownName
 from ecv_core.fold import prepared
-from ecv_core.records import RunSpec
+from ecv_core.records import Need, RunSpec
 from ecv_core.spec import make_spec
-from ecv_core.splits import SPLITS, Need, Strategy, strategy
+from ecv_core.splits import SPLITS, Strategy, strategy
 from pages.components.shared.dataset_picker import dataset_picker
 from pages.components.shared.glossary import explained
 from pages.components.shared.setting_widgets import setting_widget
