@@ -119,24 +119,31 @@ class GraphNet(PairNet):
         return [self.users, self.items]
 
     @abstractmethod
-    def vectors(self, *, training: bool) -> tuple[torch.Tensor, torch.Tensor]:
-        """Final vectors of all users and of all items, whose products are scores.
+    def vectors(
+        self, of: tuple[torch.Tensor, torch.Tensor] | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Final vectors of users and of items, whose products are scores.
 
         Args:
-            training: draw what is left out at random.
+            of: in training, the users and the items that the batch is about; None for all.
         """
 
     def learn(
         self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
     ) -> torch.Tensor:
         self._made = None  # fused optimizers do not raise a weight's version
-        made = self.vectors(training=True)
+        user_rows, own = torch.unique(users, return_inverse=True)
+        item_rows, ranked = torch.unique(
+            torch.cat((items, negatives.flatten())), return_inverse=True
+        )
+        made = self.vectors((user_rows, item_rows))
         slopes = [torch.zeros_like(values) for values in made]
         of_users, of_items = (
             Vectors(values=values.detach(), slopes=slope)
             for values, slope in zip(made, slopes, strict=True)
         )
-        loss = bpr(of_users, of_items, (users, items, negatives))
+        others = ranked[len(items) :].view(negatives.shape)
+        loss = bpr(of_users, of_items, (own, ranked[: len(items)], others))
         torch.autograd.backward(made, slopes)
         if self._regularization:
             self._decay(users, items, negatives)
@@ -160,6 +167,6 @@ class GraphNet(PairNet):
             # Made once for all blocks of users; weights put in from outside raise their version.
             versions = tuple(weight._version for weight in self.weights())
             if self._made is None or self._made[0] != versions:
-                self._made = versions, *self.vectors(training=False)
+                self._made = versions, *self.vectors()
             _, of_users, of_items = self._made
             return of_users[torch.as_tensor(users, device=self.device)] @ of_items.T

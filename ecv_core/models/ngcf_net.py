@@ -39,16 +39,27 @@ class NGCFNet(GraphNet):
     def weights(self) -> list[torch.Tensor]:
         return [*super().weights(), *(weight for layer in self._mixing for weight in layer)]
 
-    def vectors(self, *, training: bool) -> tuple[torch.Tensor, torch.Tensor]:
-        users, items = self.users, self.items
-        of_users, of_items = [users], [items]
-        for weight, bias in self._mixing:
-            user_sums, item_sums = self.graph.to_users(items), self.graph.to_items(users)
-            users = self._mixed(users, user_sums, weight, bias, training)
-            items = self._mixed(items, item_sums, weight, bias, training)
-            of_users.append(normalize(users))
-            of_items.append(normalize(items))
-        return torch.cat(of_users, dim=1), torch.cat(of_items, dim=1)
+    def vectors(
+        self, of: tuple[torch.Tensor, torch.Tensor] | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        sides = [self.users, self.items]
+        found = [[_rows(side, of, number)] for number, side in enumerate(sides)]
+        for layer, (weight, bias) in enumerate(self._mixing):
+            sums = [self.graph.to_users(sides[1]), self.graph.to_items(sides[0])]
+            if layer == self.layers - 1:  # nobody asks for the last layer of others
+                sides, sums = (
+                    [_rows(side, of, number) for number, side in enumerate(both)]
+                    for both in (sides, sums)
+                )
+            sides = [
+                self._mixed(own, around, weight, bias, training=of is not None)
+                for own, around in zip(sides, sums, strict=True)
+            ]
+            for number, side in enumerate(sides):
+                rest = side if layer == self.layers - 1 else _rows(side, of, number)
+                found[number].append(normalize(rest))
+        of_users, of_items = (torch.cat(layers, dim=1) for layers in found)
+        return of_users, of_items
 
     def _mixed(
         self,
@@ -56,14 +67,18 @@ class NGCFNet(GraphNet):
         sums: torch.Tensor,
         weight: torch.Tensor,
         bias: torch.Tensor,
+        *,
         training: bool,
     ) -> torch.Tensor:
         both = torch.cat((own + sums, own * sums), dim=1)
         mixed = leaky_relu(torch.addmm(bias, both, weight), SLOPE)
         if training and self._dropout:
             kept = torch.rand(mixed.shape, generator=self.random, device=self.device)
-            mixed = mixed * (kept >= self._dropout) / (1 - self._dropout)
+            mixed = mixed * ((kept >= self._dropout) / (1 - self._dropout))
         return mixed
 
 
-NORM = True
+def _rows(
+    table: torch.Tensor, of: tuple[torch.Tensor, torch.Tensor] | None, number: int
+) -> torch.Tensor:
+    return table if of is None else table.index_select(0, of[number])
