@@ -104,5 +104,6 @@ RP3BETA = Algorithm(
         ),
     ),
     build=build,
+    random=False,
     paper_default={"alpha": 1.0},  # the paper tunes beta for each dataset, and so has none
 )
