@@ -56,13 +56,15 @@ def print_summary(options: argparse.Namespace) -> int:
     ranked = rankings(systems, [at])
     head = headline_frame(explored, [at]).iloc[0]
     print(
-        f"{len(runs)} cells at alpha {at:.3g}: {head['difference_percent']:.2f} % off (paper "
+        f"{len(runs)} runs at alpha {at:.3g}: difference to k-fold "
+        f"{head['difference_percent']:.2f} % (paper "
         f"{PAPER_DIFFERENCE_PERCENT}), {head['mean_stop']:.2f} folds (paper {PAPER_STOP}), "
         f"{head['energy_percent']:.1f} % of the energy (paper {PAPER_COST_PERCENT}; "
-        f"{head['folds_percent']:.1f} % by fold count, {head['joules_percent']:.1f} % of the bill)"
+        f"{head['folds_percent']:.1f} % by fold count, {head['joules_percent']:.1f} % of total "
+        "energy)"
     )
     for title, frame in (
-        ("Cells (figures 2 and 3)", cells_frame(explored, [at])),
+        ("Runs (figures 2 and 3)", cells_frame(explored, [at])),
         ("Ranks (figure 4)", ranks_frame(ranked)),
         ("What stays", stability_frame(ranked)),
         ("Rules", rules_frame(explored, lines, [at])),

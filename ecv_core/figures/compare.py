@@ -9,6 +9,7 @@ import pandas as pd
 
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_facts
+from ecv_core.frames import with_columns
 from ecv_core.records import FoldResult, Run, RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
@@ -57,6 +58,7 @@ class Entry:
     """By default the algorithm; unlike any other on the same dataset and metric."""
 
 
+@with_columns(COLUMNS)
 def compare_frame(entries: Sequence[Entry], best: Collection[str] = ()) -> pd.DataFrame:
     """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet.
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from ecv_core.figures.compare import Entry
 from ecv_core.figures.compare_plot import Stack
 from ecv_core.figures.palette import Palette, palette
+from ecv_core.frames import with_columns
 
 COLUMNS = {
     "name": "the run",
@@ -33,6 +34,7 @@ _LABEL = 21
 """Pixels from one name to the next."""
 
 
+@with_columns(COLUMNS)
 def running_frame(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row per run and fold with the COLUMNS, runs in the given order."""
     rows = [

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
+from ecv_core.frames import with_columns
 from ecv_core.records import Moment
 
 COLUMNS = {
@@ -22,6 +23,7 @@ COLUMNS = {
 """The frame's columns and what they mean."""
 
 
+@with_columns(COLUMNS)
 def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFrame:
     """One row per fold with the COLUMNS.
 

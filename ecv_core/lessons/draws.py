@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis.orders import running
+from ecv_core.frames import with_columns
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.stopping.interval import mean_and_deviation, t_quantile
 
@@ -33,6 +34,7 @@ WIDTHS_COLUMNS = {
 """The columns of the frame of widths."""
 
 
+@with_columns(DRAWS_COLUMNS)
 def draws_frame(scores: NDArray[np.float64], draws: int, seed: int = 0) -> pd.DataFrame:
     """Random orders of the folds and their running means; draw d is the same for every `draws`.
 
@@ -56,6 +58,7 @@ def draws_frame(scores: NDArray[np.float64], draws: int, seed: int = 0) -> pd.Da
     )
 
 
+@with_columns(WIDTHS_COLUMNS)
 def widths_frame(scores: NDArray[np.float64]) -> pd.DataFrame:
     """One row per number of folds, in their order, with the WIDTHS_COLUMNS.
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.energy.savings import energy_facts
+from ecv_core.frames import with_columns
 from ecv_core.lessons.guide import CONFIDENCE, scores_of
 from ecv_core.records import Run
 from ecv_core.stopping.interval import difference_percent
@@ -27,6 +28,7 @@ SAVED_COLUMNS = {
 """The columns of the frame of savings."""
 
 
+@with_columns(SAVED_COLUMNS)
 def saved_frame(runs: Sequence[Run], alphas: Sequence[float]) -> pd.DataFrame:
     """One row per alpha and run, with the SAVED_COLUMNS.
 

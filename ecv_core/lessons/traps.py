@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.exploration import Scores, explore, fixed
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.errors import InputError
+from ecv_core.frames import with_columns
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent, mean_interval
@@ -27,6 +28,7 @@ MISSES_COLUMNS = {
 """The columns of the frame of misses."""
 
 
+@with_columns(MISSES_COLUMNS)
 def misses_frame(
     systems: Sequence[tuple[str, NDArray[np.float64]]], alphas: Sequence[float]
 ) -> pd.DataFrame:

@@ -62,9 +62,10 @@ def study_report(
         under=f"{len(at)} runs: {datasets} datasets, {algorithms} algorithms · "
         f"e-fold rule, alpha {alpha_text(alpha)} · {known.made_at:%Y-%m-%d}",
         origin="",
+        arithmetic="",
         conclusion=f"Stopping at alpha {alpha_text(alpha)} uses {stop:.2f} folds and "
-        f"{energy:.1f} % of the energy on average, and a score {difference:.2f} % off that of all "
-        "folds.",
+        f"{energy:.1f} % of the energy on average; the score differs from that of all folds by "
+        f"{difference:.2f} %.",
         numbers=[
             ("Difference", f"{difference:.2f} %", f"paper {PAPER_DIFFERENCE_PERCENT} %"),
             ("Folds used", f"{stop:.2f}", f"paper {PAPER_STOP}"),

@@ -34,7 +34,7 @@ def test_the_summary_says_headline_cells_ranks_and_rules(folder, capsys):
     # With alpha 1 every order stops after its third fold: 60 % of the folds, all of equal energy.
     assert main(["study", "--summary", "--alpha", "1", "--folder", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("2 cells at alpha ")
+    assert out.startswith("2 runs at alpha ")
     assert "3.00 folds (paper 4.15), 60.0 % of the energy" in out
     assert "synthetic\tease\t1\t1" in out
     assert "synthetic\tpopular\t2\t2" in out

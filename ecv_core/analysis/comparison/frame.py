@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ecv_core.analysis.comparison.pairs import Comparison
+from ecv_core.frames import with_columns
 
 FRAME_COLUMNS = {
     "dataset": "what both ran on",
@@ -30,6 +31,7 @@ FRAME_COLUMNS = {
 """The frame's columns and what they mean."""
 
 
+@with_columns(FRAME_COLUMNS)
 def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """One row per comparison with the FRAME_COLUMNS."""
     rows = [

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis.rank_swaps.swaps import Swaps
+from ecv_core.frames import with_columns
 
 RANKS_COLUMNS = {
     "dataset": "evaluated on",
@@ -63,6 +64,7 @@ POINTS_COLUMNS = {
 """The frames' columns and what they mean."""
 
 
+@with_columns(RANKS_COLUMNS)
 def ranks_frame(swaps: Swaps, reference: str, *, confidence: float = 0.95) -> pd.DataFrame:
     """One row per split and algorithm, with the RANKS_COLUMNS; the reference's best first.
 
@@ -98,6 +100,7 @@ def ranks_frame(swaps: Swaps, reference: str, *, confidence: float = 0.95) -> pd
     )
 
 
+@with_columns(TAUS_COLUMNS)
 def taus_frame(swaps: Swaps, *, confidence: float = 0.95) -> pd.DataFrame:
     """One row per two splits, each pair once, with the TAUS_COLUMNS.
 
@@ -126,6 +129,7 @@ def taus_frame(swaps: Swaps, *, confidence: float = 0.95) -> pd.DataFrame:
     )
 
 
+@with_columns(POINTS_COLUMNS)
 def points_frame(ranks: pd.DataFrame, split: str, other: str) -> pd.DataFrame:
     """One row per algorithm with its scores under two splits, with the POINTS_COLUMNS.
 
@@ -142,6 +146,7 @@ def points_frame(ranks: pd.DataFrame, split: str, other: str) -> pd.DataFrame:
     return first.merge(second, on="algorithm")[list(POINTS_COLUMNS)]
 
 
+@with_columns(PAIRS_COLUMNS)
 def pairs_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     """One row per pair of algorithms and split beside the reference, with the PAIRS_COLUMNS.
 

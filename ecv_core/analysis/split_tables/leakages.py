@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ecv_core.errors import FoldsError
+from ecv_core.frames import with_columns
 from ecv_core.records import Interactions
 from ecv_core.splits import SPLITS, Strategy, check_need, leakage, split
 
@@ -26,6 +27,7 @@ def why_not(strategy: Strategy, interactions: Interactions) -> str | None:
     return None
 
 
+@with_columns(COLUMNS)
 def leakages(interactions: Interactions, seed: int) -> pd.DataFrame:
     """The leakage of fold 0 under each strategy with its default parameters and k.
 

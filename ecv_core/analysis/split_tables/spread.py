@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis.split_tables.roles import Role
+from ecv_core.frames import with_columns
 from ecv_core.records import Interactions
 
 TIME_BINS, HISTORY_BINS, GROUPS = 48, 20, 10
@@ -42,6 +43,7 @@ def axes(interactions: Interactions) -> tuple[Axis, ...]:
     return tuple(found)
 
 
+@with_columns(COLUMNS)
 def spread(interactions: Interactions, roles: NDArray[np.int8], axis: Axis) -> pd.DataFrame:
     """How many interactions of each part are where.
 

@@ -17,6 +17,7 @@ from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
 )
 from ecv_core.analysis.tradeoff.registered import RuleCurve
+from ecv_core.frames import with_columns
 
 SYSTEM, AVERAGE, FIXED, PRECISION, PAPER = "system", "average", "fixed e", "precision", "paper"
 RULE = "rule"
@@ -48,6 +49,7 @@ STOPS_COLUMNS = {
 """The columns of the frame of stops."""
 
 
+@with_columns(TRADEOFF_COLUMNS)
 def tradeoff_frame(
     explored: Tradeoff, precision: Curve | None = None, others: Sequence[RuleCurve] = ()
 ) -> pd.DataFrame:
@@ -82,6 +84,7 @@ def tradeoff_frame(
     )
 
 
+@with_columns(STOPS_COLUMNS)
 def stops_frame(curve: Curve) -> pd.DataFrame:
     """One row per alpha and fold, with the STOPS_COLUMNS."""
     return pd.DataFrame(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff.curves import System, Tradeoff, joules_of
+from ecv_core.frames import with_columns
 from ecv_core.stopping.stagnation import StdStagnation
 
 EFOLD, FIXED, PRECISION, STAGNATION = "e-fold", "fixed", "precision", "std-stagnation"
@@ -182,6 +183,7 @@ def stagnation_line(systems: Sequence[System], *, draws: int = STAGNATION_DRAWS)
     )
 
 
+@with_columns(RULES_COLUMNS)
 def rules_frame(
     explored: Tradeoff, others: Sequence[Line], alphas: Sequence[float]
 ) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ecv_core.analysis.tradeoff.curves import Tradeoff, joules_of
 from ecv_core.analysis.tradeoff.ranks import Ranking
+from ecv_core.frames import with_columns
 
 CELLS_COLUMNS = {
     "alpha": "setting of the paper's rule",
@@ -47,6 +48,7 @@ HEADLINE_COLUMNS = {
 """The frames' columns and what they mean."""
 
 
+@with_columns(CELLS_COLUMNS)
 def cells_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row per alpha and cell, with the CELLS_COLUMNS."""
     parts = []
@@ -69,6 +71,7 @@ def cells_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     return frame.sort_values("alpha", kind="stable", ignore_index=True)
 
 
+@with_columns(RANKS_COLUMNS)
 def ranks_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
     """One row per alpha, dataset and algorithm, with the RANKS_COLUMNS."""
     rows = [
@@ -81,6 +84,7 @@ def ranks_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
     return frame.sort_values("alpha", kind="stable", ignore_index=True)
 
 
+@with_columns(STABILITY_COLUMNS)
 def stability_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
     """One row per alpha and dataset, with the STABILITY_COLUMNS."""
     parts = [
@@ -104,6 +108,7 @@ def stability_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
     return frame.sort_values("alpha", kind="stable", ignore_index=True)
 
 
+@with_columns(HEADLINE_COLUMNS)
 def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row per alpha, with the HEADLINE_COLUMNS."""
     rows = _rows(explored, alphas)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.grades import grades_figure
+from ecv_core.figures.grades import GRADES_COLUMNS, grades_figure
+from ecv_core.frames import with_columns
 from ecv_core.lessons.memory import MEMORISER, Grades, grades
 from pages.components.learn.parts import numbers_behind, takeaway
 from pages.components.shared.plot import plot
@@ -61,6 +62,7 @@ def show() -> None:
     numbers_behind(frame, "seen-and-held-out")
 
 
+@with_columns(GRADES_COLUMNS)
 def grades_frame(found: list[Grades]) -> pd.DataFrame:
     """As `figures.grades` wants it."""
     return pd.DataFrame(

@@ -51,11 +51,12 @@ def show() -> None:
     if draws == 1:
         takeaway(
             f"Had you stopped after the first fold, you would have reported **{first:.4f}**: "
-            f"**{off:.1f} % off** the mean of all {len(scores)}. Draw again."
+            f"**{off:.1f} %** from the mean of all {len(scores)}. Draw again."
         )
     else:
         takeaway(
-            f"This time the first fold says **{first:.4f}**, {off:.1f} % off. Over {draws} draws "
+            f"This time the first fold says **{first:.4f}**, {off:.1f} % from the mean of "
+            f"all. Over {draws} draws "
             f"**one** fold says anything from {low[1]:.4f} to {high[1]:.4f}, the mean of "
             f"**{half}** from {low[half]:.4f} to {high[half]:.4f}."
         )

@@ -11,6 +11,7 @@ import streamlit as st
 
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, products_steps
+from ecv_core.frames import with_columns
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records import Moment
 from ecv_core.stopping.efold import least_alpha
@@ -57,6 +58,7 @@ def show() -> None:
     numbers_behind(frame, "rule")
 
 
+@with_columns(PRODUCTS_COLUMNS)
 def products_frame(played: Sequence[Moment]) -> pd.DataFrame:
     """As `figures.products` wants it."""
     widths = [one.interval.width if one.interval else math.nan for one in played]

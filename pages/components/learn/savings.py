@@ -59,7 +59,7 @@ def show() -> None:
 
 _PAPER = (
     f"The paper reports, over its 30 pairs: {PAPER_STOP} folds, {PAPER_COST_PERCENT} % of the "
-    f"energy, {PAPER_DIFFERENCE_PERCENT} % off."
+    f"energy, a difference of {PAPER_DIFFERENCE_PERCENT} % to 10-fold."
 )
 
 
@@ -106,13 +106,14 @@ def _numbers(frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[
                 f"of {watt_hours(whole)}",
                 "of all energy",
                 f"of {row['k']:.0f}, on average",
-                "off the k-fold mean",
+                "difference to k-fold",
             ]
         )
         sentences.append(
             f"With alpha {text}, {row['every'] - row['sum']:.0f} of {row['every']:.0f} folds in "
             f"{runs} runs need not have run. All runs added up, that saves "
-            f"{share:.0f} % of the energy, for a score {row['off']:.1f} % off on average."
+            f"{share:.0f} % of the energy, for a difference to k-fold of {row['off']:.1f} % on "
+            "average."
         )
     return Moving(
         slider=SLIDER,

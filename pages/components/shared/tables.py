@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from ecv_core.frames import column_texts
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -52,6 +54,10 @@ def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: s
                 hide_index=True,
                 placeholder="",
                 height="content" if len(frame) <= 9 else HIGHEST,
+                column_config={
+                    name: st.column_config.Column(help=text)
+                    for name, text in column_texts(frame).items()
+                },
                 key=f"{key}-rows",
                 alt=f"The numbers behind: {alt}",
             )

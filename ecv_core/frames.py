@@ -1,0 +1,40 @@
+"""Tidy frames that say what their columns mean, for the tables that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+P = ParamSpec("P")
+_KEY = "columns"
+
+
+def with_columns(
+    texts: Mapping[str, str],
+) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
+    """A function's frame keeps what its columns mean; `column_texts` gives it.
+
+    Args:
+        texts: column -> what it means.
+    """
+
+    def decorated(make: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:
+        @wraps(make)
+        def frame(*given: P.args, **named: P.kwargs) -> pd.DataFrame:
+            made = make(*given, **named)
+            made.attrs[_KEY] = dict(texts)
+            return made
+
+        return frame
+
+    return decorated
+
+
+def column_texts(frame: pd.DataFrame) -> dict[str, str]:
+    """What the columns of a frame mean, as far as it says."""
+    texts: dict[str, str] = frame.attrs.get(_KEY, {})
+    return {name: text for name, text in texts.items() if name in frame.columns}
