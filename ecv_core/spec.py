@@ -26,7 +26,7 @@ def make_spec(
     """A checked spec.
 
     By default `k` is the split's (10 for folds from a file), the rule is e-fold, or never where
-    there is only one fold, and `min_folds` is the rule's.
+    there is only one fold or folds come in an order, and `min_folds` is the rule's.
 
     Args:
         dataset: its id.
@@ -59,7 +59,8 @@ def make_spec(
         raise FoldsError(
             f"k must be at most the {entry.interactions:,} interactions of {dataset}, but is {k}"
         )
-    rule = usual_rule(k) if asked["rule"] is None else _possible_rule(asked["rule"], split, k)
+    rule = usual_rule(split, k) if asked["rule"] is None else asked["rule"]
+    _check_rule(rule, split, k)
     _check_only_folds(asked["only_folds"], k)
     if entry.items is not None and n > entry.items:
         raise InputError(f"n must be at most the {entry.items:,} items of {dataset}, but is {n}")
@@ -128,9 +129,12 @@ def usual_k(split: str, *, imported: bool = False) -> int:
     return default if imported else splits.strategy(split).default_k
 
 
-def usual_rule(k: int) -> str:
-    """The rule where nobody asks for one: e-fold, and never where there is a single score."""
-    return str(SETTINGS["rule"].default) if k > 1 else "never"
+def usual_rule(split: str, k: int) -> str:
+    """The rule where nobody asks for one: e-fold, and never where there is nothing to stop early.
+
+    That is where there is a single score, and where folds come in an order.
+    """
+    return str(SETTINGS["rule"].default) if k > 1 and splits.exchangeable(split) else "never"
 
 
 def usual_min_folds(rule: str, k: int) -> int:
@@ -154,14 +158,23 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _possible_rule(rule: str, split: str, k: int) -> str:
-    """The rule's id. Raises: InputError for one that watches the spread of a single score."""
+def _check_rule(rule: str, split: str, k: int) -> None:
+    """Refuse a rule that would stop where folds are one, or come in an order. Raises: InputError.
+
+    With folds in an order 'fixed' is refused as well: the mean of the first e of them says nothing
+    of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
+    """
+    if k > 1 and stopping.rule(rule).id != "never":
+        splits.check_exchangeable(
+            split,
+            f"the rule '{rule}' must not stop there: use the rule 'never', with which all of them, "
+            "or their trend, are the result, or a split by chance",
+        )
     if k == 1 and stopping.rule(rule).id not in ("never", "fixed"):
         raise InputError(
             f"the split '{split}' with k = 1 gives a single score, so there is nothing that the "
             f"rule '{rule}' could stop early; use the rule 'never', or a split with several folds"
         )
-    return rule
 
 
 def _check_only_folds(only_folds: tuple[int, ...], k: int) -> None:

@@ -6,8 +6,8 @@ from math import floor, log10
 from typing import Protocol
 
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.records import Run, RunSpec
-from ecv_core.stopping import RULES, difference_percent
+from ecv_core.records import IntervalKind, Moment, Run, RunSpec
+from ecv_core.stopping import RULES, difference_percent, mean_interval
 from ecv_core.stopping.efold import alpha_text as alpha_text  # also for those who take it from here
 
 
@@ -62,7 +62,7 @@ def verdict(run: Run) -> str:
     k, at = run.k, run.at_stop
     if at is None:
         return f"No fold of {k} is finished."
-    half = f" (interval ± {at.interval.width / 2:.4f})" if at.interval else ""
+    half = _spread(run, at)
     if run.stopped_early:
         rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
         meaning = rule.meaning if rule else ""
@@ -78,6 +78,21 @@ def verdict(run: Run) -> str:
         return text
     only = "only after the last fold" if at.decision.stop else "after none of them"
     return f"{text} The rule said stop {only}."
+
+
+def _spread(run: Run, at: Moment) -> str:
+    """How uncertain the mean is, named by what the interval holds; empty where it is not known.
+
+    Once all folds are in there is no distance to their mean left, only its own uncertainty.
+    """
+    interval = at.interval
+    if interval is None:
+        return ""
+    if interval.kind is IntervalKind.K_FOLD_MEAN:
+        if at.n < run.k:
+            return f" (at most {interval.width / 2:.4f} from the {run.k}-fold mean)"
+        interval = mean_interval([one.score for one in run.folds[: at.n]], run.spec.confidence)
+    return f" (interval ± {interval.width / 2:.4f})" if interval else ""
 
 
 def arithmetic(run: Run) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core import stopping
-from ecv_core.records import Decision, Interval, Moment, Run, RunState
+from ecv_core.records import Decision, Interval, IntervalKind, Moment, Run, RunState
 from ecv_core.spec import make_spec
 from ecv_core.words import arithmetic, verdict
 from tests.jobs import fold_result
@@ -112,7 +112,8 @@ def test_the_meaning_comes_first_and_the_rules_arithmetic_below(settings, scores
 
 
 def stop_after_two(rule: str, reason: str) -> Run:
-    interval = Interval(low=0.2921, high=0.3039)
+    kind = IntervalKind.K_FOLD_MEAN if rule == "precision" else IntervalKind.MEAN
+    interval = Interval(low=0.2921, high=0.3039, kind=kind)
     moments = [
         Moment(
             n=n,
@@ -132,7 +133,7 @@ def test_precision_says_that_what_was_asked_for_is_reached():
     run = stop_after_two("precision", "After 2 folds: known within 2.0%, asked for 3.0%: stop.")
     assert verdict(run) == (
         "Stopped after 2 of 10 folds: the mean, 0.2980, is as precise as asked for "
-        "(interval ± 0.0059)."
+        "(at most 0.0059 from the 10-fold mean)."
     )
     assert arithmetic(run) == "After 2 folds: known within 2.0%, asked for 3.0%: stop."
 

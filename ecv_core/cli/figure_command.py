@@ -13,6 +13,7 @@ import ecv_core.datasets as datasets
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
     averaged,
+    explorable,
     stops_frame,
     system_of,
     tradeoff,
@@ -30,6 +31,7 @@ from ecv_core.records import Run
 from ecv_core.report import run_pictures, table_pictures
 from ecv_core.report.plotting import FORMS, Draw, Form, saved
 from ecv_core.runs.recorded import FOLDER, recorded_run, recorded_runs, recorded_user_scores
+from ecv_core.splits import check_exchangeable
 from ecv_core.store import open_store
 from ecv_core.words import alpha_text, metric_label, rule_words, run_title
 
@@ -98,7 +100,7 @@ def _form(path: Path) -> Form:
 
 def _recorded(folder: Path) -> list[Run]:
     """The complete runs of the study, as rows and columns are to come."""
-    runs = [run for run in recorded_runs(folder) if run.whole]
+    runs = [run for run in recorded_runs(folder) if explorable(run)]
     if not runs:
         raise InputError(f"no complete run is recorded in {folder}; run a study first")
     known = [*datasets.catalogue(), *ALGORITHMS]
@@ -131,6 +133,10 @@ def _over_orders(
         raise InputError(
             f"run {one.run_id} has {len(one.folds)} of {one.spec.k} folds, and --kind {kind} needs "
             "them all; run it again with --full"
+        )
+    if one is not None:
+        check_exchangeable(
+            one.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
         )
     systems = [system_of(run, metric_label(run.spec)) for run in runs]
     found = tradeoff(systems, within_percent=_WITHIN_PERCENT)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff import system_of, tradeoff
+from ecv_core.analysis.tradeoff import explorable, system_of, tradeoff
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
@@ -40,7 +40,7 @@ def print_summary(options: argparse.Namespace) -> int:
     if not (alpha > 0 and math.isfinite(alpha)):
         raise InputError(f"alpha must be a positive number, but is {options.alpha}")
     folder = Path(options.folder)
-    runs = [run for run in recorded_runs(folder) if run.whole]
+    runs = [run for run in recorded_runs(folder) if explorable(run)]
     if not runs:
         raise InputError(f"no complete run is recorded in {folder}; run a study first")
     systems = [system_of(run, run.spec.metric_name) for run in runs]

@@ -10,7 +10,7 @@ import pandas as pd
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_facts
 from ecv_core.frames import with_columns
-from ecv_core.records import FoldResult, Run, RunSpec
+from ecv_core.records import FoldResult, IntervalKind, Run, RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
 
@@ -90,6 +90,8 @@ def compare_alt_text(frame: pd.DataFrame) -> str:
 def interval_words(spec: RunSpec) -> str:
     """How a run's intervals are made: two that differ in this are not to be compared."""
     level = f"{100 * spec.confidence:g} %"
+    if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
+        return f"{level}, distance to the k-fold mean"
     if isinstance(stopping.rule_for(spec), OwnInterval):
         return f"{level}, {stopping.rule(spec.rule).title.lower()} rule"
     return f"{level}, t over folds"

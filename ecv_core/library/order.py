@@ -15,6 +15,7 @@ from ecv_core.analysis.tradeoff.users import with_users
 from ecv_core.errors import InputError
 from ecv_core.library.run import Run
 from ecv_core.runs.recorded import recorded_user_scores
+from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import open_store
 
@@ -60,6 +61,9 @@ def _of_run(run: Run) -> Scores:
             f"run {run.run_id} has {len(run.scores)} of {run.spec.k} folds, but every order of the "
             "folds needs them all; run it with full=True"
         )
+    check_exchangeable(
+        run.spec.split, "other orders of them mean nothing: look at them in their own order"
+    )
     system = system_of(run.record, run.spec.metric_name)
     users = recorded_user_scores(run.run_id) or open_store().user_scores(run.run_id)
     return with_users(run.record, users, system.scores)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ecv_core import fold, spec, stopping
 from ecv_core.errors import InputError, RunError, UnknownName
+from ecv_core.records import IntervalKind, RunSpec, RunState
 from ecv_core.records import Run as RunRecord
-from ecv_core.records import RunSpec, RunState
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.stopping import StoppingRule
@@ -71,8 +71,27 @@ class Run:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The confidence interval of that mean; None after one fold."""
-        found = self._document["interval"]
+        """What the rule goes by: see `interval_kind`; None where there is none yet."""
+        return self._ends("interval")
+
+    @property
+    def interval_kind(self) -> IntervalKind | None:
+        """Whether `interval` holds the mean itself, or the mean of all k folds (precision rule)."""
+        at = self.record.at_stop
+        return at.interval.kind if at and at.interval else None
+
+    @property
+    def mean_interval(self) -> tuple[float, float] | None:
+        """The interval of that mean, Student's t: what belongs into a paper; None for one fold."""
+        return self._ends("mean_interval")
+
+    @property
+    def stop_interval(self) -> tuple[float, float] | None:
+        """The same, wide enough to allow for how the rule came to stop there."""
+        return self._ends("stop_interval")
+
+    def _ends(self, name: str) -> tuple[float, float] | None:
+        found = self._document[name]
         return (found[0], found[1]) if found else None
 
     @property
@@ -139,12 +158,17 @@ class Run:
         )
         return f"<table>{cells}</table>"
 
+    def _uncertainty(self) -> str:
+        if self.mean_interval is None or self.mean is None:
+            return ""
+        half = self.mean_interval[1] - self.mean
+        return f" ± {half:.4f} ({100 * self.spec.confidence:g} % of the mean, t)"
+
     def _facts(self) -> list[tuple[str, str]]:
         """What one wants to know first, as words."""
         facts = [("run", f"{run_title(self.record)} ({self.run_id})")]
         if self.mean is not None:
-            half = "" if self.interval is None else f" ± {(self.interval[1] - self.mean):.4f}"
-            facts.append((metric_label(self.spec), f"{self.mean:.4f}{half}"))
+            facts.append((metric_label(self.spec), f"{self.mean:.4f}{self._uncertainty()}"))
         used = self.record.folds_used
         facts.append(("folds", f"{used} of {self.k}, {self.record.state.value}"))
         if self.difference_percent is not None and self.record.stopped_early:

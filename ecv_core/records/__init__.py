@@ -4,7 +4,7 @@ from ecv_core.parameters import ParamValue
 from ecv_core.records.fold import Energy, FoldResult, UserScores
 from ecv_core.records.history import History
 from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.records.moment import Decision, Interval, Moment
+from ecv_core.records.moment import Decision, Interval, IntervalKind, Moment
 from ecv_core.records.need import LACKS, Need
 from ecv_core.records.progress import Progress, no_progress
 from ecv_core.records.run import FoldProgress, Run, RunState
@@ -24,6 +24,7 @@ __all__ = [
     "History",
     "Interactions",
     "Interval",
+    "IntervalKind",
     "Moment",
     "Need",
     "ParamValue",

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class IntervalKind(StrEnum):
+    """What an interval holds with its confidence; two kinds are not to be compared."""
+
+    MEAN = "mean"
+    """The mean that endlessly many such folds would have (Student's t): how uncertain the mean is,
+    and what belongs into a paper."""
+    K_FOLD_MEAN = "k-fold mean"
+    """The mean of all k folds: how far the mean of those seen is from it, nothing once all are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,6 +22,7 @@ class Interval:
 
     low: float
     high: float
+    kind: IntervalKind = IntervalKind.MEAN
 
     @property
     def width(self) -> float:

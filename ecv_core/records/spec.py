@@ -125,7 +125,7 @@ class RunSpec:
         Role.STOP,
         help="When to stop.",
         row="stopping rule",
-        unless_asked="e-fold; never where there is only one fold",
+        unless_asked="e-fold; never where there is one fold, or folds are in order of time",
     )
     alpha: float = setting(
         1e-4,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ecv_core import models
+from ecv_core import models, stopping
 from ecv_core.energy import SOURCES
 from ecv_core.energy.savings import EnergyFacts, energy_facts
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.records import Moment, Run, RunSpec, RunState
+from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec, RunState
 from ecv_core.report.citation import bibtex
 from ecv_core.report.page import page
 from ecv_core.report.plotting import PAGE, inline
@@ -87,20 +87,28 @@ def conclusion(run: Run) -> str:
 
 
 def _arithmetic(run: Run) -> str:
-    """The interval of the conclusion with its confidence, and what the rule said."""
-    at = run.at_stop
-    if at is None or at.interval is None:
+    """The interval of the mean with its confidence, and what the rule said."""
+    interval = _mean_interval(run)
+    if interval is None:
         return arithmetic(run)
-    low, high = at.interval.low, at.interval.high
     percent = f"{100 * run.spec.confidence:g} %"
-    return f"{percent} interval: {low:.4f} to {high:.4f}. {arithmetic(run)}".strip()
+    ends = f"{interval.low:.4f} to {interval.high:.4f}"
+    return f"{percent} interval of the mean: {ends}. {arithmetic(run)}".strip()
+
+
+def _mean_interval(run: Run) -> Interval | None:
+    """Student's t of the mean of the folds used, whatever its rule goes by."""
+    used = [result.score for result in run.folds[: run.folds_used]]
+    return stopping.mean_interval(used, run.spec.confidence) if used else None
 
 
 def _numbers(
     run: Run, moments: Sequence[Moment], energy: EnergyFacts, k: int
 ) -> list[tuple[str, str, str]]:
     at, checked = run.at_stop, run.checked
-    half = f"± {at.interval.width / 2:.4f}" if at and at.interval else ""
+    interval = _mean_interval(run)
+    level = f"{100 * run.spec.confidence:g} %"
+    half = f"± {interval.width / 2:.4f} ({level} interval of the mean)" if interval else ""
     metered = energy.source != "none"
     saved, percent = energy.saved_joules, energy.saved_percent
     return [
@@ -160,7 +168,9 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
             ]
         )
     headers = ["n", "fold", label, "mean", "low", "high", "width", "users", "s", "mWh"]
-    caption = "Fold by fold; the mean and its interval are those of the first n."
+    held = {moment.interval.kind for moment in moments if moment.interval}
+    what = "of the k-fold mean" if IntervalKind.K_FOLD_MEAN in held else "of the mean"
+    caption = f"Fold by fold; mean and interval ({what}) are those of the first n."
     if len(moments) > MOST_ROWS:
         caption += f" The first {MOST_ROWS} of {len(moments)} folds."
     return headers, rows, caption

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import overload
 
-from ecv_core.records import Decision, FoldResult, Moment, RunSpec
+from ecv_core.records import Decision, FoldResult, IntervalKind, Moment, RunSpec
+
+
+def usual_kind(spec: RunSpec) -> IntervalKind:
+    """What the intervals of a run hold where that was not written beside them."""
+    from ecv_core.stopping import RULES
+
+    return RULES[spec.rule].interval if spec.rule in RULES else IntervalKind.MEAN
 
 
 class MomentsAgain(Sequence[Moment]):

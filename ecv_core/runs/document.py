@@ -17,14 +17,22 @@ from ecv_core.spec import usual_k, usual_min_folds, usual_rule
 def run_document(run: Run) -> dict[str, Any]:
     """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes."""
     at, whole = run.at_stop, run.k_fold_mean
+    scores, confidence = [result.score for result in run.folds], run.spec.confidence
+    used = scores[: run.folds_used]
     document = RunDocument(
         run_id=run.run_id,
         spec=run.spec,
         state=run.state,
         stopped_at=run.stopped_at,
         mean=at.mean if at else None,
-        interval=ends(at) if at else None,
+        interval=ends(at.interval) if at else None,
+        interval_kind=at.interval.kind if at and at.interval else None,
+        mean_interval=ends(stopping.mean_interval(used, confidence)) if used else None,
+        stop_interval=ends(stopping.interval_after_stop(run.spec, used)) if used else None,
         k_fold_mean=whole,
+        k_fold_mean_interval=(
+            ends(stopping.mean_interval(scores, confidence)) if whole is not None else None
+        ),
         difference_percent=(
             stopping.difference_percent(at.mean, whole) if at and whole is not None else None
         ),
@@ -48,7 +56,7 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
     """
     usual = {name: one.default for name, one in SETTINGS.items()} | {
         "k": usual_k(spec.split, imported=spec.folds_sha256 is not None),
-        "rule": usual_rule(spec.k),
+        "rule": usual_rule(spec.split, spec.k),
         "min_folds": usual_min_folds(spec.rule, spec.k),
     }
     if spec.folds_sha256:

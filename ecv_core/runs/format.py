@@ -13,12 +13,13 @@ from ecv_core.records import (
     Energy,
     FoldResult,
     Interval,
+    IntervalKind,
     Moment,
     Run,
     RunSpec,
     RunState,
 )
-from ecv_core.runs.again import MomentsAgain
+from ecv_core.runs.again import MomentsAgain, usual_kind
 
 FORMAT: Final = "e-fold run"
 VERSION = 1
@@ -29,9 +30,9 @@ Ends = tuple[float, float]
 """Low and high of an interval."""
 
 
-def ends(moment: Moment) -> Ends | None:
-    """The interval of a moment, as documents hold it."""
-    return (moment.interval.low, moment.interval.high) if moment.interval else None
+def ends(interval: Interval | None) -> Ends | None:
+    """An interval as documents hold it."""
+    return (interval.low, interval.high) if interval else None
 
 
 class _Part(BaseModel):
@@ -88,6 +89,8 @@ class MomentDocument(_Part):
 
     mean: float
     interval: Ends | None
+    interval_kind: IntervalKind | None = None
+    """None without an interval, and in documents of before it was written."""
     stop: bool
     reason: str
 
@@ -96,21 +99,26 @@ class MomentDocument(_Part):
         """What is written of a moment."""
         return cls(
             mean=moment.mean,
-            interval=ends(moment),
+            interval=ends(moment.interval),
+            interval_kind=moment.interval.kind if moment.interval else None,
             stop=moment.decision.stop,
             reason=moment.decision.reason,
         )
 
-    def record(self, n: int, fold: FoldResult) -> Moment:
-        """The moment that was written, after the n-th fold."""
+    def record(self, n: int, fold: FoldResult, usual: IntervalKind) -> Moment:
+        """The moment that was written, after the n-th fold; its intervals are of the usual kind."""
         return Moment(
             n=n,
             fold=fold.fold,
             score=fold.score,
             mean=self.mean,
-            interval=Interval(low=self.interval[0], high=self.interval[1])
-            if self.interval
-            else None,
+            interval=(
+                Interval(
+                    low=self.interval[0], high=self.interval[1], kind=self.interval_kind or usual
+                )
+                if self.interval
+                else None
+            ),
             decision=Decision(stop=self.stop, reason=self.reason),
         )
 
@@ -128,8 +136,9 @@ class EnergyDocument(_Part):
 class RunDocument(_Part):
     """A run in JSON: what `run --json` writes and pages export.
 
-    `mean` and `interval` are those at the stop, or after the newest fold while there is none.
-    `k_fold_mean` and `difference_percent` (the paper's d) are there once all folds are.
+    `mean` and all intervals but the last are those at the stop, or after the newest fold while
+    there is none. `k_fold_mean`, its interval and `difference_percent` (the paper's d) are there
+    once all folds are.
     """
 
     format: Literal["e-fold run"] = FORMAT
@@ -140,7 +149,15 @@ class RunDocument(_Part):
     stopped_at: int | None
     mean: float | None = None
     interval: Ends | None = None
+    """What the rule goes by; `interval_kind` says what it holds."""
+    interval_kind: IntervalKind | None = None
+    mean_interval: Ends | None = None
+    """Student's t of the mean."""
+    stop_interval: Ends | None = None
+    """The same, allowing for how the rule came to stop there: see `stopping.after_stop`."""
     k_fold_mean: float | None = None
+    k_fold_mean_interval: Ends | None = None
+    """Student's t of the mean of all folds."""
     difference_percent: float | None = None
     created_at: Time | None = None
     finished_at: Time | None = None
@@ -174,4 +191,5 @@ class RunDocument(_Part):
         if len(self.moments) != len(folds):
             return MomentsAgain(self.spec, folds, self.stopped_at)
         pairs = enumerate(zip(self.moments, folds, strict=True), start=1)
-        return tuple(said.record(n, fold) for n, (said, fold) in pairs)
+        usual = usual_kind(self.spec)
+        return tuple(said.record(n, fold, usual) for n, (said, fold) in pairs)

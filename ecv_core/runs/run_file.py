@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 import ecv_core.datasets as datasets
-from ecv_core import stopping
+from ecv_core import splits, stopping
 from ecv_core.energy import SOURCES
 from ecv_core.errors import EcvError, InputError
 from ecv_core.records import Run, RunSpec, RunState, codec
@@ -183,6 +183,8 @@ def _check_spec(spec: RunSpec) -> None:
         name: getattr(spec, name) for name in inspect.signature(make_spec).parameters
     }
     arguments |= {"params": dict(spec.params), "split_params": dict(spec.split_params)}
+    if spec.folds_sha256 is None and not splits.exchangeable(spec.split):
+        arguments["rule"] = "never"  # older versions stopped there too: results all the same
     make_spec(**arguments | {"dataset": here})
 
 

@@ -21,6 +21,7 @@ from ecv_core.selection.differences import PairedScores
 from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.replay import Played, follow, joules_of
 from ecv_core.selection.rounds import Selection, Terms, Until
+from ecv_core.splits import check_exchangeable
 from ecv_core.store import (
     PlannedContender,
     SelectionRecord,
@@ -145,6 +146,12 @@ def begin(
         )
     specs = [_whole(spec) for _, spec in contenders]
     _check_alike(names, specs)
+    if specs[0].k > 1:
+        check_exchangeable(
+            specs[0].split,
+            "a selection must not drop anybody there: run all of them with the rule 'never', or "
+            "select on a split by chance",
+        )
     runs = list(known)
     planned = [
         PlannedContender(

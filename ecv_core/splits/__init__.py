@@ -26,7 +26,9 @@ __all__ = [
     "PartCounts",
     "Past",
     "Strategy",
+    "check_exchangeable",
     "check_need",
+    "exchangeable",
     "fold_matrices",
     "fold_parts",
     "folds_csv",
@@ -50,6 +52,27 @@ def strategy(split_id: str) -> Strategy:
     if split_id not in SPLITS:
         raise UnknownName("split", split_id, SPLITS)
     return SPLITS[split_id]
+
+
+def check_exchangeable(split_id: str, why: str) -> None:
+    """Refuse a split whose folds come in an order; folds from a file are taken as drawn by chance.
+
+    Args:
+        split_id: an id in SPLITS, or IMPORTED.
+        why: end of the sentence: what needs chance, and the way out.
+    Raises: InputError.
+    """
+    if not exchangeable(split_id):
+        word = f"{strategy(split_id).fold_word}s".replace("step backs", "steps back")
+        raise InputError(
+            f"the {word} of the split '{split_id}' come in the order of time and their scores may "
+            f"drift, so that the first do not stand for all; {why}"
+        )
+
+
+def exchangeable(split_id: str) -> bool:
+    """Whether the folds of a split are drawn by chance; see `Strategy.exchangeable`."""
+    return split_id == IMPORTED or strategy(split_id).exchangeable
 
 
 def split(

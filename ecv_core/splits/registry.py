@@ -17,7 +17,7 @@ _REPEATED = (
 _BACKWARDS = (
     "By nature one split (k = 1), to which e-CV does not apply. With a larger k, fold 0 is that "
     "split and every further fold steps back in each history and learns from what is before; "
-    "e-CV applies, but the folds have an order."
+    "the folds have an order, so no rule stops early."
 )
 
 _TEST = Parameter(
@@ -218,8 +218,9 @@ SPLITS: dict[str, Strategy] = {
             ),
             source="rolling-origin evaluation, Tashman (2000); temporal global as k folds",
             ecv=(
-                "e-CV applies: every window is a fold. Windows have an order, later ones have "
-                "more to learn from, and their scores may drift; read an early stop with care."
+                "e-CV does not apply: every window is a fold, but windows have an order, later "
+                "ones have more to learn from, and their scores may drift. All of them run, and "
+                "they, or their trend, are the result."
             ),
             make=timeline.temporal_windows,
             parameters=(

@@ -50,6 +50,14 @@ class Strategy:
     """True where the folds are steps in time, so that another order of them means nothing."""
 
     @property
+    def exchangeable(self) -> bool:
+        """True where folds could have come in any other order, so that some stand for all.
+
+        What stops early, and what looks at orders of the folds, rests on it.
+        """
+        return not self.in_order
+
+    @property
     def single(self) -> bool:
         """True where it makes exactly one split, so that there is nothing to stop early."""
         return self.most_k == 1

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ecv_core.errors import InputError, UnknownName
-from ecv_core.records import SETTINGS, FoldResult, Moment, RunSpec
+from ecv_core.records import SETTINGS, FoldResult, Interval, Moment, RunSpec
+from ecv_core.stopping.after_stop import stop_interval
 from ecv_core.stopping.base import OwnInterval, Rule, StoppingRule
 from ecv_core.stopping.efold import E_FOLD, EFold
 from ecv_core.stopping.fixed import FIXED, Fixed
@@ -26,6 +27,7 @@ __all__ = [
     "StdStagnation",
     "StoppingRule",
     "difference_percent",
+    "interval_after_stop",
     "mean_interval",
     "moments",
     "register_rule",
@@ -156,6 +158,22 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
             )
         )
     return found
+
+
+def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | None:
+    """The interval of the mean of the folds used that allows for how the rule came to stop there.
+
+    Args:
+        spec: of the run.
+        scores: of the folds used, in any order.
+    Returns: Student's t where the rule looks at no score; None where there is none.
+    """
+    known = RULES.get(spec.rule)
+    if known is not None and not known.looks:
+        return mean_interval(scores, spec.confidence)
+    built = known.build(spec) if known is not None and known.kind is not None else None
+    first = getattr(built, "first", getattr(built, "min_folds", 2))
+    return stop_interval(scores, first=first, k=spec.max_folds, confidence=spec.confidence)
 
 
 def stop_of(moments: Sequence[Moment], k: int) -> int | None:

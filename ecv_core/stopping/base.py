@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ecv_core.records import Decision, FoldResult, Interval, RunSpec
+from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, RunSpec
 
 
 def after(n: int) -> str:
@@ -64,6 +64,10 @@ class Rule:
     """The `min_folds` to offer first."""
     needs_user_scores: bool = False
     """True where FoldResult.user_scores must be there, which stored runs keep apart."""
+    looks: bool = True
+    """Whether it decides by scores, so that a stop is a lucky one more often than not."""
+    interval: IntervalKind = IntervalKind.MEAN
+    """What the intervals of its moments hold."""
     kind: type | None = None
     """The class that `build` makes, where an instance alone says its settings: it has each of
     `settings` as an attribute."""

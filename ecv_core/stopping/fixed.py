@@ -38,5 +38,6 @@ FIXED = Rule(
     settings=("min_folds",),
     least_folds=1,
     kind=Fixed,
+    looks=False,
     build=lambda spec: Fixed(folds=spec.min_folds),
 )

@@ -198,10 +198,10 @@ def user_variance(
 def _observed(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
     present = ~np.isnan(values)
-    totals = np.where(present, values, 0.0).sum(axis=1)
-    means = totals / np.maximum(present.sum(axis=1), 1)
-    digits = _ROUNDING * np.abs(means).max()
-    means -= means.mean()
+    totals: NDArray[np.float64] = np.where(present, values, 0.0).sum(axis=1)
+    levels = totals / np.maximum(present.sum(axis=1), 1)
+    digits = _ROUNDING * np.abs(levels).max()
+    means: NDArray[np.float64] = levels - levels.mean()
     sizes = chosen.sum(axis=1)
     sets = chosen.astype(np.float64)
     middles = sets @ means / sizes

@@ -25,5 +25,6 @@ NEVER = Rule(
     settings=(),
     least_folds=1,
     kind=Never,
+    looks=False,
     build=lambda spec: Never(),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
-from ecv_core.records import Decision, FoldResult, Interval, RunSpec
+from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, RunSpec
 from ecv_core.stopping.base import Rule, after
 from ecv_core.stopping.fold_variance import ONE_FOLD, UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
@@ -49,7 +49,9 @@ class Precision:
         """Where the k-fold mean is, as far as these folds tell; None where they do not."""
         mean, _ = mean_and_deviation([result.score for result in results])
         half = float(self._variance(results).half_widths(self.k, self.confidence)[0])
-        return None if math.isnan(half) else Interval(low=mean - half, high=mean + half)
+        if math.isnan(half):
+            return None
+        return Interval(low=mean - half, high=mean + half, kind=IntervalKind.K_FOLD_MEAN)
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
@@ -152,6 +154,7 @@ PRECISION = Rule(
     least_folds=1,
     default_folds=1,
     needs_user_scores=True,
+    interval=IntervalKind.K_FOLD_MEAN,
     kind=Precision,
     build=_build,
 )

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ecv_core.errors import StoreError
 from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState, UserScores
-from ecv_core.runs.again import MomentsAgain
+from ecv_core.runs.again import MomentsAgain, usual_kind
 from ecv_core.store.schema import folds, progress, runs
 
 Rows = Sequence[Any]
@@ -76,7 +76,7 @@ def _run(row: Any, done: Rows, at: FoldProgress | None, queue_position: int | No
         spec = RunSpec.from_json(row.spec)
         results = tuple(codec.read(FoldResult, fold.result) for fold in done)
         moments: Sequence[Moment] = tuple(
-            codec.read(Moment, fold.moment) for fold in done if fold.moment
+            _moment(fold.moment, spec) for fold in done if fold.moment
         )
     except ValueError as error:
         raise StoreError(
@@ -100,6 +100,16 @@ def _run(row: Any, done: Rows, at: FoldProgress | None, queue_position: int | No
         progress=at,
         queue_position=queue_position,
     )
+
+
+def _moment(text: str, spec: RunSpec) -> Moment:
+    from ecv_core.records import codec
+
+    moment = codec.read(Moment, text)
+    if moment.interval is None or '"kind":' in text:
+        return moment
+    # Of before it was written what an interval holds.
+    return replace(moment, interval=replace(moment.interval, kind=usual_kind(spec)))
 
 
 def _time(text: str | None) -> datetime | None:

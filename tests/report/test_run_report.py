@@ -47,7 +47,7 @@ def test_the_report_has_the_runs_numbers(a_run, known):
     text = Page(run_report(a_run(), known)).text
     assert "item-knn on synthetic" in text
     assert "Stopped after 3 of 10 folds: the mean, 0.3200, has settled (interval ± 0.0497)." in text
-    assert "95 % interval: 0.2703 to 0.3697. After 3 folds" in text
+    assert "95 % interval of the mean: 0.2703 to 0.3697. After 3 folds" in text
     assert "± 0.0497" in text
     assert "30 mWh" in text  # 3 folds of 36 J
     assert "70 mWh" in text  # 7 folds saved

@@ -20,6 +20,7 @@ from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
+from ecv_core.splits import exchangeable
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
 """The paper's averages: folds used, energy, difference to 10-fold."""
@@ -88,11 +89,16 @@ class Tradeoff:
         return self.average.settings
 
 
+def explorable(run: Run) -> bool:
+    """Whether every order of the run's folds is known, and any could have been."""
+    return run.whole and exchangeable(run.spec.split)
+
+
 def system_of(run: Run, metric: str) -> System:
     """A whole run as a system.
 
     Args:
-        run: see `Run.whole`.
+        run: see `explorable`.
         metric: the score's name as shown.
     """
     folds = run.folds_in_order

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import read_scores, row_labels
-from ecv_core.analysis.tradeoff import System, system_of
+from ecv_core.analysis.tradeoff import System, explorable, system_of
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
@@ -40,7 +40,7 @@ _NOTHING = Chosen(systems=[], runs=[], whose="")
 def choose_systems() -> Chosen:
     """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
-    own = [run for run in store().runs() if run.whole]
+    own = [run for run in store().runs() if explorable(run)]
     with st.container(horizontal=True, vertical_alignment="center", key="folds-source"):
         source = st.segmented_control(
             "Fold scores from",
