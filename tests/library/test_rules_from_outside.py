@@ -202,7 +202,7 @@ def test_the_command_line_knows_the_rules_of_ecv_rules(tmp_path: Path):
         text=True,
         check=False,
     )
-    assert "stopped after 2 of 10 folds" in done.stdout, done.stderr
+    assert "Stopped after 2 of 10 folds" in done.stdout, done.stderr
     done = subprocess.run(
         [*command, "fixed"],
         env=os.environ | {"ECV_RULES": "no_such_rules"},

@@ -9,7 +9,7 @@ from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import SETTINGS, RunSpec
 from ecv_core.spec import make_spec
-from ecv_core.splits import IMPORTED
+from ecv_core.splits import IMPORTED, exchangeable
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.run.fold_settings import STORED, fold_settings
 from pages.components.run.link_check import link_check
@@ -48,8 +48,15 @@ def start_form() -> None:
     with right.container(border=True, height="stretch"):
         st.header("When to stop", anchor=False)
         picked |= stop_settings(max(picked["k"], 2))
-        if picked["k"] == 1:
+        ordered = not exchangeable(picked["split"])
+        if picked["k"] == 1 or ordered:
             picked |= {"rule": "never", "min_folds": None}
+        if ordered and picked["k"] > 1:
+            st.info(
+                "The folds of this split come in the order of time and may drift, so no rule may "
+                "stop early: all of them run, and their trend is the result.",
+                icon=":material/timeline:",
+            )
         try:
             specs = [
                 make_spec(dataset=entry.id, algorithm=name, params=params[name], **picked)

@@ -207,7 +207,7 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
     every = counted(of, "run")
     st.caption(
         f"{every if len(shown) == of else f'{len(shown):,} of {every}'}, newest first. A click on "
-        "a column's head sorts; the arrow at the left of a row opens the run."
+        f"a column's head sorts; the arrow at the left of a row opens the {glossary_link('run')}."
     )
 
 

@@ -12,7 +12,7 @@ from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.spec import make_spec
-from ecv_core.splits import SPLITS
+from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import RULES
 from ecv_core.study import grid
 from pages.components.run.score_settings import metric_select
@@ -148,7 +148,11 @@ def study_settings() -> dict[str, Any]:
     )
     picked["k"] = setting_widget("k", folds, **_about("k"))
     rule = which.selectbox(
-        options=[name for name in RULES if name != "fixed"],  # its number is no setting here
+        options=[
+            name
+            for name in RULES
+            if name == "never" or (name != "fixed" and exchangeable(picked["split"]))
+        ],  # the number of 'fixed' is no setting here; folds in an order are not stopped early
         format_func=lambda name: RULES[name].title,
         **_about(
             "rule",
