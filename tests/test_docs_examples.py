@@ -170,7 +170,7 @@ def test_the_commands_of_the_examples_work(done: dict[str, Done], line: str) -> 
     assert done[line].code == 0, output
     if line.startswith("python -m ecv_core run"):
         dataset, algorithm = shlex.split(line)[4:6]
-        assert f"{algorithm} on {dataset}: ndcg@10" in output
+        assert f"{algorithm} on {dataset}, nDCG@10" in output
     elif line.startswith("python -m pytest"):
         assert re.search(r"\d+ passed", output)
     elif line.startswith("python -m ecv_core datasets"):

@@ -49,8 +49,8 @@ def running_bar(page: StreamlitPage) -> None:
 
 
 def just_arrived() -> bool:
-    """Whether this run of the app is the first on its page: it was opened, not pressed on."""
-    return bool(st.session_state.get(_ARRIVED))
+    """Whether this run of the app is the first on its page: opened, not pressed on. Ask once."""
+    return bool(st.session_state.pop(_ARRIVED, False))
 
 
 def progress_of(run: Run) -> tuple[float, str]:
