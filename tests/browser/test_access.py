@@ -30,7 +30,7 @@ PAGES = {
     "race": ("/replay?view=Race&fold=3", ".ecv-lane-says"),
     "learn": ("/learn?chapter=rule", FIGURE),
     "glossary": ("/learn?chapter=glossary&term=alpha", ".ecv-entry"),
-    "runs": ("/runs", "[data-testid=stPageLink]"),
+    "runs": ("/runs", "[data-testid=stDataFrame]"),
 }
 """Address, and what is there once the page is."""
 SIZES = ((1024, 768), (390, 844))
