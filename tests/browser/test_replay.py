@@ -42,12 +42,14 @@ def test_playing_goes_on_to_the_stop_and_asks_the_server_for_nothing(
     sent: list[str | bytes] = []
     for socket in sockets:
         socket.on("framesent", lambda frame: sent.append(frame))
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Play", exact=True).click()
     sentence(page, "so it has settled: stop")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()  # it paused by itself
+    expect(
+        page.get_by_role("button", name="Play", exact=True)
+    ).to_be_visible()  # it paused by itself
     expect(figure).to_have_attribute("aria-label", re.compile("the rule stopped here"))
     expect(figure.get_by_text(re.compile("folds saved"))).to_be_visible()
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Play", exact=True).click()
     sentence(page, "Checked: the mean of all 10 folds")
     assert sockets
     assert sent == []
@@ -132,7 +134,7 @@ def test_the_race_ends_with_the_difference_and_what_was_saved(
     open_page(page, f"{dashboard.url}/replay?view=Race")
     lanes = page.locator(".ecv-lane-says")
     expect(lanes.first).to_contain_text("0 of 10 folds")
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Play", exact=True).click()
     expect(lanes.first).to_contain_text("stopped after", timeout=PATIENT)
     expect(lanes.nth(1)).not_to_contain_text("done")
     expect(lanes.nth(1)).to_contain_text("done after all 10 folds", timeout=PATIENT)
@@ -156,7 +158,7 @@ def test_who_wants_less_motion_sees_whole_folds_only(
         "window.seen = [];"
         "window.addEventListener('ecv-progress', () => seen.push(ecvProgress.race));"
     )
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator(".ecv-lane-says").first).to_contain_text("stopped", timeout=PATIENT)
     seen = page.evaluate("window.seen")
     context.close()
