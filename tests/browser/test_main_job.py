@@ -129,11 +129,11 @@ def test_a_restart_finds_the_run_interrupted_and_resumes_it(
     dashboard.kill()
     dashboard.start()
     page.goto(f"{dashboard.url}/runs")
-    expect(page.get_by_text("interrupted").first).to_be_visible()
+    click_row(page, 1)
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel").first).to_be_visible()
     wait_for(dashboard, run_id, computing)
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel").first.click()
     wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
 
 
