@@ -6,8 +6,8 @@ from math import floor, log10
 from typing import Protocol
 
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.records import IntervalKind, Moment, Run, RunSpec
-from ecv_core.stopping import RULES, difference_percent, mean_interval
+from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec
+from ecv_core.stopping import RULES, difference_percent, interval_after_stop, mean_interval
 from ecv_core.stopping.efold import alpha_text as alpha_text  # also for those who take it from here
 
 
@@ -93,6 +93,32 @@ def _spread(run: Run, at: Moment) -> str:
             return f" (at most {interval.width / 2:.4f} from the {run.k}-fold mean)"
         interval = mean_interval([one.score for one in run.folds[: at.n]], run.spec.confidence)
     return f" (interval ± {interval.width / 2:.4f})" if interval else ""
+
+
+def interval_lines(run: Run) -> list[str]:
+    """How far the mean at the stop is from what: a line for each interval, with its name.
+
+    '95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)'
+    """
+    at, level = run.at_stop, f"{100 * run.spec.confidence:g} %"
+    scores = [result.score for result in run.folds[: run.folds_used]]
+    plain = mean_interval(scores, run.spec.confidence) if scores else None
+    wide = interval_after_stop(run.spec, scores) if run.stopped_early else None
+    found = []
+    if plain:
+        over = f"Student's t over {counted(len(scores), 'fold')}"
+        found.append(f"{level} interval of the mean: {_ends(plain)}, {over})")
+    if wide and wide != plain:
+        text = f"{level} interval that allows for the stop: {_ends(wide)}"
+        found.append(f"{text}, holds wherever the rule stops)")
+    if at and at.interval and at.interval.kind is IntervalKind.K_FOLD_MEAN and at.n < run.k:
+        text = f"distance to the {run.k}-fold mean: at most {at.interval.width / 2:.4f}"
+        found.append(f"{text} ({level} confidence)")
+    return found
+
+
+def _ends(interval: Interval) -> str:
+    return f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}"
 
 
 def arithmetic(run: Run) -> str:

@@ -9,7 +9,7 @@ import pytest
 from ecv_core import stopping
 from ecv_core.records import Decision, Interval, IntervalKind, Moment, Run, RunState
 from ecv_core.spec import make_spec
-from ecv_core.words import arithmetic, verdict
+from ecv_core.words import arithmetic, interval_lines, verdict
 from tests.jobs import fold_result
 
 # Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.
@@ -136,6 +136,47 @@ def test_precision_says_that_what_was_asked_for_is_reached():
         "(at most 0.0059 from the 10-fold mean)."
     )
     assert arithmetic(run) == "After 2 folds: known within 2.0%, asked for 3.0%: stop."
+
+
+def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
+    """Where a run of these scores stood after each of them, as far as sentences look."""
+    mean = sum(scores) / len(scores)
+    decision = Decision(stop=False, reason="Go on.")
+    return [
+        Moment(n=n, fold=n - 1, score=score, mean=mean, interval=interval, decision=decision)
+        for n, score in enumerate(scores, start=1)
+    ]
+
+
+def test_every_interval_of_a_stop_has_its_name():
+    # Mean 0.3, deviation 0.0141421; t(1) = 12.7062, so ± 0.1271. Each look, after fold 2 to 10, may
+    # err by 0.986 % for all of them to hold at once: t(1) = 64.56, so ± 0.6456.
+    scores = (0.29, 0.31)
+    interval = Interval(low=0.2941, high=0.3059, kind=IntervalKind.K_FOLD_MEAN)
+    moments = at_the_end(scores, interval)
+    run = ended(scores, rule="precision", tolerance=0.03, stopped_at=2, moments=moments)
+    assert interval_lines(run) == [
+        "95 % interval of the mean: 0.1729 to 0.4271 (± 0.1271, Student's t over 2 folds)",
+        "95 % interval that allows for the stop: -0.3456 to 0.9456 (± 0.6456, holds wherever the "
+        "rule stops)",
+        "distance to the 10-fold mean: at most 0.0059 (95 % confidence)",
+    ]
+
+
+def test_all_folds_have_the_interval_of_their_mean_whatever_the_rule_goes_by():
+    nothing = Interval(low=0.3, high=0.3, kind=IntervalKind.K_FOLD_MEAN)
+    moments = at_the_end(THREE, nothing)
+    settings = {"rule": "precision", "tolerance": 0.03, "k": 3}
+    run = ended(THREE, stopped_at=3, moments=moments, **settings)
+    assert "(interval ± 0.0248)" in verdict(run)
+    assert interval_lines(run) == [
+        "95 % interval of the mean: 0.2752 to 0.3248 (± 0.0248, Student's t over 3 folds)"
+    ]
+
+
+def test_a_rule_that_looks_at_no_score_needs_no_allowance():
+    run = ended(THREE, rule="fixed", min_folds=3, stopped_at=3)
+    assert [line.split(":")[0] for line in interval_lines(run)] == ["95 % interval of the mean"]
 
 
 class Enough:

@@ -17,7 +17,7 @@ from ecv_core.cli.setting_options import add_settings, asked_settings
 from ecv_core.cli.split_options import OF_SPLITS, add_split_options
 from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError, RunError
-from ecv_core.records import SETTINGS, IntervalKind, Run, RunSpec, RunState
+from ecv_core.records import SETTINGS, Run, RunSpec, RunState
 from ecv_core.spec import make_spec
 
 SAVE_ATTEMPTS = 5
@@ -143,36 +143,14 @@ def _energy(run: Run) -> str:
     return f"{text}; {SOURCES[facts.source]}"
 
 
-def _intervals(run: Run, document: Mapping[str, Any]) -> list[str]:
-    """How far the mean is from what, each with its name: no two of them mean the same."""
-
-    def half(name: str) -> float:
-        low, high = document[name]
-        return float(high - low) / 2
-
-    level, used = f"{100 * run.spec.confidence:g} %", run.folds_used
-    found = []
-    if document["mean_interval"]:
-        text = f"uncertainty of the mean: ± {half('mean_interval'):.4f} "
-        found.append(f"{text}({level} interval, Student's t over {used} folds)")
-    if run.stopped_early and document["stop_interval"] not in (None, document["mean_interval"]):
-        text = f"uncertainty that allows for the stop: ± {half('stop_interval'):.4f} "
-        found.append(f"{text}({level}, at whichever fold the rule stops)")
-    if document["interval_kind"] == IntervalKind.K_FOLD_MEAN and used < run.k:
-        text = f"distance to the {run.k}-fold mean: at most {half('interval'):.4f} "
-        found.append(f"{text}({level} confidence)")
-    return found
-
-
 def _summary(run: Run) -> str:
-    from ecv_core.runs.document import run_document
-    from ecv_core.words import metric_label, run_title, verdict
+    from ecv_core.words import interval_lines, metric_label, run_title, verdict
 
     return "\n".join(
         [
             f"{run_title(run)}, {metric_label(run.spec)}",
             verdict(run),
-            *_intervals(run, run_document(run)),
+            *interval_lines(run),
             _energy(run),
             f"run {run.run_id}",
         ]

@@ -91,7 +91,7 @@ def interval_words(spec: RunSpec) -> str:
     """How a run's intervals are made: two that differ in this are not to be compared."""
     level = f"{100 * spec.confidence:g} %"
     if stopping.rule(spec.rule).interval is IntervalKind.K_FOLD_MEAN:
-        return f"{level}, distance to the k-fold mean"
+        return f"{level}, k-fold mean"
     if isinstance(stopping.rule_for(spec), OwnInterval):
         return f"{level}, {stopping.rule(spec.rule).title.lower()} rule"
     return f"{level}, t over folds"

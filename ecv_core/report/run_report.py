@@ -22,6 +22,7 @@ from ecv_core.words import (
     arithmetic,
     duration,
     grams,
+    interval_lines,
     metric_label,
     rule_words,
     run_title,
@@ -87,13 +88,9 @@ def conclusion(run: Run) -> str:
 
 
 def _arithmetic(run: Run) -> str:
-    """The interval of the mean with its confidence, and what the rule said."""
-    interval = _mean_interval(run)
-    if interval is None:
-        return arithmetic(run)
-    percent = f"{100 * run.spec.confidence:g} %"
-    ends = f"{interval.low:.4f} to {interval.high:.4f}"
-    return f"{percent} interval of the mean: {ends}. {arithmetic(run)}".strip()
+    """The intervals of the conclusion, each with its name, and what the rule said."""
+    lines = [f"{line[0].upper()}{line[1:]}." for line in interval_lines(run)]
+    return " ".join([*lines, arithmetic(run)]).strip()
 
 
 def _mean_interval(run: Run) -> Interval | None:

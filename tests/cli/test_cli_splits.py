@@ -30,7 +30,8 @@ def test_a_run_works_end_to_end_under_every_strategy(name: str, tmp_path: Path) 
     assert document["state"] == "finished"
     assert document["spec"]["split"] == name
     assert document["spec"]["k"] == SPLITS[name].default_k
-    assert document["spec"]["rule"] == ("never" if SPLITS[name].default_k == 1 else "e-fold")
+    stops = SPLITS[name].default_k > 1 and name != "temporal-windows"
+    assert document["spec"]["rule"] == ("e-fold" if stops else "never")
     assert 0 < document["mean"] < 1
     if document["spec"]["k"] == 1:
         assert document["interval"] is None
@@ -49,6 +50,16 @@ def test_parameters_of_a_split_are_checked_and_kept(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["--split", "leave-last-item", "--rule", "e-fold"], "with k = 1 gives a single score"),
+        (
+            ["--split", "temporal-windows", "--rule", "e-fold"],
+            "the windows of the split 'temporal-windows' come in the order of time and their "
+            "scores may drift, so that the first do not stand for all; the rule 'e-fold' must not "
+            "stop there: use the rule 'never'",
+        ),
+        (
+            ["--split", "leave-last-item", "-k", "3", "--rule", "fixed"],
+            "the steps back of the split 'leave-last-item' come in the order of time",
+        ),
         (["--split", "temporal-global", "-k", "3"], "k must be 1, but is 3"),
         (["--split", "leave-last-basket"], "synthetic has no baskets"),
         (["--split", "random-holdout", "--split-param", "test=2"], "from 0.01 to 0.99, but is 2"),

@@ -132,7 +132,7 @@ def test_intervals_made_in_different_ways_are_named_and_drawn_differently():
             entry("d", [0.1], None),
         ]
     )
-    kinds = ["95 %, t over folds", "95 %, distance to the k-fold mean", "90 %, t over folds", ""]
+    kinds = ["95 %, t over folds", "95 %, k-fold mean", "90 %, t over folds", ""]
     assert frame["interval"].tolist() == kinds
     means = [one for one in compare_figure(frame).data if one.name and "mean at" in one.name]
     assert [one.name for one in means] == [

@@ -146,6 +146,13 @@ def test_orders_need_every_fold_of_a_run():
         ecv.orders(run, ecv.Never())
 
 
+def test_orders_of_folds_that_have_one_are_refused():
+    run = ecv.evaluate("synthetic", "popular", split="temporal-windows")
+    assert run.spec.rule == "never"
+    with pytest.raises(InputError, match="order of time and their scores may drift.*own order"):
+        ecv.orders(run, ecv.Never())
+
+
 def test_a_split_is_that_of_a_run_with_the_same_settings():
     data = ecv.load("synthetic")
     folds = ecv.split(data, k=4, seed=3)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ecv_core import stopping
 from ecv_core.errors import InputError
-from ecv_core.records import Run, RunState
+from ecv_core.records import IntervalKind, Run, RunState
 from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import MAX_BYTES, content_sha256, read_run
 from ecv_core.spec import make_spec
@@ -76,6 +76,43 @@ def test_a_rule_that_needs_every_users_score_keeps_what_it_said_then():
     del document["moments"]
     older = read_run(json.dumps(document).encode(), "run.json").run
     assert [moment.mean for moment in older.moments] == [moment.mean for moment in never]
+
+
+def test_intervals_say_what_they_hold_and_older_files_get_it_from_their_rule():
+    run = finished(SCORES, rule="precision", tolerance=0.03, min_folds=1, full=False)
+    near = IntervalKind.K_FOLD_MEAN
+    moments = stopping.moments(stopping.RULES["never"].build(run.spec), run.folds, 0.95)
+    told = [
+        replace(one, interval=one.interval and replace(one.interval, kind=near)) for one in moments
+    ]
+    run = replace(run, moments=tuple(told), stopped_at=len(SCORES))
+    document = run_document(run)
+    assert document["interval_kind"] == "k-fold mean"
+    # mean 0.32, deviation 0.0158114, t(4) = 2.77645: half 0.0196325
+    assert document["mean_interval"] == pytest.approx([0.3003675, 0.3396325], abs=1e-6)
+    assert document["k_fold_mean_interval"] == document["mean_interval"]
+    assert [one["interval_kind"] for one in document["moments"]] == [None] + ["k-fold mean"] * 4
+    del document["interval_kind"]
+    for one in document["moments"]:
+        del one["interval_kind"]
+    assert read_run(json.dumps(document).encode(), "run.json").run.moments == run.moments
+
+
+def test_the_interval_that_allows_for_the_stop_is_wider_where_a_rule_looked():
+    looked = run_document(finished(SCORES, rule="e-fold", alpha=1.0))
+    assert looked["stopped_at"] == 3
+    # Looks after fold 3, 4 and 5 may each err by 2.286 %: t(2) = 6.5090, deviation 0.0208167
+    low, high = looked["stop_interval"]
+    assert (high - low) / 2 == pytest.approx(0.078229, rel=1e-3)
+    planned = run_document(finished(SCORES, rule="fixed", min_folds=3))
+    assert planned["stop_interval"] == planned["mean_interval"] == looked["mean_interval"]
+
+
+def test_results_of_older_versions_that_stopped_in_an_order_of_time_are_still_read():
+    run = finished(SCORES)
+    windows = (("first", 0.5), ("training", "growing"), ("unknown", "drop"), ("validation", 0.0))
+    spec = replace(run.spec, split="temporal-windows", split_params=windows)
+    assert read_run(exported(replace(run, spec=spec)), "run.json").run.spec.rule == "e-fold"
 
 
 def test_a_dataset_of_ones_own_need_not_be_here():

@@ -150,6 +150,15 @@ def test_contenders_that_share_no_folds_are_refused(store: Store) -> None:
         begin(store, [*one, ("again", one[0][1])], Terms(k=10))
 
 
+def test_folds_in_the_order_of_time_are_no_ground_to_drop_anybody(store: Store) -> None:
+    windows = [
+        (name, make_spec(dataset="synthetic", algorithm=name, split="temporal-windows"))
+        for name in ("popular", "ease")
+    ]
+    with pytest.raises(InputError, match="windows of the split .* a selection must not drop"):
+        begin(store, windows, Terms(k=5))
+
+
 def test_a_contender_is_written_as_its_algorithm_with_parameters() -> None:
     assert parse_contender("ease") == ("ease", {})
     assert parse_contender("item-knn:neighbours=50,shrink=10") == (
