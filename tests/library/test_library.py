@@ -149,7 +149,7 @@ def test_orders_need_every_fold_of_a_run():
 def test_orders_of_folds_that_have_one_are_refused():
     run = ecv.evaluate("synthetic", "popular", split="temporal-windows")
     assert run.spec.rule == "never"
-    with pytest.raises(InputError, match="order of time and their scores may drift.*own order"):
+    with pytest.raises(InputError, match=r"order of time and their scores may drift.*own order"):
         ecv.orders(run, ecv.Never())
 
 

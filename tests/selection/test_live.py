@@ -155,7 +155,7 @@ def test_folds_in_the_order_of_time_are_no_ground_to_drop_anybody(store: Store) 
         (name, make_spec(dataset="synthetic", algorithm=name, split="temporal-windows"))
         for name in ("popular", "ease")
     ]
-    with pytest.raises(InputError, match="windows of the split .* a selection must not drop"):
+    with pytest.raises(InputError, match=r"windows of the split .* a selection must not drop"):
         begin(store, windows, Terms(k=5))
 
 
