@@ -91,8 +91,26 @@ def _spread(run: Run, at: Moment) -> str:
     if interval.kind is IntervalKind.K_FOLD_MEAN:
         if at.n < run.k:
             return f" (at most {interval.width / 2:.4f} from the {run.k}-fold mean)"
-        interval = mean_interval([one.score for one in run.folds[: at.n]], run.spec.confidence)
+        interval = uncertainty(run)
     return f" (interval ± {interval.width / 2:.4f})" if interval else ""
+
+
+def uncertainty(run: Run) -> Interval | None:
+    """Student's t of the mean of the folds used, whatever the rule goes by: for papers and tables.
+
+    None for one fold.
+    """
+    used = [result.score for result in run.folds[: run.folds_used]]
+    return mean_interval(used, run.spec.confidence) if used else None
+
+
+def uncertainty_after_stop(run: Run) -> Interval | None:
+    """The same, allowing for how the rule came to stop there; None where that changes nothing."""
+    if not run.stopped_early:
+        return None
+    scores = [result.score for result in run.folds[: run.folds_used]]
+    found = interval_after_stop(run.spec, scores)
+    return None if found == uncertainty(run) else found
 
 
 def interval_lines(run: Run) -> list[str]:
@@ -101,14 +119,12 @@ def interval_lines(run: Run) -> list[str]:
     '95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)'
     """
     at, level = run.at_stop, f"{100 * run.spec.confidence:g} %"
-    scores = [result.score for result in run.folds[: run.folds_used]]
-    plain = mean_interval(scores, run.spec.confidence) if scores else None
-    wide = interval_after_stop(run.spec, scores) if run.stopped_early else None
+    plain, wide = uncertainty(run), uncertainty_after_stop(run)
     found = []
     if plain:
-        over = f"Student's t over {counted(len(scores), 'fold')}"
+        over = f"Student's t over {counted(run.folds_used, 'fold')}"
         found.append(f"{level} interval of the mean: {_ends(plain)}, {over})")
-    if wide and wide != plain:
+    if wide:
         text = f"{level} interval that allows for the stop: {_ends(wide)}"
         found.append(f"{text}, holds wherever the rule stops)")
     if at and at.interval and at.interval.kind is IntervalKind.K_FOLD_MEAN and at.n < run.k:

@@ -114,7 +114,8 @@ METRICS: dict[str, Metric] = {
         kind=Kind.HITS,
         formula=r"\frac{1}{\min(n,|H|)} \sum_{r=1}^{n} rel_r"
         r" \cdot \frac{1}{r} \sum_{q=1}^{r} rel_q",
-        help="Precision at each hit's rank, averaged; rewards early hits.",
+        help="Precision at each hit's rank, summed and divided by min(n, held-out items), not by "
+        "the hits; rewards early hits.",
         source="Buckley, Voorhees (2000), divided by min(n, |H|) as in RecBole",
         elsewhere="RecBole and LensKit agree. Elliot averages the precision at every rank, hit or "
         "not. Others divide by |H| or by the hits.",
@@ -150,7 +151,8 @@ METRICS: dict[str, Metric] = {
         formula=r"\frac{\sum_{r=1}^{n} rel_r \left(1 - p(seen \mid i_r)\right) / \log_2(r+1)}"
         r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
         help="Novelty of the hits, high in the list above all: the share of the users who do not "
-        "have the item yet. Only hits count.",
+        "have the item yet, 1 for an item never seen in training. Only hits count; the discounts "
+        "are divided by their sum over all n ranks.",
         source="Vargas, Castells (2011), expected popularity complement",
         elsewhere="Elliot agrees. RecBole's average popularity and LensKit's mean popularity rank "
         "look at all items of the list, hit or not.",
@@ -162,7 +164,9 @@ METRICS: dict[str, Metric] = {
         formula=r"\frac{\sum_{r=1}^{n} rel_r \left(-\log_2 p(i_r \mid seen)\right) / \log_2(r+1)}"
         r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
         help="Novelty of the hits in bits: the rarer an item among all training interactions, the "
-        "more. Only hits count; values are not limited to 1, so alpha must be larger.",
+        "more; one never seen in training counts as if seen once. Only hits count, and the "
+        "discounts are divided by their sum over all n ranks. Values are not limited to 1, so "
+        "alpha must be larger.",
         source="Vargas, Castells (2011), expected free discovery",
         elsewhere="Elliot agrees, but gives an item without training interactions the novelty of "
         "the rarest one. RecBole and LensKit have none.",

@@ -46,7 +46,7 @@ BPR_MF = Algorithm(
     parameters=(
         factors(64),
         regularization(0.02),
-        negatives(4, source="Rendle et al. (2009)"),
+        negatives(4, source="our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one"),
         learning_rate(0.02),
         batch_size(1024, "Training pairs per step."),
         *schedule_parameters(

@@ -87,6 +87,8 @@ NEU_MF = Algorithm(
     ),
     build=build,
     log_odds=True,  # it learns a binary cross-entropy
+    # Network as RecBole builds it, trained as He et al. publish it: their own network is smaller.
+    paper_default_title="near RecBole's default",
     paper_default={
         "factors": 64,
         "hidden": 128,

@@ -38,6 +38,8 @@ class Algorithm:
     """Makes an unfitted model; imports what it needs only when called."""
     paper_default: Mapping[str, ParamValue] = field(default_factory=dict)
     """Values of the paper, or of the system that made the model known, where they are not ours."""
+    paper_default_title: str = "paper default"
+    """How these values are called."""
     log_odds: bool = False
     """Whether its scores are log-odds of an interaction, so that they have a log loss."""
     random: bool = True
@@ -50,7 +52,7 @@ class Algorithm:
     def presets(self) -> dict[str, dict[str, ParamValue]]:
         """Named sets of values for every parameter; 'tuned' are the defaults."""
         tuned = {parameter.name: parameter.default for parameter in self.parameters}
-        return {"tuned": tuned, "paper default": tuned | dict(self.paper_default)}
+        return {"tuned": tuned, self.paper_default_title: tuned | dict(self.paper_default)}
 
     def resolve(self, given: Mapping[str, ParamValue]) -> Params:
         """Every parameter with its value: the given ones checked, the rest by default.

@@ -33,7 +33,16 @@ from ecv_core.report.methods import (
     split_sentence,
     version_sentence,
 )
-from ecv_core.words import alpha_text, counted, metric_label, rule_words, watt_hours
+from ecv_core.runs.again import usual_kind
+from ecv_core.words import (
+    alpha_text,
+    counted,
+    metric_label,
+    rule_words,
+    uncertainty,
+    uncertainty_after_stop,
+    watt_hours,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,12 +225,15 @@ def _result(run: Run) -> str:
     at, k, e = run.at_stop, run.k, run.stopped_at
     if at is None:
         return f"No fold of {k} was finished."
-    interval = (
-        f" ({100 * run.spec.confidence:g} % confidence interval {at.interval.low:.4f} to "
-        f"{at.interval.high:.4f})"
-        if at.interval
-        else ""
-    )
+    interval = ""
+    if plain := uncertainty(run):
+        level = f"{100 * run.spec.confidence:g} %"
+        interval = f"{level} confidence interval {plain.low:.4f} to {plain.high:.4f}"
+        if wide := uncertainty_after_stop(run):
+            interval += (
+                f"; {wide.low:.4f} to {wide.high:.4f} where it allows for the rule's repeated looks"
+            )
+        interval = f" ({interval})"
     score = f"a mean {metric_label(run.spec)} of {at.mean:.4f}{interval}"
     if e is None:
         return f"After {len(run.folds)} of {k} folds the run had {score}."
@@ -256,7 +268,8 @@ def _fold_table(run: Run) -> str:
         ["n", metric_label(run.spec), "Mean", "Low", "High"],
         rows,
         caption=f"{run.spec.algorithm} on {run.spec.dataset}, fold by fold: score, mean of the "
-        f"first n folds and its {100 * run.spec.confidence:g} % interval.{stop}",
+        f"first n folds and the {100 * run.spec.confidence:g} % interval that the rule goes by, of "
+        f"the {usual_kind(run.spec)}.{stop}",
         label=f"run-{run.run_id}",
     )
 
@@ -264,7 +277,7 @@ def _fold_table(run: Run) -> str:
 def _runs_table(runs: Sequence[Run]) -> str:
     rows = []
     for run in runs:
-        at = run.at_stop
+        at, interval = run.at_stop, uncertainty(run)
         rows.append(
             [
                 run.spec.dataset,
@@ -272,7 +285,7 @@ def _runs_table(runs: Sequence[Run]) -> str:
                 f"{run.spec.rule}, {rule_words(run.spec)}",
                 f"{run.folds_used} of {run.k}",
                 f"{at.mean:.4f}" if at else "-",
-                f"± {at.interval.width / 2:.4f}" if at and at.interval else "-",
+                f"± {interval.width / 2:.4f}" if interval else "-",
                 watt_hours(run.joules) if run.joules else "-",
             ]
         )
@@ -281,7 +294,7 @@ def _runs_table(runs: Sequence[Run]) -> str:
     return latex_table(
         ["Dataset", "Algorithm", "Rule", "Folds", label, "Interval", "Energy"],
         rows,
-        caption="Mean score at the stop with its confidence interval, folds used, and energy of "
-        "the folds that ran.",
+        caption="Mean score at the stop with its confidence interval (Student's t), folds used, "
+        "and energy of the folds that ran.",
         label="runs",
     )

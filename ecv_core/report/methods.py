@@ -180,9 +180,10 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
                 return (
                     f"Evaluation stopped, after {least} at the earliest, as soon as the {level} "
                     f"confidence interval of the mean of all {spec.k} folds, estimated from the "
-                    f"scores of single users with the {spec.k} folds as a finite population, "
-                    f"reached at most {100 * (spec.tolerance or 0):.3g} % of the mean to either "
-                    f"side: a variant of e-fold cross-validation{cite(paper)}."
+                    f"scores of single users and the fold means with the {spec.k} folds as a "
+                    f"finite population, reached at most {100 * (spec.tolerance or 0):.3g} % of "
+                    f"the mean to either side: a variant of e-fold cross-validation{cite(paper)}. "
+                    f"The interval told is {t_interval}."
                 )
             case "fixed":
                 return (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ecv_core import models, stopping
+from ecv_core import models
 from ecv_core.energy import SOURCES
 from ecv_core.energy.savings import EnergyFacts, energy_facts
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec, RunState
+from ecv_core.records import IntervalKind, Moment, Run, RunSpec, RunState
 from ecv_core.report.citation import bibtex
 from ecv_core.report.page import page
 from ecv_core.report.plotting import PAGE, inline
@@ -26,6 +26,7 @@ from ecv_core.words import (
     metric_label,
     rule_words,
     run_title,
+    uncertainty,
     verdict,
     watt_hours,
 )
@@ -93,17 +94,11 @@ def _arithmetic(run: Run) -> str:
     return " ".join([*lines, arithmetic(run)]).strip()
 
 
-def _mean_interval(run: Run) -> Interval | None:
-    """Student's t of the mean of the folds used, whatever its rule goes by."""
-    used = [result.score for result in run.folds[: run.folds_used]]
-    return stopping.mean_interval(used, run.spec.confidence) if used else None
-
-
 def _numbers(
     run: Run, moments: Sequence[Moment], energy: EnergyFacts, k: int
 ) -> list[tuple[str, str, str]]:
     at, checked = run.at_stop, run.checked
-    interval = _mean_interval(run)
+    interval = uncertainty(run)
     level = f"{100 * run.spec.confidence:g} %"
     half = f"± {interval.width / 2:.4f} ({level} interval of the mean)" if interval else ""
     metered = energy.source != "none"

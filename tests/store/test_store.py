@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from ecv_core.errors import InputError, StoreError
-from ecv_core.records import RunSpec, RunState, UserScores
+from ecv_core.records import (
+    Decision,
+    Interval,
+    IntervalKind,
+    Moment,
+    RunSpec,
+    RunState,
+    UserScores,
+)
 from ecv_core.store import Store, open_store
 from tests.jobs import fold_result
 
@@ -52,6 +60,31 @@ def test_a_fold_is_kept_once_and_never_overwritten(store: Store) -> None:
     run = store.run(run_id)
     assert [result.score for result in run.folds] == [0.5]
     assert run.stopped_at == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [({}, IntervalKind.MEAN), ({"rule": "precision", "tolerance": 0.1}, IntervalKind.K_FOLD_MEAN)],
+)
+def test_intervals_of_before_their_kind_was_written_get_that_of_their_rule(
+    tmp_path: Path, settings: dict[str, object], kind: IntervalKind
+) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'old.sqlite'}")
+    run_id = store.create([replace(SPEC, **settings)], owner="me")[0]
+    moment = Moment(
+        n=1,
+        fold=0,
+        score=0.5,
+        mean=0.5,
+        interval=Interval(low=0.4, high=0.6, kind=IntervalKind.K_FOLD_MEAN),
+        decision=Decision(stop=False, reason="Go on."),
+    )
+    store.add_fold(run_id, fold_result(0, 0.5), stopped_at=None, moment=moment)
+    assert store.run(run_id).moments == (moment,)
+    with sqlite3.connect(tmp_path / "old.sqlite") as old:
+        old.execute("UPDATE folds SET moment = json_remove(moment, '$.interval.kind')")
+    known = store.run(run_id).moments[0].interval
+    assert known == Interval(low=0.4, high=0.6, kind=kind)
 
 
 def test_user_scores_come_back_to_the_last_bit(store: Store) -> None:
