@@ -155,8 +155,8 @@ def test_a_start_queues_every_algorithm_under_every_split(page, store):
     assert {(r.spec.split, r.spec.k, r.spec.algorithm, r.spec.rule) for r in runs} == {
         ("leave-last-item", 1, "popular", "never"),
         ("leave-last-item", 1, "ease", "never"),
-        ("temporal-windows", 5, "popular", "e-fold"),
-        ("temporal-windows", 5, "ease", "e-fold"),
+        ("temporal-windows", 5, "popular", "never"),
+        ("temporal-windows", 5, "ease", "never"),
     }
     assert "synthetic · temporal-windows" in texts(page)  # the live grid, a row per split
 
