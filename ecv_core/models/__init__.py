@@ -15,7 +15,9 @@ from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
 from ecv_core.models.rp3beta import RP3BETA
+from ecv_core.models.triple2vec import TRIPLE2VEC
 from ecv_core.models.user_knn import USER_KNN
+from ecv_core.models.vbcar import VBCAR
 
 __all__ = ["ALGORITHMS", "algorithm"]
 
@@ -32,6 +34,8 @@ ALGORITHMS: dict[str, Algorithm] = {
     "rp3beta": RP3BETA,
     "light-gcn": LIGHT_GCN,
     "ngcf": NGCF,
+    "triple2vec": TRIPLE2VEC,
+    "vbcar": VBCAR,
 }
 """Every algorithm by its id, in the order in which pages list them."""
 

@@ -123,3 +123,31 @@ def pair_training(params: Mapping[str, ParamValue]) -> PairTraining:
         "negatives": int(params["negatives"]),
         "learning_rate": float(params["learning_rate"]),
     }
+
+
+def noise_popularity() -> Parameter:
+    """How negatives of triples are drawn."""
+    return Parameter(
+        name="noise_popularity",
+        default=0.0,
+        low=0,
+        high=1,
+        help="Negatives are drawn by popularity to this power; 0 draws all alike.",
+        source=SEARCH,
+    )
+
+
+class TripleTraining(PairTraining):
+    """How a network on triples is trained; see the parameters of the same names."""
+
+    popularity: float
+    weight_decay: float
+
+
+def triple_training(params: Mapping[str, ParamValue]) -> TripleTraining:
+    """As `pair_training`, with `noise_popularity` and `weight_decay`."""
+    return {
+        **pair_training(params),
+        "popularity": float(params["noise_popularity"]),
+        "weight_decay": float(params["weight_decay"]),
+    }

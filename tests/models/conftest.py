@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from ecv_core.records import History
+
 
 @pytest.fixture
 def checkerboard() -> csr_array:
@@ -24,3 +26,13 @@ def lopsided() -> csr_array:
     dense[3] = 0
     dense[:, 7] = 0
     return csr_array(dense)
+
+
+@pytest.fixture
+def one_basket_each():
+    """Training matrix -> its history, in which every user bought everything at once."""
+
+    def history(train: csr_array) -> History:
+        return History(baskets=np.zeros(train.nnz, dtype=np.int64))
+
+    return history

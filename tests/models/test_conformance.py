@@ -3,23 +3,25 @@
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 
-from ecv_core.errors import Cancelled
+from ecv_core.errors import Cancelled, DatasetError
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.base import Recommender
-from ecv_core.records import no_progress
+from ecv_core.records import History, Need, no_progress
 
 PERSONAL = sorted(set(ALGORITHMS) - {"popular"})
 
 
-STEPS = {"neu-mf": {"epochs": 100}}
+STEPS = {name: {"epochs": 100} for name in ("neu-mf", "triple2vec", "vbcar")}
 """What a model needs to learn from data so small that an epoch is a single step."""
 
 
 def fitted(algorithm_id, train, *, seed=1, progress=no_progress, **params) -> Recommender:
     algorithm = ALGORITHMS[algorithm_id]
     model = algorithm.build(dict(algorithm.resolve(params)))
-    model.fit(train, seed=seed, progress=progress)
+    history = History(baskets=np.zeros(train.nnz, dtype=np.int64))  # one for each user
+    algorithm.fit(model, train, lambda: history, seed=seed, progress=progress)
     return model
 
 
@@ -96,10 +98,12 @@ def test_user_without_training_items_is_scored(algorithm_id, lopsided):
 
 @pytest.mark.parametrize("shape", [(1, 1), (4, 1), (1, 4)])
 def test_tiny_data_works(algorithm_id, shape):
-    train = np.ones(shape, dtype=np.float32)
-    from scipy.sparse import csr_array
-
-    scores = fitted(algorithm_id, csr_array(train)).score(np.arange(shape[0]))
+    train = csr_array(np.ones(shape, dtype=np.float32))
+    if ALGORITHMS[algorithm_id].needs is Need.BASKETS and shape[1] == 1:
+        with pytest.raises(DatasetError, match="no basket of the training data holds two items"):
+            fitted(algorithm_id, train)
+        return
+    scores = fitted(algorithm_id, train).score(np.arange(shape[0]))
     assert scores.shape == shape
     assert torch.isfinite(scores).all()
 

@@ -1,10 +1,15 @@
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from ecv_core.errors import InputError, UnknownName
+from ecv_core.errors import DatasetError, InputError, UnknownName
+from ecv_core.fold import run_fold
 from ecv_core.models import ALGORITHMS, algorithm
+from ecv_core.records import Interactions, Need
+from ecv_core.spec import make_spec
 
 CLASSES = {
     "popular": "Popular",
@@ -57,3 +62,43 @@ def test_listing_algorithms_loads_neither_torch_nor_lenskit():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["triple2vec", "vbcar"])
+def test_a_dataset_without_baskets_is_refused_in_one_sentence(name):
+    spec = make_spec(dataset="synthetic", algorithm=name)
+    with pytest.raises(DatasetError) as refused:
+        run_fold(spec, 0)
+    assert str(refused.value) == (
+        f"synthetic has no baskets (a column 'basket'), which {name} learns from; "
+        "choose another dataset or another algorithm"
+    )
+
+
+@pytest.mark.parametrize(
+    ("need", "has", "met"),
+    [
+        (Need.BASKETS, "baskets", True),
+        (Need.BASKETS, "timestamps", False),
+        (Need.HISTORY, "timestamps", True),
+        (Need.HISTORY, "sequence", True),
+        (Need.HISTORY, None, False),
+        (Need.NOTHING, None, True),
+    ],
+)
+def test_a_model_may_need_baskets_or_order(need, has, met):
+    times = {has: np.array([1, 1])} if has else {}
+    interactions = Interactions(
+        dataset="tiny",
+        users=np.array([0, 1]),
+        items=np.array([0, 0]),
+        user_ids=np.array(["a", "b"]),
+        item_ids=np.array(["x"]),
+        **times,
+    )
+    asking = replace(algorithm("popular"), needs=need)
+    if met:
+        asking.check(interactions)
+    else:
+        with pytest.raises(DatasetError, match="tiny has no"):
+            asking.check(interactions)

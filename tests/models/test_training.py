@@ -8,7 +8,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.models.training import Average, Schedule, run_epochs
 from ecv_core.records import no_progress
 
-NEURAL = ["multi-vae", "neu-mf", "bpr-mf", "light-gcn", "ngcf"]
+NEURAL = ["multi-vae", "neu-mf", "bpr-mf", "light-gcn", "ngcf", "triple2vec", "vbcar"]
 
 
 class Counting:
@@ -111,7 +111,7 @@ def test_average_is_the_weighted_mean_of_the_epochs(share):
 
 
 @pytest.mark.parametrize("name", NEURAL)
-def test_cancel_takes_effect_between_two_batches(name, lopsided):
+def test_cancel_takes_effect_between_two_batches(name, lopsided, one_basket_each):
     calls = []
 
     def cancel_later(phase, step, steps, curve=()):
@@ -122,29 +122,38 @@ def test_cancel_takes_effect_between_two_batches(name, lopsided):
     chosen = ALGORITHMS[name]
     model = chosen.build(dict(chosen.resolve({"batch_size": 1})))
     with pytest.raises(Cancelled):
-        model.fit(lopsided, seed=1, progress=cancel_later)
+        chosen.fit(
+            model, lopsided, lambda: one_basket_each(lopsided), seed=1, progress=cancel_later
+        )
     assert calls == [0, 0, 0]  # still in the first epoch
 
 
 @pytest.mark.parametrize("name", NEURAL)
-def test_a_learning_rate_that_diverges_fails_with_the_epoch(name, lopsided):
+def test_a_learning_rate_that_diverges_fails_with_the_epoch(name, lopsided, one_basket_each):
     chosen = ALGORITHMS[name]
     model = chosen.build(dict(chosen.resolve({})))
-    net = model.untrained(lopsided, 1)
+    history = one_basket_each(lopsided)
+    net = model.untrained(lopsided, 1, history if chosen.needs.value == "baskets" else None)
     with torch.no_grad():
         net.weights()[0].fill_(math.nan)
-    model._make = lambda train, seed: net
+    model._make = lambda *_: net
     with pytest.raises(RunError, match=f"{name} diverged in epoch 1 of"):
-        model.fit(lopsided, seed=1)
+        chosen.fit(model, lopsided, lambda: history, seed=1)
 
 
 @pytest.mark.parametrize("name", NEURAL)
-def test_early_stopping_trains_on_less_and_reports_its_curve(name, checkerboard):
+def test_early_stopping_trains_on_less_and_reports_its_curve(name, checkerboard, one_basket_each):
     chosen = ALGORITHMS[name]
     given = {"early_stopping": True, "patience": 1, "validation_share": 0.2, "epochs": 5}
     model = chosen.build(dict(chosen.resolve(given)))
     calls = []
-    model.fit(checkerboard, seed=1, progress=lambda *call, curve=(): calls.append((call, curve)))
+    chosen.fit(
+        model,
+        checkerboard,
+        lambda: one_basket_each(checkerboard),
+        seed=1,
+        progress=lambda *call, curve=(): calls.append((call, curve)),
+    )
     last, curve = calls[-1]
     assert last == ("fit", 5, 5)
     assert 1 <= len(curve) <= 5

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ecv_core.errors import FoldsError
 from ecv_core.records import Folds, Interactions
-from ecv_core.splits import matrices, split
+from ecv_core.splits import fold_matrices, matrices, split
 
 
 def dense(interactions):
@@ -95,3 +95,35 @@ def test_folds_of_other_data_are_refused(make_interactions):
     folds = split(make_interactions([9]), "user-k-fold", 3, 0)
     with pytest.raises(FoldsError, match="assign 9 interactions, but tiny has 8"):
         matrices(make_interactions([8]), folds, 0)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_history_has_a_value_for_each_training_entry_in_the_order_of_the_matrix(ordered):
+    # Each interaction's basket says who and what: 100 user + item.
+    users, items = np.array([0, 0, 0, 1, 1, 2]), np.array([1, 4, 5, 0, 4, 2])
+    order = np.arange(6) if ordered else np.array([4, 0, 5, 2, 3, 1])
+    interactions = Interactions(
+        dataset="tiny",
+        users=users[order].astype(np.int32),
+        items=items[order].astype(np.int32),
+        user_ids=np.array(["a", "b", "c"]),
+        item_ids=np.array([f"i{n}" for n in range(6)]),
+        timestamps=(users * 1000 + items)[order],
+        baskets=(users * 100 + items)[order].astype(np.int32),
+    )
+    folds = Folds(strategy="given", k=2, seed=None, assignment=np.array([0, 1, 0, 0, 0, 0])[order])
+    fold = fold_matrices(interactions, folds, 1)
+    rows = np.repeat(np.arange(3), np.diff(fold.train.indptr))
+    history = fold.history()
+    assert fold.train.nnz == 5
+    assert history.baskets.tolist() == (rows * 100 + fold.train.indices).tolist()
+    assert history.order.tolist() == (rows * 1000 + fold.train.indices).tolist()
+    kept = np.array([True, False, True, True, False])
+    assert history.take(kept).baskets.tolist() == history.baskets[kept].tolist()
+
+
+def test_history_of_data_without_any_is_empty(make_interactions):
+    interactions = make_interactions([4, 5])
+    history = fold_matrices(interactions, split(interactions, "user-k-fold", 2, 1), 0).history()
+    assert history.order is None
+    assert history.baskets is None
