@@ -24,6 +24,7 @@ from ecv_core.records import (
     FoldResult,
     Folds,
     Interactions,
+    Need,
     Progress,
     RunSpec,
     UserScores,
@@ -50,6 +51,18 @@ def _prepared(dataset: str, key: str) -> Interactions:
     interactions = prepare.cached(key, datasets.cache_dir(), make)
     datasets.entry(dataset).check_prepared(interactions)
     return interactions
+
+
+def check_needs(spec: RunSpec) -> None:
+    """Refuse a dataset without what the algorithm learns from, before anything is computed.
+
+    Reads the data only where the algorithm needs more than who interacted with what.
+
+    Raises: DatasetError for the dataset, or if it is not on disk.
+    """
+    algorithm = models.algorithm(spec.algorithm)
+    if algorithm.needs is not Need.NOTHING:
+        algorithm.check(prepared(spec.dataset))
 
 
 def folds_folder() -> Path:

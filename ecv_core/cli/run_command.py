@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from ecv_core import fold
 
     fold.prepared(spec.dataset)  # a dataset that cannot be read is bad input, not a failed run
+    fold.check_needs(spec)
     fold.folds_of(spec)
     from tqdm import tqdm
 

@@ -51,6 +51,7 @@ def select_live(options: argparse.Namespace) -> int:
             n=options.n,
             rule="never",
         )
+        fold.check_needs(spec)
         named.append((word, spec))
     fold.prepared(datasets.entry(dataset).id)  # a dataset that cannot be read is bad input
     if not named:

@@ -12,8 +12,8 @@ import ecv_core.datasets as datasets
 from ecv_core import splits
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.setting_options import add_setting
-from ecv_core.errors import InputError, RunError
-from ecv_core.fold import prepared
+from ecv_core.errors import DatasetError, InputError, RunError
+from ecv_core.fold import check_needs, prepared
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import work
 from ecv_core.runs.recorded import FOLDER
@@ -85,19 +85,33 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def _possible(wanted: list[study.Cell]) -> list[study.Cell]:
-    """Those whose dataset is on disk and can be split so; the others are named."""
-    left_out: dict[tuple[str, str], str] = {}
+    """Those whose dataset is on disk and can serve split and algorithm; the others are named."""
+    known: dict[tuple[str, str], str | None] = {}
+    possible, left_out = [], []
     for cell in wanted:
-        dataset, split = cell.spec.dataset, cell.spec.split
-        if (dataset, split) in left_out or cell.done:
-            continue
-        if not datasets.available(datasets.entry(dataset)):
-            left_out[dataset, split] = f"{dataset} is not on disk"
-        elif split != study.USUAL_SPLIT and (why := splits.obstacle(prepared(dataset), split)):
-            left_out[dataset, split] = why
-    for why in dict.fromkeys(left_out.values()):
+        of_data = cell.spec.dataset, cell.spec.split
+        if not cell.done and of_data not in known:
+            known[of_data] = _unable(*of_data)
+        why = None if cell.done else known[of_data]
+        if why is None and not cell.done:
+            try:
+                check_needs(cell.spec)
+            except DatasetError as error:
+                why = str(error)
+        if why is None:
+            possible.append(cell)
+        else:
+            left_out.append(why)
+    for why in dict.fromkeys(left_out):
         print(f"left out: {why}", file=sys.stderr)
-    return [cell for cell in wanted if (cell.spec.dataset, cell.spec.split) not in left_out]
+    return possible
+
+
+def _unable(dataset: str, split: str) -> str | None:
+    """Why a dataset cannot be read or split; None where it can."""
+    if not datasets.available(datasets.entry(dataset)):
+        return f"{dataset} is not on disk"
+    return None if split == study.USUAL_SPLIT else splits.obstacle(prepared(dataset), split)
 
 
 def _name(spec: RunSpec) -> str:

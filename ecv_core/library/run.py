@@ -271,6 +271,7 @@ def evaluate(
     if strange is not None:
         asked = replace(asked, rule=record_of(strange, None, None, None).id)
     fold.prepared(asked.dataset)  # a dataset that cannot be read is bad input, not a failed run
+    fold.check_needs(asked)
     fold.folds_of(asked)
     with _store(keep and strange is None) as store:
         return _executed(store, asked, strange, on_fold)

@@ -86,6 +86,10 @@ def test_only_the_folds_asked_for_are_run_and_equal_those_of_the_whole_run(tmp_p
     [
         (["run", "nope", "popular"], "no dataset is called 'nope'"),
         (["run", "synthetic", "nope"], "no algorithm is called 'nope'"),
+        (
+            ["run", "synthetic", "vbcar"],
+            "synthetic has no baskets (a column 'basket'), which vbcar",
+        ),
         (["run", "synthetic", "popular", "--rule", "nope"], "'nope'"),
         (["run", "synthetic", "popular", "--split", "nope"], "no split is called 'nope'"),
         (["run", "synthetic", "popular", "--metric", "nope"], "no metric is called 'nope'"),

@@ -170,6 +170,15 @@ def test_a_split_that_the_data_cannot_serve_is_a_sentence_and_nothing_starts(pag
     assert store.runs() == []
 
 
+def test_an_algorithm_that_the_data_cannot_serve_is_a_sentence_and_nothing_starts(page, store):
+    open_page(page)
+    pills(page)["swaps_new_algorithms"].set_value(["popular", "triple2vec"]).run()
+    page.button(key="start-swaps").click().run()
+    assert not page.exception
+    assert "which triple2vec learns from" in page.error[0].value
+    assert store.runs() == []
+
+
 @pytest.mark.parametrize(
     ("key", "value"), [("swaps_new_splits", ["leave-last-item"]), ("swaps_new_algorithms", [])]
 )

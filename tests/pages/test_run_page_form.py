@@ -137,6 +137,14 @@ def test_a_setting_that_cannot_work_is_one_sentence_and_no_start(app):
     assert not app.exception
 
 
+def test_an_algorithm_that_the_data_cannot_serve_is_one_sentence_and_no_start(app):
+    app.query_params["algorithm"] = ["popular", "vbcar"]
+    app.run()
+    assert not app.exception
+    assert "Synthetic has no baskets (a column 'basket'), which vbcar learns from" in said(app)
+    assert button(app, "Start").disabled
+
+
 def test_a_dataset_that_is_not_on_disk_shows_licence_citation_and_a_download(app, monkeypatch):
     monkeypatch.setattr(datasets, "available", lambda entry: entry.generated)
     app.query_params["dataset"] = "ml-1m"

@@ -187,6 +187,7 @@ def test_select_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
         (["synthetic"], "name at least two contenders"),
         (["synthetic", "ease"], "at least two contenders"),
         (["synthetic", "ease", "esae"], "esae"),
+        (["synthetic", "ease", "vbcar"], "no baskets (a column 'basket'), which vbcar learns from"),
         (["synthetic", "ease", "item-knn:neighbours=x"], "neighbours"),
         (["nowhere", "ease", "popular"], "nowhere"),
         (["synthetic", "ease", "popular", "--orders", "5"], "--orders"),

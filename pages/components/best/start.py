@@ -6,6 +6,7 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS
+from ecv_core.fold import check_needs
 from ecv_core.records import Run, RunSpec
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.live import advance, begin, contender_name, parse_contender
@@ -97,6 +98,8 @@ def _algorithms() -> tuple[Named, list[Run], bool]:
         make_spec(dataset=entry.id, algorithm=name, params=values, rule="never", **picked)
         for name, values in wanted
     ]
+    for spec in specs if ready else []:
+        check_needs(spec)
     return [(contender_name(spec), spec) for spec in specs], [], ready
 
 

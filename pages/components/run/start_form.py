@@ -6,6 +6,7 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
+from ecv_core.fold import check_needs
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import SETTINGS, RunSpec
 from ecv_core.spec import make_spec
@@ -58,11 +59,14 @@ def start_form() -> None:
                 icon=":material/timeline:",
             )
         try:
-            specs = [
+            wanted = [
                 make_spec(dataset=entry.id, algorithm=name, params=params[name], **picked)
                 for name in names
                 if folds_ready
             ]
+            for spec in wanted if ready else []:
+                check_needs(spec)
+            specs = wanted
         except EcvError as error:
             trouble = error
     if trouble:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import Run
+from ecv_core.records import Need, Run
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import StudyRecord
 from ecv_core.words import counted
@@ -86,15 +86,17 @@ def recorded_study() -> list[Run]:
 def missing_sentence(runs: Sequence[Run]) -> str:
     """What of the recorded grid is there and what is not, said in full."""
     there = {(run.spec.dataset, run.spec.algorithm) for run in runs}
-    nowhere = [a for a in ALGORITHMS if not any((d, a) in there for d in PAPER_DATASETS)]
+    # None of the paper's datasets has baskets.
+    able = [a for a, known in ALGORITHMS.items() if known.needs is not Need.BASKETS]
+    nowhere = [a for a in able if not any((d, a) in there for d in PAPER_DATASETS)]
     gaps = [f"**{', '.join(nowhere)}** on every dataset"] if nowhere else []
     for dataset in PAPER_DATASETS:
-        absent = [a for a in ALGORITHMS if (dataset, a) not in there and a not in nowhere]
+        absent = [a for a in able if (dataset, a) not in there and a not in nowhere]
         if absent:
             gaps.append(f"**{', '.join(absent)}** on {dataset}")
-    cells = len(PAPER_DATASETS) * len(ALGORITHMS)
+    cells = len(PAPER_DATASETS) * len(able)
     paper = sum((d, a) in there for d in PAPER_DATASETS for a in PAPER_ALGORITHMS)
-    have = sum((d, a) in there for d in PAPER_DATASETS for a in ALGORITHMS)
+    have = sum((d, a) in there for d in PAPER_DATASETS for a in able)
     text = (
         f"**{have} of {cells} runs** are recorded, {paper} of them among the paper's "
         f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."

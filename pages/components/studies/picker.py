@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core import splits
 from ecv_core.errors import FoldsError, InputError
-from ecv_core.fold import prepared
+from ecv_core.fold import check_needs, prepared
 from ecv_core.records import Run, RunSpec
 from ecv_core.store import StudyRecord, stored_studies, stored_study
 from ecv_core.study import grid
@@ -97,9 +97,12 @@ def begin_study(specs: Sequence[RunSpec], recorded: Sequence[Run], *, anew: bool
     """Queue what is not known yet; gives the study's id.
 
     Args: as for `grid.begin`.
-    Raises: FoldsError if a dataset cannot be split in one of the ways, with the reason.
+    Raises: FoldsError if a dataset cannot be split in one of the ways, with the reason;
+        DatasetError if it lacks what an algorithm learns from.
     """
     with st.spinner("Looking whether the data can be split so ..."):
+        for spec in specs:
+            check_needs(spec)
         for dataset, split, k in dict.fromkeys((s.dataset, s.split, s.k) for s in specs):
             if split == USUAL_SPLIT:
                 continue  # every prepared dataset can
