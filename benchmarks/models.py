@@ -52,28 +52,28 @@ TOO_SLOW_FOR_LENSKIT = {("amazon-apps", "item-knn"), ("amazon-apps", "implicit-m
 """Left out beside ours: LensKit's batch run takes many minutes there."""
 
 
-def matrices(dataset: str) -> tuple[csr_array, csr_array]:
-    """Training and held-out part of fold 0."""
+def parts_of(dataset: str) -> splits.FoldMatrices:
+    """Fold 0."""
     interactions = fold.prepared(dataset)
     if dataset == "ml-100k" and RELEASED_FOLDS.exists():
         folds = splits.read_folds(RELEASED_FOLDS, interactions)
     else:
         folds = splits.split(interactions, "user-k-fold", 10, 42)
-    return splits.matrices(interactions, folds, 0)
+    return splits.fold_matrices(interactions, folds, 0)
 
 
-def ours(train: csr_array, held_out: csr_array, name: str) -> tuple[float, float, float]:
+def ours(parts: splits.FoldMatrices, name: str) -> tuple[float, float, float]:
     """Seconds to fit, seconds to evaluate, nDCG@10."""
     chosen = algorithm(name)
     model = chosen.build(dict(chosen.resolve({})))
     start = time.perf_counter()
-    model.fit(train, seed=42)
+    chosen.fit(model, parts.train, parts.history, seed=42)
     fitted = time.perf_counter()
-    result = evaluation.evaluate(model, train, held_out, CUTOFFS)
+    result = evaluation.evaluate(model, parts.train, parts.held_out, CUTOFFS)
     return fitted - start, time.perf_counter() - fitted, result.means["ndcg@10"]
 
 
-def lenskit(train: csr_array, held_out: csr_array, name: str) -> tuple[float, float, float]:
+def lenskit(parts: splits.FoldMatrices, name: str) -> tuple[float, float, float]:
     """As `ours`, with LensKit's pipeline, batch recommendation and metrics, and our parameters.
 
     nDCG@10 is computed by our metric from its lists, outside the time: LensKit's own has another
@@ -106,8 +106,8 @@ def lenskit(train: csr_array, held_out: csr_array, name: str) -> tuple[float, fl
             weight=params["weight"],
         ),
     }
-    data = from_interactions_df(frame(train))
-    test = ItemListCollection.from_df(frame(held_out), ["user_id"])
+    data = from_interactions_df(frame(parts.train))
+    test = ItemListCollection.from_df(frame(parts.held_out), ["user_id"])
     pipeline = topn_pipeline(scorers[name](), n=max(CUTOFFS))
     start = time.perf_counter()
     pipeline.train(data)
@@ -123,7 +123,7 @@ def lenskit(train: csr_array, held_out: csr_array, name: str) -> tuple[float, fl
     items = np.full((len(users), 10), -1, dtype=np.int64)
     for row, (_, ranked) in enumerate(lists):
         items[row, : min(10, len(ranked))] = np.asarray(ranked.ids()[:10], dtype=np.int64)
-    return fitted - start, end - fitted, _ndcg(users, items, held_out)
+    return fitted - start, end - fitted, _ndcg(users, items, parts.held_out)
 
 
 def _ndcg(users: NDArray[np.intp], items: NDArray[np.int64], held_out: csr_array) -> float:
@@ -134,9 +134,9 @@ def _ndcg(users: NDArray[np.intp], items: NDArray[np.int64], held_out: csr_array
 
 def measure(system: str, dataset: str, name: str, repeats: int) -> dict[str, float]:
     """Run one case in this process."""
-    train, held_out = matrices(dataset)
+    parts = parts_of(dataset)
     run = {"ours": ours, "lenskit": lenskit}[system]
-    results = [run(train, held_out, name) for _ in range(repeats)]
+    results = [run(parts, name) for _ in range(repeats)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     fit, evaluate, ndcg = np.min(np.array(results), axis=0).tolist()
     return {"fit": fit, "evaluate": evaluate, "ndcg": ndcg, "peak": peak}

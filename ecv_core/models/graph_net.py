@@ -24,7 +24,7 @@ class Graph:
     """
 
     def __init__(self, train: csr_array, device: torch.device) -> None:
-        """Keep the edges twice, by user and by item: 8 bytes each, and 12 for weights."""
+        """Keep the edges and their weights twice, by user and by item: 16 bytes an edge."""
         transposed = csr_array(train.T.tocsr())
         self._of_users = Rows.of(train, device)
         self._of_items = Rows.of(transposed, device)
