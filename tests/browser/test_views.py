@@ -56,7 +56,9 @@ def test_alpha_and_the_chosen_cells_travel(
     tab.goto(f"{warm.url}/{page}")
     there(tab.locator(FIGURE))
     whole = said(tab, "^With alpha ")
+    there(tab.get_by_role("button", name="Choose")).click()
     there(tab.get_by_role("button", name="ml-1m", exact=True)).click()
+    tab.keyboard.press("Escape")
     where = "study_datasets" if page == "studies" else "datasets"
     tab.wait_for_url(re.compile(rf"[?&]{where}="), timeout=PATIENT)
     sentence = tab.get_by_text(re.compile("^With alpha ")).first

@@ -90,7 +90,7 @@ def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
     app: AppTest, store: Store
 ) -> None:
     open_best(app, **{"more_contenders": "item-knn:neighbours=50"})
-    app.session_state["best-start"] = True
+    app.session_state["best-start-0"] = True
     app.run()
     app.button(key="begin").click().run()
     assert not app.exception
@@ -109,7 +109,7 @@ def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
 
 def test_mistakes_in_the_list_are_one_sentence(app: AppTest, store: Store) -> None:
     open_best(app, **{"more_contenders": "item-knn:fifty"})
-    app.session_state["best-start"] = True
+    app.session_state["best-start-0"] = True
     app.run()
     (error,) = app.error
     assert "which is no name=value" in error.value
@@ -187,7 +187,7 @@ def test_runs_that_are_there_become_contenders_and_are_not_run_again(
 ) -> None:
     begun(3)
     open_best(app)
-    app.session_state["best-start"] = True
+    app.session_state["best-start-0"] = True
     app.session_state["contenders_from"] = "runs that are there"
     app.run()
     runs = {run.spec.algorithm: run.run_id for run in store.runs()}
@@ -204,7 +204,7 @@ def test_runs_that_share_no_folds_are_refused(
     begun(1)
     (own,) = store.runs()
     open_best(app)
-    app.session_state["best-start"] = True
+    app.session_state["best-start-0"] = True
     app.session_state["contenders_from"] = "runs that are there"
     app.run()
     recorded = next(run.run_id for run in recorded_runs() if run.spec.dataset == "ml-100k")

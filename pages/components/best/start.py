@@ -32,9 +32,9 @@ def start(asked: Asked) -> None:
     Args:
         asked: what it is to find out.
     """
-    if st.session_state.pop(_STARTED, False):
-        st.session_state[_BOX] = False  # what has started is above
-    box = st.expander("Start one of your own", icon=":material/add:", key=_BOX, on_change="rerun")
+    # What has started is above: a new box, closed. (One that is only told to close opens again.)
+    key = f"{_BOX}-{st.session_state.get(_STARTED, 0)}"
+    box = st.expander("Start one of your own", icon=":material/add:", key=key, on_change="rerun")
     if not box.open:
         return
     keep_given()
@@ -71,7 +71,7 @@ def _begin(named: Named, known: list[Run], asked: Asked) -> None:
     advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
     runner.wake()
     open_selection(selection_id)
-    st.session_state[_STARTED] = True
+    st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
     st.rerun()
 
 
