@@ -8,6 +8,8 @@ EcvError
 ├── StoreError            the database cannot be read or written
 └── RunError              a run that was going and failed: exit code 1
     └── Cancelled         someone asked the run to stop; not a failure
+
+Terminated, outside the tree, goes through everything: the program is told to end.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ __all__ = [
     "InputError",
     "RunError",
     "StoreError",
+    "Terminated",
     "UnknownName",
 ]
 
@@ -69,3 +72,7 @@ class RunError(EcvError):
 
 class Cancelled(RunError):
     """The run was asked to stop."""
+
+
+class Terminated(BaseException):
+    """The system tells this program to end (SIGTERM, SIGHUP); what it computed is kept."""

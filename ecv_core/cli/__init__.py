@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ecv_core.errors import EcvError, InputError, RunError
+from ecv_core.errors import EcvError, InputError, RunError, Terminated
 
 if TYPE_CHECKING:
     from ecv_core.records import RunSpec
@@ -63,18 +65,38 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input."""
     try:
-        options = parse(arguments)
-        command: Callable[[argparse.Namespace], int] = options.command
-        return command(options)
+        with _told_to_end():
+            options = parse(arguments)
+            command: Callable[[argparse.Namespace], int] = options.command
+            return command(options)
     except RunError as error:
         return _complain(error, FAILED)
     except EcvError as error:
         return _complain(error, BAD_INPUT)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         return _complain("stopped; finished folds are kept", INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command in good order: its run can be resumed."""
+
+    def end(_number: int, _frame: object) -> NoReturn:
+        raise Terminated
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    try:
+        before = [signal.signal(number, end) for number in numbers]
+    except ValueError:  # not in the main thread: the program has ways of its own
+        numbers, before = [], []
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:

@@ -7,15 +7,16 @@ import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, wait
 from dataclasses import replace
+from typing import TypeVar
 
 from ecv_core import stopping
-from ecv_core.errors import Cancelled, EcvError, StoreError
+from ecv_core.errors import Cancelled, EcvError, StoreError, Terminated
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
-from ecv_core.runner.owner import this_process
+from ecv_core.runner.owner import beating, this_process
 from ecv_core.runner.worker import InProcess, Worker, failure, work
 from ecv_core.spec import rule_of
 from ecv_core.stopping import StoppingRule
-from ecv_core.store import Store
+from ecv_core.store import GONE, Store
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +24,7 @@ CANCEL_POLL_SECONDS = 0.2
 RETRY_SECONDS = 2.0
 """How long to wait before a finished fold that could not be saved is saved again."""
 
+_Done = TypeVar("_Done")
 Job = Callable[[str, str, RunSpec, int], FoldResult]
 """What an executor is given: (database URL, run id, spec, fold index) -> result."""
 
@@ -36,6 +38,7 @@ def execute(
     rule: StoppingRule | None = None,
     on_fold: Callable[[Run], None] = lambda run: None,
     on_trouble: Callable[[str | None], None] = lambda sentence: None,
+    closing: Callable[[], bool] = lambda: False,
 ) -> None:
     """Drive a queued run until it is done, from its next missing fold on.
 
@@ -49,26 +52,53 @@ def execute(
         rule: stops the run, where it is none that the spec could name.
         on_fold: called with the run after each fold is on disk.
         on_trouble: called with a sentence while a fold cannot be saved, and with None after.
+        closing: whether this program is about to end; the run is interrupted then.
     """
-    if not store.start(run_id, owner=this_process()):
-        return
+    if store.start(run_id, owner=this_process()):
+        with beating(store):
+            _drive(store, run_id, worker, job, rule, on_fold, on_trouble, closing)
+
+
+def _drive(
+    store: Store,
+    run_id: str,
+    worker: Worker | InProcess,
+    job: Job,
+    rule: StoppingRule | None,
+    on_fold: Callable[[Run], None],
+    on_trouble: Callable[[str | None], None],
+    closing: Callable[[], bool],
+) -> None:
+    def finish(state: RunState, error: str | None = None) -> None:
+        _insist(lambda: store.finish(run_id, state, error=error, owner=this_process()), on_trouble)
+
     try:
         while (index := next_fold(store.run(run_id))) is not None:
             if store.cancel_requested(run_id):
                 raise Cancelled
+            if closing():
+                raise Terminated
             result = _one_fold(store, run_id, worker, job, index)
-            _save(store, run_id, result, rule, on_trouble)
+            if not _save(store, run_id, result, rule, on_trouble):
+                return  # somebody has resumed it elsewhere, and goes on
             on_fold(store.run(run_id))
-        _finish(store, run_id, RunState.FINISHED, None, on_trouble)
+        finish(RunState.FINISHED)
     except Cancelled:
-        _finish(store, run_id, RunState.CANCELLED, None, on_trouble)
+        finish(RunState.CANCELLED)
     except KeyboardInterrupt:
-        _finish(store, run_id, RunState.CANCELLED, None, on_trouble)
+        finish(RunState.CANCELLED)
         raise
+    except Terminated:
+        finish(RunState.INTERRUPTED, GONE)
+        if not closing():
+            raise
     except Exception as error:
+        if closing():  # the worker has ended with this program
+            finish(RunState.INTERRUPTED, GONE)
+            return
         if not isinstance(error, EcvError | BrokenExecutor):
             log.exception("run %s failed", run_id)
-        _finish(store, run_id, RunState.FAILED, failure(error), on_trouble)
+        finish(RunState.FAILED, failure(error))
 
 
 def next_fold(run: Run) -> int | None:
@@ -101,7 +131,7 @@ def _save(
     result: FoldResult,
     rule: StoppingRule | None,
     on_trouble: Callable[[str | None], None],
-) -> None:
+) -> bool:
     """Commit a fold and what the rule makes of it; a full disk delays this, but loses nothing."""
     run = store.run(run_id)
     folds = [fold for fold in run.folds if fold.fold != result.fold]
@@ -116,30 +146,22 @@ def _save(
     rule = rule_of(run.spec) if rule is None else rule
     moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
     stopped_at = stopping.stop_of(moments, run.k)
-    _insist(
-        lambda: store.add_fold(run_id, result, stopped_at=stopped_at, moment=moments[-1]),
+    return _insist(
+        lambda: store.add_fold(
+            run_id, result, stopped_at=stopped_at, moment=moments[-1], owner=this_process()
+        ),
         on_trouble,
     )
 
 
-def _finish(
-    store: Store,
-    run_id: str,
-    state: RunState,
-    error: str | None,
-    on_trouble: Callable[[str | None], None],
-) -> None:
-    _insist(lambda: store.finish(run_id, state, error=error), on_trouble)
-
-
-def _insist(write: Callable[[], None], on_trouble: Callable[[str | None], None]) -> None:
+def _insist(write: Callable[[], _Done], on_trouble: Callable[[str | None], None]) -> _Done:
     while True:
         try:
-            write()
+            done = write()
         except StoreError as error:
             log.error("%s", error)
             on_trouble(f"{error}. A result is waiting in memory to be saved; it is tried again.")
             time.sleep(RETRY_SECONDS)
         else:
             on_trouble(None)
-            return
+            return done

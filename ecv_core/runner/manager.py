@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from ecv_core.errors import EcvError, StoreError
 from ecv_core.records import RunSpec
 from ecv_core.runner.drive import RETRY_SECONDS, Job, execute
-from ecv_core.runner.owner import is_alive, this_process
+from ecv_core.runner.owner import Heart, recover, this_process
 from ecv_core.runner.worker import Worker, warm_up, work
 from ecv_core.spec import to_the_end
 from ecv_core.store import Store
 
 log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 3.0
+"""How long the end of the program may wait for the state of the run to be written."""
 
 
 class RunManager:
@@ -37,37 +40,36 @@ class RunManager:
         self._after = after
         self.owner = this_process()
         """Whose queue this is."""
-        self._worker = Worker()
+        self._worker = Worker(at_exit=self.close)
         self._wake = threading.Event()
         self._closing = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
-        self.recover()
+        recover(store, serves=True)
+        self._heart = Heart(store, serves=True, on_taken=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
-
-    def recover(self) -> None:
-        """Mark runs whose program is gone as interrupted, so that they can be resumed."""
-        dead = {owner for owner in self._store.active_owners() if not is_alive(owner)}
-        self._store.interrupt(dead)
 
     def start(self, specs: Sequence[RunSpec]) -> str:
         """Queue one run per spec; gives the id of their group, which is that of the first run."""
         run_ids = self._store.create(specs, owner=self.owner)
-        self._wake.set()
+        self.wake()
         return run_ids[0]
 
     def wake(self) -> None:
         """Look into the queue again: something was put there under `owner`."""
+        self._heart.now()
         self._wake.set()
 
     def resume(self, run_id: str, *, full: bool = False) -> None:
-        """Go on with a run at its next missing fold; `full` runs the folds after the stop too."""
+        """Go on with a run at its next missing fold; `full` runs the folds after the stop too.
+
+        One that is queued or going already, here or elsewhere, is left as it is.
+        """
         run = self._store.run(run_id)
-        if not run.state.active:
-            spec = to_the_end(run.spec) if full else run.spec
-            self._store.requeue(run_id, spec, owner=self.owner)
-            self._wake.set()
+        spec = to_the_end(run.spec) if full else run.spec
+        if self._store.requeue(run_id, spec, owner=self.owner):
+            self.wake()
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop; its finished folds are kept."""
@@ -78,10 +80,14 @@ class RunManager:
         self._worker.submit(warm_up, country)
 
     def close(self) -> None:
-        """End the thread and the worker; a run that is going is found interrupted next time."""
+        """End the thread and the worker; the run that is going is interrupted, the queue waits."""
+        if self._closing:
+            return
         self._closing = True
         self._wake.set()
         self._worker.kill()
+        self._thread.join(CLOSE_SECONDS)
+        self._heart.stop()
 
     def _loop(self) -> None:
         while not self._closing:
@@ -92,9 +98,15 @@ class RunManager:
                     self._wake.clear()
                     continue
                 execute(
-                    self._store, run_id, self._worker, job=self._job, on_trouble=self._set_trouble
+                    self._store,
+                    run_id,
+                    self._worker,
+                    job=self._job,
+                    on_trouble=self._set_trouble,
+                    closing=lambda: self._closing,
                 )
-                self._follow_up(run_id)
+                if not self._closing:
+                    self._follow_up(run_id)
             except StoreError as error:  # the thread outlives a database that comes and goes
                 log.error("%s", error)
                 self._set_trouble(str(error))

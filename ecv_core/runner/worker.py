@@ -5,12 +5,16 @@ from __future__ import annotations
 import getpass
 import importlib
 import logging
+import os
 import re
+import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +24,14 @@ from filelock import FileLock, Timeout
 from ecv_core.errors import EcvError, RunError, StoreError
 from ecv_core.fold import run_fold
 from ecv_core.records import FoldResult, Progress, RunSpec, no_progress
-from ecv_core.store import open_store
+from ecv_core.store import Store, open_store
 
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 0.25
 """In-fold progress is written to the database at most this often."""
+ORPHAN_SECONDS = 1.0
+"""How often the worker looks whether its dashboard is still there."""
 WORKER_NICENESS = 10
 """The dashboard goes first: on a small machine a fit would otherwise delay every click."""
 
@@ -44,46 +50,98 @@ def work(
     """
     from ecv_core.energy import meter_for
 
-    store = open_store(database_url) if database_url else None
-    last = ("", 0.0)
+    with _told(database_url, run_id, index, also) as report, _machine_alone(report):
+        try:
+            return run_fold(spec, index, meter=meter_for(spec.country), progress=report)
+        except EcvError:
+            raise
+        except Exception as error:  # a stranger's exception may not survive the way to the parent
+            log.exception("fold %d of run %s failed", index, run_id)
+            raise RunError(failure(error)) from None
+
+
+_News = tuple[str, int, int, Sequence[float]]
+
+
+@contextmanager
+def _told(database_url: str, run_id: str, index: int, also: Progress) -> Iterator[Progress]:
+    """Progress that a thread of its own writes to the database: no fold ever waits for it."""
+    if not database_url:
+        yield also
+        return
+    store = _store(database_url)
+    news: list[_News] = []
+    arrived, closing = threading.Event(), threading.Event()
+
+    def write() -> None:
+        while not closing.is_set() or news:
+            arrived.wait()
+            arrived.clear()
+            latest, news[:] = news[-1:], []
+            for one in latest:
+                try:
+                    store.set_progress(run_id, index, *one)
+                except StoreError as error:
+                    log.warning("progress was not written: %s", error)  # a fold is worth more
+            closing.wait(PROGRESS_SECONDS)
 
     def report(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
-        nonlocal last
         also(phase, step, steps, curve=curve)
-        if store is not None and (
-            phase != last[0] or time.monotonic() - last[1] > PROGRESS_SECONDS
-        ):
-            last = (phase, time.monotonic())
-            try:
-                store.set_progress(run_id, index, phase, step, steps, curve)
-            except StoreError as error:
-                log.warning("progress was not written: %s", error)  # a fold is worth more
+        news.append((phase, step, steps, curve))
+        arrived.set()
 
-    machine = FileLock(Path(tempfile.gettempdir()) / f"ecv-fold-{getpass.getuser()}.lock")
+    writer = threading.Thread(target=write, name="ecv-progress", daemon=True)
+    writer.start()
     try:
-        _wait_for(machine, report)
-        return run_fold(spec, index, meter=meter_for(spec.country), progress=report)
-    except EcvError:
-        raise
-    except Exception as error:  # a stranger's exception may not survive the way to the parent
-        log.exception("fold %d of run %s failed", index, run_id)
-        raise RunError(failure(error)) from None
+        yield report
+    finally:
+        news.clear()  # the fold itself comes next
+        closing.set()
+        arrived.set()
+        writer.join()
+
+
+@lru_cache(maxsize=1)
+def _store(url: str) -> Store:
+    """The database of the last fold, open still."""
+    return open_store(url)
+
+
+@contextmanager
+def _machine_alone(report: Progress) -> Iterator[None]:
+    """Have the machine alone: meters measure all of it, so two folds at once would count twice.
+
+    A lock that cannot be had at all, such as a file of somebody else, is no reason to fail.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    machine = FileLock(Path(tempfile.gettempdir()) / f"ecv-fold-{user}.lock")
+    try:
+        while not machine.is_locked:
+            try:
+                machine.acquire(timeout=PROGRESS_SECONDS)
+            except Timeout:
+                report("wait for another program's fold", 0, 0)
+            except OSError as error:
+                log.warning("folds of other programs are not waited for: %s", error)
+                break
+        yield
     finally:
         machine.release()
 
 
-def _wait_for(machine: FileLock, report: Progress) -> None:
-    """Have the machine alone: meters measure all of it, so two folds at once would count twice."""
-    while not machine.is_locked:
-        try:
-            machine.acquire(timeout=PROGRESS_SECONDS)
-        except Timeout:
-            report("wait for another program's fold", 0, 0)
-
-
 def prepare_worker() -> None:
-    """Let the worker yield to the dashboard."""
+    """Let the worker yield to the dashboard, end when it does, and leave signals to it."""
     psutil.Process().nice(WORKER_NICENESS)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(ORPHAN_SECONDS)
+    os._exit(1)
 
 
 def warm_up(country: str) -> None:
@@ -113,17 +171,29 @@ class InProcess(Executor):
 class Worker:
     """One worker process, started when it is first needed; killed when it has to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, at_exit: Callable[[], None] = lambda: None) -> None:
+        """Nothing starts yet.
+
+        Args:
+            at_exit: called when this program ends, before the process is waited for.
+        """
         self._executor: Executor | None = None
         self._lock = threading.Lock()
+        self._at_exit: Callable[[], None] | None = at_exit
 
     def submit(self, fn: Callable[..., Any], *args: object) -> Future[Any]:
         """Give the process something to do; a new process if the last one is gone."""
         try:
-            return self._running().submit(fn, *args)
+            future = self._running().submit(fn, *args)
         except BrokenExecutor:  # it died while it was idle
             self.kill()
-            return self._running().submit(fn, *args)
+            future = self._running().submit(fn, *args)
+        if self._at_exit is not None:
+            # The last one registered is called first, and the executor has just registered its
+            # own, which waits for the fold to end. There is no public way to come before it.
+            threading._register_atexit(self._at_exit)  # type: ignore[attr-defined]
+            self._at_exit = None
+        return future
 
     def _running(self) -> Executor:
         from loky import ProcessPoolExecutor
@@ -146,9 +216,9 @@ def failure(error: BaseException) -> str:
     if isinstance(error, EcvError):
         return str(error)
     if isinstance(error, BrokenExecutor):
-        signal = re.search(r"SIG[A-Z]+", str(error))
+        name = re.search(r"SIG[A-Z]+", str(error))
         return (
-            f"the worker process was killed ({signal[0] if signal else 'no signal known'}) before "
+            f"the worker process was killed ({name[0] if name else 'no signal known'}) before "
             "the fold was done, most likely because memory ran out; finished folds are kept: close "
             "other programs or pick a smaller dataset or model, and resume"
         )

@@ -3,6 +3,7 @@
 from ecv_core.store.imports import Origin, import_run, origins
 from ecv_core.store.labels import Label, checked_label, label_runs
 from ecv_core.store.listing import ListedRun, RunList, going_on
+from ecv_core.store.ownership import GONE, active_owners, beat, interrupt, take_over
 from ecv_core.store.schema import database_url
 from ecv_core.store.selections import (
     PlannedContender,
@@ -25,6 +26,7 @@ from ecv_core.store.studies import (
 )
 
 __all__ = [
+    "GONE",
     "Label",
     "ListedRun",
     "Origin",
@@ -34,12 +36,15 @@ __all__ = [
     "SelectionRecord",
     "Store",
     "StudyRecord",
+    "active_owners",
+    "beat",
     "checked_label",
     "database_url",
     "forget_selection",
     "forget_study",
     "going_on",
     "import_run",
+    "interrupt",
     "keep_selection",
     "keep_study",
     "label_runs",
@@ -50,5 +55,6 @@ __all__ = [
     "stored_selections",
     "stored_studies",
     "stored_study",
+    "take_over",
     "update_selection",
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,11 @@ from ecv_core.places import OWN
 
 SCHEMA_VERSION = 2
 """2: progress got a curve. 1: the first."""
+
+_PATIENCE_SECONDS, _RETRY_SECONDS = 15.0, 0.05
+"""How long another process may take to make the tables."""
+_FILE = "ecv-file"
+"""Which file a connection has open, in its info."""
 
 metadata = sa.MetaData()
 
@@ -67,6 +74,13 @@ progress = sa.Table(
     sa.Column("curve", sa.Text, nullable=False),
     sa.Column("started_at", sa.String(32), nullable=False),
 )
+owners = sa.Table(
+    "owners",
+    metadata,
+    sa.Column("owner", sa.String(128), primary_key=True),
+    sa.Column("serves", sa.Boolean, nullable=False),
+    sa.Column("beat_at", sa.String(32), nullable=False),
+)
 imports = sa.Table(
     "imports",
     metadata,
@@ -117,6 +131,8 @@ def database_url() -> str:
 def connect(url: str) -> sa.Engine:
     """An engine on this database, its tables made if they are missing.
 
+    Several processes may do so at once: whoever comes second waits, and finds the tables made.
+
     Raises: StoreError if there is no usable database, or a newer version's.
     """
     try:
@@ -124,12 +140,26 @@ def connect(url: str) -> sa.Engine:
         engine = sa.create_engine(url, connect_args=arguments)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise StoreError(
-            f"'{url}' is not a usable database address ({_first_line(error)}); "
+            f"'{_without_password(url)}' is not a usable database address "
+            f"({_without_password(_first_line(error))}); "
             "set ECV_DATABASE_URL to one like sqlite:////path/to/runs.sqlite"
         ) from None
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
         _make_folder(engine.url.database)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            _make_tables(engine)
+        except StoreError as error:
+            if not _somebody_else_makes_them(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return engine
+
+
+def _make_tables(engine: sa.Engine) -> None:
     with transaction(engine, "opened") as connection:
         schema.create(connection, checkfirst=True)
         version = connection.scalar(sa.select(sa.func.max(schema.c.version)))
@@ -140,10 +170,16 @@ def connect(url: str) -> sa.Engine:
             connection.execute(schema.insert().values(version=SCHEMA_VERSION))
         elif version > SCHEMA_VERSION:
             raise StoreError(
-                f"the database {url} was written by a newer version (schema {version}, this one "
-                f"knows {SCHEMA_VERSION}); update e-fold, or set ECV_DATABASE_URL to another file"
+                f"the database {engine.url.render_as_string()} was written by a newer version "
+                f"(schema {version}, this one knows {SCHEMA_VERSION}); update e-fold, or set "
+                "ECV_DATABASE_URL to another file"
             )
-    return engine
+
+
+def _somebody_else_makes_them(error: StoreError) -> bool:
+    """Whether a table, its version or the lock was there first."""
+    cause = str(error.__cause__).lower()
+    return any(word in cause for word in ("already exists", "locked", "unique", "duplicate key"))
 
 
 @contextmanager
@@ -157,12 +193,38 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """
     try:
         with engine.begin() as connection:
+            _insist_on_the_file(engine, connection)
             yield connection
     except SQLAlchemyError as error:
         raise StoreError(
             f"the database {engine.url.render_as_string()} cannot be {doing}: "
             f"{_first_line(error)}; {_way_out(error)}"
         ) from error
+
+
+def _insist_on_the_file(engine: sa.Engine, connection: sa.Connection) -> None:
+    """An open SQLite file that was deleted takes whatever is written, and keeps nothing.
+
+    Raises: StoreError where the file is gone, or another one has taken its place.
+    """
+    opened = connection.info.get(_FILE)
+    path = engine.url.database
+    if opened is None or path is None or _identity(path) == opened:
+        return
+    connection.invalidate()
+    engine.dispose()
+    raise StoreError(
+        f"the database {path} was deleted or replaced while it was in use; put it back, or "
+        "restart e-fold to go on with what is there"
+    )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make_folder(path: str | None) -> None:
@@ -177,11 +239,18 @@ def _make_folder(path: str | None) -> None:
         ) from None
 
 
-def _sqlite_pragmas(connection: Any, _record: object) -> None:  # noqa: ANN401  a DBAPI connection
+def _sqlite_pragmas(connection: Any, record: Any) -> None:  # noqa: ANN401  a DBAPI connection
     cursor = connection.cursor()
+    path = cursor.execute("PRAGMA database_list").fetchone()[2]
+    if path:
+        record.info[_FILE] = _identity(path)
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")  # a finished fold survives a power cut
     cursor.close()
+
+
+def _without_password(text: str) -> str:
+    return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", r"\1:***@", text)
 
 
 def _first_line(error: BaseException) -> str:

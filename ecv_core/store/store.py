@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
-from ecv_core.store import removal
+from ecv_core.store import ownership, removal
 from ecv_core.store.rows import fold_row, now, run_rows, user_scores_record, user_scores_row
 from ecv_core.store.schema import (
     connect,
@@ -104,13 +104,6 @@ class Store:
         with self.transaction("read") as connection:
             return bool(connection.scalar(query))
 
-    def active_owners(self) -> set[str]:
-        """Owners of runs that are queued or running."""
-        active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
-        with self.transaction("read") as connection:
-            owners = connection.scalars(sa.select(runs.c.owner).where(active).distinct())
-            return {owner for owner in owners if owner}
-
     # -- writing ------------------------------------------------------------------------------
 
     def create(self, specs: Sequence[RunSpec], *, owner: str) -> list[str]:
@@ -136,42 +129,50 @@ class Store:
             )
         return run_ids
 
-    def requeue(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
-        """Queue a run again, to go on at its next missing fold; the spec may go further now."""
-        self._update(
-            run_id,
-            state=RunState.QUEUED,
-            spec=spec.to_json(),
-            owner=owner,
-            cancel_requested=False,
-            queued_at=now(),
-            finished_at=None,
-            error=None,
-        )
+    def requeue(self, run_id: str, spec: RunSpec, *, owner: str) -> bool:
+        """Queue a run again, to go on at its next missing fold; the spec may go further now.
+
+        Returns: False if it is queued or running already, whoever did it.
+        """
+        idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
+        values = {
+            "state": RunState.QUEUED,
+            "spec": spec.to_json(),
+            "owner": owner,
+            "cancel_requested": False,
+            "queued_at": now(),
+            "finished_at": None,
+            "error": None,
+        }
+        with self.transaction("written") as connection:
+            mine = runs.update().where(runs.c.run_id == run_id, idle).values(**values)
+            return connection.execute(mine).rowcount == 1
 
     def start(self, run_id: str, *, owner: str) -> bool:
-        """Mark a queued run as running; False if it is no longer queued (cancelled, deleted)."""
+        """Mark a queued run as running; False if it no longer waits in this owner's queue."""
         query = (
             runs.update()
-            .where(runs.c.run_id == run_id, runs.c.state == RunState.QUEUED)
+            .where(runs.c.run_id == run_id, runs.c.state == RunState.QUEUED, runs.c.owner == owner)
             .values(
                 state=RunState.RUNNING,
-                owner=owner,
                 started_at=sa.func.coalesce(runs.c.started_at, now()),
             )
         )
         with self.transaction("written") as connection:
             return connection.execute(query).rowcount == 1
 
-    def finish(self, run_id: str, state: RunState, *, error: str | None = None) -> None:
-        """Mark a run as no longer active."""
+    def finish(
+        self, run_id: str, state: RunState, *, error: str | None = None, owner: str | None = None
+    ) -> None:
+        """Mark a run as no longer active; not if `owner`, who says so, no longer has it."""
         with self.transaction("written") as connection:
-            connection.execute(progress.delete().where(progress.c.run_id == run_id))
-            connection.execute(
-                runs.update()
-                .where(runs.c.run_id == run_id)
-                .values(state=state, error=error, finished_at=now())
-            )
+            if owner is None or ownership.held(connection, run_id, owner):
+                connection.execute(progress.delete().where(progress.c.run_id == run_id))
+                connection.execute(
+                    runs.update()
+                    .where(runs.c.run_id == run_id)
+                    .values(state=state, error=error, finished_at=now())
+                )
 
     def add_fold(
         self,
@@ -180,10 +181,20 @@ class Store:
         *,
         stopped_at: int | None,
         moment: Moment | None = None,
-    ) -> None:
+        owner: str | None = None,
+    ) -> bool:
         """Keep a finished fold and where the run stood after it.
 
         A fold that is already there is left as it is.
+
+        Args:
+            run_id: whose fold.
+            result: the fold.
+            stopped_at: where the rule has stopped the run, if it has.
+            moment: the run after this fold.
+            owner: who computed it. If another owner has the run by now, the fold is kept, and
+                the rest is left to that one; if this one was taken for dead, it is not any more.
+        Returns: whether the owner still has the run.
         """
         scores = result.user_scores
         with self.transaction("written") as connection:
@@ -198,10 +209,13 @@ class Store:
                             run_id=run_id, fold=result.fold, **user_scores_row(scores)
                         )
                     )
+            if owner is not None and not ownership.held(connection, run_id, owner):
+                return False
             connection.execute(progress.delete().where(progress.c.run_id == run_id))
             connection.execute(
                 runs.update().where(runs.c.run_id == run_id).values(stopped_at=stopped_at)
             )
+            return True
 
     def set_progress(
         self,
@@ -234,28 +248,6 @@ class Store:
                 .values(state=RunState.CANCELLED, finished_at=now())
             )
 
-    def interrupt(self, dead_owners: Collection[str]) -> None:
-        """Mark the active runs of owners that are gone as interrupted."""
-        gone = (
-            runs.c.state.in_([RunState.QUEUED, RunState.RUNNING]),
-            runs.c.owner.in_(dead_owners),
-        )
-        with self.transaction("written") as connection:
-            connection.execute(
-                progress.delete().where(
-                    progress.c.run_id.in_(sa.select(runs.c.run_id).where(*gone))
-                )
-            )
-            connection.execute(
-                runs.update()
-                .where(*gone)
-                .values(
-                    state=RunState.INTERRUPTED,
-                    finished_at=now(),
-                    error="the program that ran it ended before it was done",
-                )
-            )
-
     def delete(self, run_id: str) -> None:
         """Forget a run and everything that belongs to it.
 
@@ -285,10 +277,6 @@ class Store:
             return removal.bring_back(connection, run_ids)
 
     # -- inside -------------------------------------------------------------------------------
-
-    def _update(self, run_id: str, **values: object) -> None:
-        with self.transaction("written") as connection:
-            connection.execute(runs.update().where(runs.c.run_id == run_id).values(**values))
 
     def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
         with self.transaction("read") as connection:

@@ -10,7 +10,7 @@ from ecv_core.runner import InProcess, execute, this_process
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection import Terms
 from ecv_core.selection.live import advance, begin, go_on_after
-from ecv_core.store import Store, stored_selections
+from ecv_core.store import Store, interrupt, stored_selections
 from tests.selection.test_live import job, specs
 
 
@@ -165,7 +165,7 @@ def test_after_a_restart_it_can_be_resumed(
 ) -> None:
     selection_id = begun(1)
     advance(store, selection_id, owner="a program that is gone")
-    store.interrupt(["a program that is gone"])
+    interrupt(store, ["a program that is gone"])
     open_best(app, selection_id)
     assert "whose run is interrupted" in texts(app)
     app.button(key="resume-selection").click().run()

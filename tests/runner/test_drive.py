@@ -138,10 +138,10 @@ def test_a_fold_that_cannot_be_saved_waits_and_is_not_lost(
     monkeypatch.setattr(drive, "RETRY_SECONDS", 0.01)
     save, refusals = store.add_fold, iter([True, True, False])
 
-    def full_disk(*args: object, **kwargs: object) -> None:
+    def full_disk(*args: object, **kwargs: object) -> bool:
         if next(refusals, False):
             raise StoreError("the disk is full; free some disk space")
-        save(*args, **kwargs)
+        return save(*args, **kwargs)
 
     monkeypatch.setattr(store, "add_fold", full_disk)
     told: list[str | None] = []

@@ -140,11 +140,6 @@ def test_after_a_stop_the_remaining_folds_can_be_run_to_check(
     assert done.stopped_at == 3
 
 
-def test_another_hosts_runs_are_not_ours_to_interrupt() -> None:
-    assert owner.is_alive("elsewhere:1:0")
-    assert owner.is_alive(owner.this_process())
-
-
 def test_after_each_run_what_is_queued_under_its_owner_comes_next(
     store: Store, manage: Callable
 ) -> None:

@@ -43,7 +43,7 @@ def csv(*rows, header="user_id,item_id,fold"):
         csv(*reversed(ROWS)),  # rows in any order
         csv(*ROWS).replace(b"\n", b"\r\n"),
         b"\xef\xbb\xbf" + csv(*ROWS),  # saved by a spreadsheet
-        gzip.compress(csv(*ROWS)),
+        gzip.compress(csv(*ROWS), mtime=0),
         csv("0,q,x,a", "1,q,y,a", "1,q,x,b", "2,q,z,b", header="fold,note,item_id,user_id"),
         csv('"a","x","0"', "a,y,1", "b,x,1", "b,z,2", header='"user_id","item_id","fold"'),
     ],
@@ -135,9 +135,9 @@ def test_the_same_folds_give_the_same_bytes_at_any_time(monkeypatch, tmp_path, s
         (csv("?,x,0").replace(b"?", b"\xff\xfe"), "not a readable CSV"),
         (bytes(range(256)), "is not a CSV file"),
         (b"\xfe\xed\xfa\xce, no text", "no column"),
-        (gzip.compress(csv(*ROWS))[:-12], "damaged or truncated gzip"),
-        (gzip.compress(csv(*ROWS))[:5], "damaged or truncated gzip"),
-        (gzip.compress(csv(*ROWS))[:10] + b"\xff" * 20, "damaged or truncated gzip"),
+        (gzip.compress(csv(*ROWS), mtime=0)[:-12], "damaged or truncated gzip"),
+        (gzip.compress(csv(*ROWS), mtime=0)[:5], "damaged or truncated gzip"),
+        (gzip.compress(csv(*ROWS), mtime=0)[:10] + b"\xff" * 20, "damaged or truncated gzip"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path, small, content, message):
@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_written_is_reported_and_leaves_nothing(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("content", "suffix"), [(csv(*ROWS), ".csv"), (gzip.compress(csv(*ROWS)), ".csv.gz")]
+    ("content", "suffix"), [(csv(*ROWS), ".csv"), (gzip.compress(csv(*ROWS), mtime=0), ".csv.gz")]
 )
 @pytest.mark.parametrize("as_path", [True, False])
 def test_a_stored_file_is_found_by_its_hash(tmp_path, small, content, suffix, as_path):

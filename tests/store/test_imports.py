@@ -11,7 +11,7 @@ from ecv_core.records import Run, RunState
 from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import read_run
 from ecv_core.spec import make_spec
-from ecv_core.store import import_run, open_store, origins
+from ecv_core.store import active_owners, import_run, open_store, origins
 from tests.jobs import SCORES, fold_result
 
 
@@ -50,7 +50,7 @@ def test_it_is_a_finished_run_here_equal_in_everything_it_computed(store, elsewh
     assert (run_id, new) == ("from-elsewhere", True)
     here = store.run(run_id)
     assert replace(here, started_at=None, group=None) == elsewhere
-    assert store.active_owners() == set()
+    assert active_owners(store) == {}
 
 
 def test_it_is_marked_with_its_origin(store, elsewhere):

@@ -17,7 +17,7 @@ from ecv_core.records import (
     RunState,
     UserScores,
 )
-from ecv_core.store import Store, open_store
+from ecv_core.store import Store, interrupt, open_store
 from tests.jobs import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", params=(("a", 1), ("b", 0.5)))
@@ -130,7 +130,7 @@ def test_runs_of_a_dead_owner_become_interrupted_and_others_are_left_alone(store
     alive = store.create([SPEC], owner="alive")[0]
     finished = store.create([SPEC], owner="dead")[0]
     store.finish(finished, RunState.FINISHED)
-    store.interrupt(["dead"])
+    interrupt(store, ["dead"])
     states = {run.run_id: run.state for run in store.runs()}
     assert states == {
         running: RunState.INTERRUPTED,

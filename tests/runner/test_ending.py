@@ -1,0 +1,111 @@
+"""A program that is told to end, or dies: its run can be resumed, its queue waits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from ecv_core.records import RunSpec, RunState
+from ecv_core.runner import RunManager
+from ecv_core.store import Store, open_store
+from tests.jobs import quick
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+PROGRAM = """
+import signal, sys, threading
+from ecv_core.runner import RunManager
+from ecv_core.store import open_store
+from tests.jobs import sleepy
+from tests.runner.test_ending import SPEC
+
+told = threading.Event()
+for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, lambda *_: told.set())
+RunManager(open_store(), job=sleepy).start([SPEC, SPEC])
+while not told.wait(0.1):
+    pass
+"""
+"""A dashboard as far as runs go: its main thread returns when it is told to end."""
+
+
+@pytest.fixture
+def program() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        yield process
+        process.kill()
+
+
+def soon(what: Callable[[], object], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def under_way(store: Store) -> bool:
+    return any(run.state is RunState.RUNNING and run.folds for run in store.runs())
+
+
+@pytest.mark.parametrize(
+    ("number", "to_all"),
+    [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)],
+    ids=["SIGTERM", "SIGINT to the group", "SIGTERM to the group"],
+)
+def test_told_to_end_the_run_is_interrupted_and_the_queue_waits(program, number, to_all):
+    store = open_store()
+    soon(lambda: under_way(store))
+    family = psutil.Process(program.pid).children(recursive=True)
+    begin = time.monotonic()
+    (os.killpg if to_all else os.kill)(program.pid, number)
+    _, said = program.communicate(timeout=20)
+    assert time.monotonic() - begin < 10  # the promise is 5 s, on a machine that does nothing else
+    waiting, first = store.runs()
+    assert (first.state, len(first.folds)) == (RunState.INTERRUPTED, 1)
+    assert waiting.state is RunState.QUEUED
+    assert "Traceback" not in said
+    _, left = psutil.wait_procs(family, timeout=10)
+    assert left == []
+
+    manager = RunManager(store, job=quick)  # the next start
+    try:
+        soon(lambda: store.run(waiting.run_id).state is RunState.FINISHED)
+    finally:
+        manager.close()
+    assert store.run(first.run_id).state is RunState.INTERRUPTED
+
+
+def test_killed_its_worker_ends_by_itself_and_the_run_is_found_interrupted(program):
+    store = open_store()
+    soon(lambda: under_way(store))
+    family = psutil.Process(program.pid).children(recursive=True)
+    assert family
+    program.kill()
+    _, left = psutil.wait_procs(family, timeout=10)
+    assert left == []
+    manager = RunManager(store, job=quick)
+    try:
+        assert store.runs()[1].state is RunState.INTERRUPTED
+    finally:
+        manager.close()
+
+
+def test_a_command_that_is_told_to_end_leaves_a_run_to_resume(tmp_path):
+    command = [sys.executable, "-m", "ecv_core", "run", "synthetic", "multi-vae", "--rule", "never"]
+    command += ["--param", "epochs=500"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        store = open_store()
+        soon(lambda: any(run.progress for run in store.runs()), 60)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "finished folds are kept" in said
+    assert store.runs()[0].state is RunState.INTERRUPTED

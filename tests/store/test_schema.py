@@ -1,0 +1,52 @@
+"""The database itself: opened by many at once, deleted under way, with a password."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from ecv_core.errors import StoreError
+from ecv_core.records import RunSpec
+from ecv_core.store import open_store
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+
+
+def test_many_may_open_a_fresh_database_at_once(tmp_path):
+    together = Barrier(8)
+
+    def opened(trial: int) -> int:
+        together.wait()
+        return len(open_store(f"sqlite:///{tmp_path / f'{trial}.sqlite'}").runs())
+
+    with ThreadPoolExecutor(8) as pool:
+        for trial in range(10):
+            assert list(pool.map(opened, [trial] * 8)) == [0] * 8
+
+
+def test_a_database_that_was_deleted_under_way_takes_nothing_in_silence(tmp_path):
+    path = tmp_path / "runs.sqlite"
+    store = open_store(f"sqlite:///{path}")
+    store.create([SPEC], owner="me")
+    aside = path.rename(tmp_path / "aside.sqlite")
+    with pytest.raises(StoreError, match="was deleted or replaced while it was in use"):
+        store.create([SPEC], owner="me")
+    aside.rename(path)
+    store.create([SPEC], owner="me")
+    assert len(store.runs()) == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nosuch://me:s3cret@host/runs",
+        "postgresql://me:s3cret@host:nan/runs",
+        "postgresql+nosuch://me:s3cret@127.0.0.1:1/runs",
+    ],
+)
+def test_a_password_is_in_no_message(url):
+    with pytest.raises(StoreError) as error:
+        open_store(url)
+    assert "s3cret" not in str(error.value)
