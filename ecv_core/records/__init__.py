@@ -1,7 +1,7 @@
 """What the stages hand to each other: frozen records, no I/O, only derived values."""
 
 from ecv_core.parameters import ParamValue
-from ecv_core.records.fold import Energy, FoldResult, UserScores
+from ecv_core.records.fold import AMOUNT, Energy, FoldResult, UserScores
 from ecv_core.records.history import History
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.moment import Decision, Interval, IntervalKind, Moment
@@ -12,6 +12,7 @@ from ecv_core.records.setting import SCORES, Role, Setting, setting
 from ecv_core.records.spec import SETTINGS, WITHOUT_CUTOFF, RunSpec
 
 __all__ = [
+    "AMOUNT",
     "LACKS",
     "SCORES",
     "SETTINGS",

@@ -30,6 +30,7 @@ _MUST_BE = {
     "tuple": "a list",
 }
 """What a value must be, by the first part of pydantic's name for the error."""
+_BOUNDS = {"less_than_equal": ("at most", "le"), "greater_than_equal": ("at least", "ge")}
 
 
 def to_json(record: object, kind: object = None) -> Any:  # noqa: ANN401  JSON values
@@ -55,7 +56,7 @@ def sentence(error: ValueError) -> str:
     """What is wrong with the first bad value, as the end of a sentence in one line."""
     if not isinstance(error, ValidationError):
         return shown(error)
-    first = error.errors(include_url=False, include_context=False)[0]
+    first = error.errors(include_url=False)[0]
     kind, place = first["type"], list(first["loc"])
     if kind == "json_invalid":
         return "it is not JSON"
@@ -70,6 +71,9 @@ def sentence(error: ValueError) -> str:
     if kind == "timezone_aware":
         return f"{what} has no time zone"
     value = shown(first["input"])
+    if kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        return f"{what} must be {words} {first['ctx'][bound]:g}, but is {value}"
     return f"{what} must be {wanted}, but is {value}" if wanted else f"{what} cannot be {value}"
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
+
+AMOUNT = 1e15
+"""No score, second or joule is further from 0: what claims to be would break every sum."""
+Number = Annotated[float, Ge(-AMOUNT), Le(AMOUNT)]
+Amount = Annotated[float, Ge(0), Le(AMOUNT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +22,11 @@ class Energy:
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}  # there is no other kind of energy
 
-    joules: float
-    cpu_joules: float
-    gpu_joules: float
-    ram_joules: float
-    grams_co2e: float
+    joules: Amount
+    cpu_joules: Amount
+    gpu_joules: Amount
+    ram_joules: Amount
+    grams_co2e: Amount
     source: str
     """How it is known: 'rapl' is measured, 'cpu-load' and 'constant' are estimates, 'none' is
     no meter."""
@@ -72,7 +78,7 @@ class FoldResult:
     """What one fold gave: its score, all metrics, what it cost."""
 
     fold: int
-    score: float
+    score: Number
     """Mean over the evaluated users of the run's metric at its n."""
     metrics: Mapping[str, float]
     """Every metric at every cut-off, 'ndcg@10' -> mean over users."""
@@ -80,8 +86,8 @@ class FoldResult:
     """How many users had something held out, and so count."""
     inner_curve: tuple[float, ...] = ()
     """nDCG@100 on the inner validation part after each epoch, where a model stops early by it."""
-    fit_seconds: float
-    evaluate_seconds: float
-    total_seconds: float
+    fit_seconds: Amount
+    evaluate_seconds: Amount
+    total_seconds: Amount
     energy: Energy
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)

@@ -57,10 +57,10 @@ def import_run(
         here = connection.scalar(sa.select(imports.c.run_id).where(imports.c.sha256 == sha256))
         if here is not None:
             return str(here), False
-        taken = run_rows(connection, runs.c.run_id == run.run_id).runs()
-        if taken and (taken[0].spec, taken[0].folds) == (run.spec, run.folds):
+        taken = run_rows(connection, runs.c.run_id == run.run_id)
+        if any((one.spec, one.folds) == (run.spec, run.folds) for one in taken.runs({})):
             return run.run_id, False
-        run_id = uuid4().hex[:12] if taken else run.run_id
+        run_id = uuid4().hex[:12] if taken.rows else run.run_id
         _insert(connection, run, run_id)
         connection.execute(
             imports.insert().values(

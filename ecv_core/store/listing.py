@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
@@ -13,9 +13,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from ecv_core.errors import StoreError
-from ecv_core.records import RunSpec, RunState
+from ecv_core.records import AMOUNT, RunSpec, RunState
 from ecv_core.store.labels import Label, labels_in
 from ecv_core.store.removal import kept
+from ecv_core.store.rows import damage
 from ecv_core.store.schema import folds, imports, runs
 from ecv_core.store.store import Store
 
@@ -50,10 +51,12 @@ class RunList:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._folds: dict[str, _Folds] = {}
+        self._folds: dict[str, _Folds | StoreError] = {}
+        self.damaged: dict[str, str] = {}
+        """Run id -> a sentence, for those that `rows` could not read and left out the last time."""
 
     def rows(self) -> list[ListedRun]:
-        """One row per run, newest first. Raises: StoreError."""
+        """One row per run that can be read, newest first. Raises: StoreError."""
         with self._store.transaction("read") as connection:
             rows = connection.execute(
                 sa.select(
@@ -70,22 +73,44 @@ class RunList:
             self._folds = done = _read_folds(connection, self._folds)
             written = labels_in(connection)
             imported = set(connection.scalars(sa.select(imports.c.run_id)))
-        spec_of = _specs(rows)
-        return [
-            ListedRun(
-                run_id=row.run_id,
-                group=row.group_id,
-                spec=spec_of[row.spec],
-                state=RunState(row.state),
-                created_at=datetime.fromisoformat(row.created_at),
-                scores=done[row.run_id].scores if row.run_id in done else (),
-                joules=done[row.run_id].joules if row.run_id in done else None,
-                stopped_at=row.stopped_at,
-                label=written.get(row.run_id, Label()),
-                imported=row.run_id in imported,
-            )
-            for row in rows
-        ]
+        specs: dict[str, RunSpec] = {}
+        self.damaged = {}
+        found = []
+        for row in rows:
+            try:
+                found.append(_listed(row, specs, done, written, imported))
+            except StoreError as error:
+                self.damaged[row.run_id] = str(error)
+        return found
+
+
+def _listed(
+    row: Any,  # noqa: ANN401  a row
+    specs: dict[str, RunSpec],
+    done: Mapping[str, _Folds | StoreError],
+    written: Mapping[str, Label],
+    imported: Collection[str],
+) -> ListedRun:
+    mine = done.get(row.run_id)
+    if isinstance(mine, StoreError):
+        raise mine
+    try:
+        if row.spec not in specs:  # each different one once
+            specs[row.spec] = RunSpec.from_json(row.spec)
+        return ListedRun(
+            run_id=row.run_id,
+            group=row.group_id,
+            spec=specs[row.spec],
+            state=RunState(row.state),
+            created_at=datetime.fromisoformat(row.created_at),
+            scores=mine.scores if mine else (),
+            joules=mine.joules if mine else None,
+            stopped_at=row.stopped_at,
+            label=written.get(row.run_id, Label()),
+            imported=row.run_id in imported,
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise damage(row.run_id, error) from error
 
 
 def going_on(store: Store) -> tuple[object, ...]:
@@ -110,15 +135,17 @@ class _Folds:
     joules: float | None
 
 
-def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[str, _Folds]:
+def _read_folds(
+    connection: sa.Connection, known: Mapping[str, _Folds | StoreError]
+) -> dict[str, _Folds | StoreError]:
     """The folds of every run that has some; those that are as `known` are taken from there."""
     count, newest = sa.func.count(), sa.func.max(folds.c.sequence)
     counted = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id)
     versions = {run_id: (many, last) for run_id, many, last in connection.execute(counted)}
-    found = {
-        run_id: known[run_id]
+    found: dict[str, _Folds | StoreError] = {
+        run_id: same
         for run_id, version in versions.items()
-        if run_id in known and known[run_id].version == version
+        if isinstance(same := known.get(run_id), _Folds) and same.version == version
     }
     missing = versions.keys() - found.keys()
     query = sa.select(folds.c.run_id, folds.c.result).order_by(folds.c.sequence)
@@ -133,34 +160,15 @@ def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[
     return found
 
 
-def _specs(rows: Sequence[Any]) -> dict[str, RunSpec]:
-    """Each different spec once, by its text."""
-    found: dict[str, RunSpec] = {}
-    for row in rows:
-        if row.spec not in found:
-            try:
-                found[row.spec] = RunSpec.from_json(row.spec)
-            except ValueError as error:
-                raise _damaged(f"run {row.run_id}", error) from error
-    return found
-
-
-def _damaged(what: str, error: Exception) -> StoreError:
-    return StoreError(
-        f"{what} in the database is damaged ({error}); restore the database from a copy, or set "
-        "ECV_DATABASE_URL to another"
-    )
-
-
-def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Folds:
+def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Folds | StoreError:
     try:
         results = [json.loads(text) for text in texts]
         energies = [fold["energy"] for fold in results]
         metered = all(energy["source"] != "none" for energy in energies)
-        return _Folds(
-            version=version,
-            scores=tuple(float(fold["score"]) for fold in results),
-            joules=sum(energy["joules"] for energy in energies) if metered else None,
-        )
+        joules = sum(energy["joules"] for energy in energies)
+        scores = tuple(float(fold["score"]) for fold in results)
+        if not all(abs(value) <= AMOUNT for value in (*scores, joules)):
+            raise ValueError(f"a score or energy of {max(*scores, joules):g}")
+        return _Folds(version=version, scores=scores, joules=joules if metered else None)
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(f"a fold of run {run_id}", error) from error
+        return damage(run_id, error)

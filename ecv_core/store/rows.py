@@ -38,17 +38,29 @@ class RunRows:
     waiting: Rows
     """Run id, owner and state of all that is queued or running, in the order of the queue."""
 
-    def runs(self) -> list[Run]:
-        """The records, in the order of the rows. Raises: StoreError for a damaged one."""
+    def runs(self, damaged: dict[str, str] | None = None) -> list[Run]:
+        """The records, in the order of the rows.
+
+        Args:
+            damaged: gets run id -> a sentence for each that cannot be read; without it, the first
+                such is an error.
+        Raises: StoreError for a damaged one.
+        """
         of_run: defaultdict[str, list[Any]] = defaultdict(list)
         for row in self.folds:
             of_run[row.run_id].append(row)
-        now_at = {row.run_id: _progress(row) for row in self.progress}
+        now_at = {row.run_id: row for row in self.progress}
         places = _queue_places([(row.run_id, row.owner, row.state) for row in self.waiting])
-        return [
-            _run(row, of_run[row.run_id], now_at.get(row.run_id), places.get(row.run_id))
-            for row in self.rows
-        ]
+        found = []
+        for row in self.rows:
+            at, place = now_at.get(row.run_id), places.get(row.run_id)
+            try:
+                found.append(_run(row, of_run[row.run_id], at, place))
+            except StoreError as error:
+                if damaged is None:
+                    raise
+                damaged[row.run_id] = str(error)
+        return found
 
 
 def run_rows(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> RunRows:
@@ -69,20 +81,30 @@ def run_rows(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> RunRo
     )
 
 
-def _run(row: Any, done: Rows, at: FoldProgress | None, queue_position: int | None) -> Run:  # noqa: ANN401  a row
+def _run(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # noqa: ANN401  rows
+    try:
+        return _record(row, done, at, queue_position)
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise damage(row.run_id, error) from error
+
+
+def damage(run_id: str, error: Exception) -> StoreError:
+    """The sentence about a run whose rows cannot be read."""
     from ecv_core.records import codec
 
-    try:
-        spec = RunSpec.from_json(row.spec)
-        results = tuple(codec.read(FoldResult, fold.result) for fold in done)
-        moments: Sequence[Moment] = tuple(
-            _moment(fold.moment, spec) for fold in done if fold.moment
-        )
-    except ValueError as error:
-        raise StoreError(
-            f"run {row.run_id} in the database is damaged: {codec.sentence(error)}; restore the "
-            "database from a copy, or set ECV_DATABASE_URL to another"
-        ) from error
+    said = codec.sentence(error) if isinstance(error, ValueError) else repr(error)
+    return StoreError(
+        f"run {run_id} in the database is damaged: {said[:200]}; delete it on the page Runs, or "
+        "restore the database from a copy"
+    )
+
+
+def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # noqa: ANN401
+    from ecv_core.records import codec
+
+    spec = RunSpec.from_json(row.spec)
+    results = tuple(codec.read(FoldResult, fold.result) for fold in done)
+    moments: Sequence[Moment] = tuple(_moment(fold.moment, spec) for fold in done if fold.moment)
     if len(moments) < len(results):
         moments = MomentsAgain(spec, results, row.stopped_at)
     return Run(
@@ -97,7 +119,7 @@ def _run(row: Any, done: Rows, at: FoldProgress | None, queue_position: int | No
         group=row.group_id,
         stopped_at=row.stopped_at,
         error=row.error,
-        progress=at,
+        progress=None if at is None else _progress(at),
         queue_position=queue_position,
     )
 

@@ -50,9 +50,10 @@ class Store:
     def run(self, run_id: str) -> Run:
         """One run with its folds.
 
-        Raises: InputError if there is none with this id.
+        Raises: InputError if there is none with this id; StoreError if it is damaged.
         """
-        found = self._load(runs.c.run_id == run_id)
+        with self.transaction("read") as connection:
+            found = run_rows(connection, removal.kept(), runs.c.run_id == run_id).runs()
         if not found:
             raise InputError(
                 f"there is no run '{run_id}' in this database; see the page Runs for all of them"
@@ -60,7 +61,7 @@ class Store:
         return found[0]
 
     def runs(self) -> list[Run]:
-        """All runs, newest first."""
+        """All runs that can be read, newest first; of the others `RunList` tells."""
         return self._load()[::-1]
 
     def active(self) -> list[Run]:
@@ -74,7 +75,7 @@ class Store:
                 return []
             rows = run_rows(connection, mine)
         places = {row.run_id: place for place, row in enumerate(rows.waiting)}
-        return sorted(rows.runs(), key=lambda run: places[run.run_id])
+        return sorted(rows.runs({}), key=lambda run: places[run.run_id])
 
     def group(self, group_id: str) -> list[Run]:
         """The runs that were started together, in the order of their start; empty if none."""
@@ -253,9 +254,10 @@ class Store:
 
         Raises: InputError while it is queued or running.
         """
-        if self.run(run_id).state.active:
-            raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
+        state = sa.select(runs.c.state).where(runs.c.run_id == run_id)
         with self.transaction("written") as connection:
+            if connection.scalar(state) in (RunState.QUEUED, RunState.RUNNING):
+                raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
             removal.forget(connection, [run_id])
 
     def remove(self, run_ids: Collection[str]) -> list[str]:
@@ -281,7 +283,7 @@ class Store:
     def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
         with self.transaction("read") as connection:
             rows = run_rows(connection, removal.kept(), *where)
-        return rows.runs()
+        return rows.runs({})
 
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
         """One transaction, for this package; see `schema.transaction`."""

@@ -4,6 +4,7 @@ import pytest
 
 from ecv_core.records import RunState
 from ecv_core.store import Label, RunList, label_runs
+from ecv_core.store.schema import runs
 from pages.components.runs.actions import retagged
 from pages.components.runs.history import runs_frame, table_key
 
@@ -176,3 +177,15 @@ def test_one_picked_run_gets_a_name_tags_and_a_note(app, a_run, store):
 def test_tags_of_several_runs_leave_what_is_each_runs_own():
     label = Label(name="a", tags=("gpu", "old"), note="b")
     assert retagged(label, ["old"], ["new"]) == Label(name="a", tags=("new", "gpu"), note="b")
+
+
+def test_a_damaged_run_is_said_and_can_be_deleted_and_the_others_are_shown(app, a_run, store):
+    a_run([0.5, 0.4])
+    bad = a_run([0.3])
+    with store.transaction("written") as connection:
+        connection.execute(runs.update().where(runs.c.run_id == bad.run_id).values(spec="{}"))
+    open_history(app)
+    assert f"run {bad.run_id} in the database is damaged" in app.warning[0].value
+    next(one for one in app.button if one.label == "Delete 1 damaged run").click().run()
+    assert not app.warning
+    assert len(store.runs()) == 1

@@ -10,7 +10,7 @@ from ecv_core.errors import InputError, StoreError
 from ecv_core.records import RunSpec, RunState
 from ecv_core.store import Label, RunList, Store, checked_label, going_on, label_runs, open_store
 from ecv_core.store.removal import UNDO_MINUTES
-from ecv_core.store.schema import folds, labels, removed
+from ecv_core.store.schema import folds, labels, removed, runs
 from tests.jobs import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular")
@@ -76,8 +76,43 @@ def test_known_folds_are_not_read_again(store):
     with store.transaction("written") as connection:  # an error once it is read
         connection.execute(folds.update().where(folds.c.run_id == run_id).values(result="{"))
     assert listed.rows()[0].scores == (0.5,)
-    with pytest.raises(StoreError, match=f"a fold of run {run_id} in the database is damaged"):
-        RunList(store).rows()
+    anew = RunList(store)
+    assert anew.rows() == []
+    assert f"run {run_id} in the database is damaged" in anew.damaged[run_id]
+
+
+BROKEN = {
+    "its spec": (runs, {"spec": "{}"}),
+    "its state": (runs, {"state": "sleeping"}),
+    "its time": (runs, {"created_at": "yesterday"}),
+    "a fold": (folds, {"result": "{"}),
+    "a score": (folds, {"result": lambda text: text.replace("0.5", "1e308")}),
+    "an energy": (
+        folds,
+        {"result": lambda text: text.replace('"joules": 36.0', '"joules": 1e308')},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_one_damaged_run_is_told_apart_and_the_others_are_there(store, what):
+    """Whatever was written over it: with `spec='{}'` no run could be read at all."""
+    good, bad = finished(store, (0.5, 0.5)), finished(store, (0.5,))
+    table, values = BROKEN[what]
+    (column, value), mine = next(iter(values.items())), table.c.run_id == bad
+    with store.transaction("written") as connection:
+        before = connection.scalar(sa.select(table.c[column]).where(mine))
+        after = value(before) if callable(value) else value
+        assert after != before
+        connection.execute(table.update().where(mine).values({column: after}))
+    listed = RunList(store)
+    assert [row.run_id for row in listed.rows()] == [good]
+    assert list(listed.damaged) == [bad]
+    assert [run.run_id for run in store.runs()] == [good]
+    with pytest.raises(StoreError, match=f"run {bad} in the database is damaged.*delete it"):
+        store.run(bad)
+    store.delete(bad)
+    assert RunList(store).rows()[0].run_id == good
 
 
 def test_without_an_active_run_nothing_goes_on(store):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import nan
 
@@ -16,7 +16,7 @@ from pages.components.runs.actions import actions, undo
 from pages.components.runs.import_run import import_run
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
-from pages.components.shared.state import run_list, sentences, store
+from pages.components.shared.state import escaped, run_list, sentences, store
 from pages.components.shared.words import counted, metric_label, rule_words, run_title
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -29,6 +29,7 @@ _WRITTEN = ("name", "tags", "note", "from")
 def history() -> None:
     """Everything below the title."""
     rows = run_list().rows()
+    _damaged(run_list().damaged)
     if not rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             import_run()
@@ -51,6 +52,19 @@ def history() -> None:
     else:
         st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
     _follow()
+
+
+def _damaged(found: Mapping[str, str]) -> None:
+    """What cannot be read is shown all the same, to be deleted."""
+    if not found:
+        return
+    with st.container(border=True, key="runs-damaged"):
+        st.warning("  \n".join(escaped(said) for said in found.values()), icon=":material/error:")
+        if st.button(f"Delete {counted(len(found), 'damaged run')}", icon=":material/delete:"):
+            with sentences():
+                for run_id in found:
+                    store().delete(run_id)
+                st.rerun()
 
 
 def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
