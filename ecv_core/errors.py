@@ -14,6 +14,7 @@ Terminated, outside the tree, goes through everything: the program is told to en
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -30,8 +31,17 @@ __all__ = [
 ]
 
 
+_LONG_WORD = re.compile(r"(\S{100})\S{101,}")
+
+
 class EcvError(Exception):
-    """Base of every error raised on purpose here; its text is fit to show to a user."""
+    """Base of every error raised on purpose here; its text is fit to show to a user.
+
+    A word that is longer than any path or id, such as a value of 5,000 characters, is cut short.
+    """
+
+    def __str__(self) -> str:
+        return _LONG_WORD.sub(r"\1...", super().__str__())
 
 
 class InputError(EcvError):

@@ -1,12 +1,26 @@
-"""A file is written as a whole or not at all."""
+"""Files: read no further than a limit, written as a whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+def content_of(path: Path, *, at_most: int) -> bytes:
+    """The file's content, or one byte more than `at_most` of it, which says that it is too long.
+
+    Raises: OSError if it cannot be read, or is a pipe or device, which may never end.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        return file.read(at_most + 1)
 
 
 @contextmanager

@@ -30,6 +30,10 @@ Params = Annotated[tuple[tuple[str, ParamValue], ...], _ObjectInJson]
 """Every parameter with its value, sorted by name."""
 
 
+_LARGEST = 2**53
+"""Where a parameter has no bound of its own: as far as whole numbers are exact."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """One knob: its type is its default's, its range is inclusive."""
@@ -54,11 +58,11 @@ class Parameter:
                 f"parameter '{self.name}' must be one of {', '.join(self.choices)}, not '{given}'"
             )
         if isinstance(value, int | float) and not isinstance(value, bool):
-            low = float("-inf") if self.low is None else self.low
-            high = float("inf") if self.high is None else self.high
+            low = -_LARGEST if self.low is None else self.low
+            high = _LARGEST if self.high is None else self.high
             if not low <= value <= high:  # also refuses NaN
                 raise InputError(
-                    f"parameter '{self.name}' must be from {low:g} to {high:g}, but is {value:g}"
+                    f"parameter '{self.name}' must be from {low:g} to {high:g}, but is {given}"
                 )
         return value
 

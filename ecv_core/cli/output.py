@@ -12,6 +12,8 @@ from ecv_core.files import replacing
 
 def check_target(target: str | None) -> None:
     """Refuse a --json that cannot be written, before any work is done."""
+    if target == "":
+        raise InputError("--json names no file; give one, or - for stdout")
     if target and target != "-" and not Path(target).absolute().parent.is_dir():
         raise InputError(f"the folder of --json {target} does not exist; make it first")
     if target and Path(target).is_dir():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
+from ecv_core.files import content_of
 from ecv_core.store import import_run, open_store, origins
 
 
@@ -29,8 +30,7 @@ def import_file(options: argparse.Namespace) -> int:
 
     path: Path = options.file
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+        content = content_of(path, at_most=MAX_BYTES)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
     found = read_run(content, path.name)

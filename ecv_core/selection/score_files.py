@@ -131,6 +131,8 @@ def _table(path: Path) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv, parquet
 
+    if path.exists() and not path.is_file():  # a pipe or device may never end
+        raise InputError(f"{path.name} is no regular file; give a table of scores")
     try:
         if path.suffix == ".parquet":
             return parquet.read_table(path)

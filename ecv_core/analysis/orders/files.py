@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.orders.lattice import MAX_K
 from ecv_core.errors import InputError
+from ecv_core.files import content_of
 
 UNNAMED = "index"
 """What a first column without a name is called."""
@@ -29,7 +30,11 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
         never varies, or there are fewer than two folds or more than MAX_K.
     """
     name = source.name if isinstance(source, Path) else "the file"
-    rows = [row for row in csv.reader(io.StringIO(_text(source, name))) if any(map(str.strip, row))]
+    lines = io.StringIO(_text(source, name), newline=None)  # also what ends its lines with CR alone
+    try:
+        rows = [row for row in csv.reader(lines) if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise InputError(f"{name} is no table of fold scores: {error}") from None
     if not rows:
         raise InputError(f"{name} is empty; give one column per system and one row per fold")
     header = [cell.strip() for cell in rows[0]]
@@ -103,8 +108,7 @@ def _text(source: Path | bytes, name: str) -> str:
         content = source
     else:
         try:
-            with source.open("rb") as file:
-                content = file.read(_MAX_BYTES + 1)
+            content = content_of(source, at_most=_MAX_BYTES)
         except OSError as error:
             raise InputError(
                 f"{name} cannot be read ({error.strerror or error}); check its path"

@@ -17,8 +17,8 @@ from ecv_core.errors import FoldsError
 from ecv_core.records import Folds, Interactions, Part
 from ecv_core.splits.exchange.archive import RECBOLE_COLUMNS, RECBOLE_PARTS, WORDS
 from ecv_core.splits.exchange.files import IMPORTED, read_folds
-from ecv_core.splits.exchange.parsing import MAX_BYTES, mismatch, pairs_of, parse
-from ecv_core.splits.exchange.storage import ZIP_MAGIC, read_bytes
+from ecv_core.splits.exchange.parsing import mismatch, pairs_of, parse
+from ecv_core.splits.exchange.storage import MAX_BYTES, ZIP_MAGIC, read_bytes
 from ecv_core.splits.k_fold import MAX_K
 
 if TYPE_CHECKING:

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
 from ecv_core.records import Interactions
-from ecv_core.splits.exchange.storage import GZIP_MAGIC, read_bytes
+from ecv_core.splits.exchange.storage import GZIP_MAGIC, MAX_BYTES, read_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MAX_BYTES = 2**30
-"""A larger fold file, unpacked, is refused: it is a mistake or a decompression bomb."""
 
 
 class Pairs:
