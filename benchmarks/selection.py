@@ -273,7 +273,7 @@ def made(
 
 def record() -> None:
     """Compute the grids and keep them."""
-    from ecv_core.energy import meter_for
+    from ecv_core.energy import CodeCarbonMeter
     from ecv_core.fold import run_fold
     from ecv_core.spec import make_spec
 
@@ -288,7 +288,7 @@ def record() -> None:
             "hetrec-lastfm", "ease", "regularization", EASE_HETREC,
         ),
     }  # fmt: skip
-    meter = meter_for("DEU")
+    meter = CodeCarbonMeter("DEU")
     for name, (dataset, algorithm, parameter, values) in grids.items():
         spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never", full=True)
         run_fold(spec, 0)  # what is loaded once is no fold's cost

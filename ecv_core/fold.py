@@ -180,7 +180,8 @@ def run_fold(
     Args:
         spec: what to run; see `spec.make_spec`.
         index: the held-out fold, 0 .. k-1.
-        meter: measures splitting, fitting and evaluating; loading the data is not a fold's cost.
+        meter: measures cutting out the fold, fitting and evaluating. What is done once for all
+            folds is no fold's cost: imports, loading the data, dealing it into folds.
         progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
     Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
     """
@@ -197,14 +198,16 @@ def run_fold(
     interactions = prepared(spec.dataset)
     algorithm = models.algorithm(spec.algorithm)
     algorithm.check(interactions)
+    # What happens once per process is no fold's cost: imports, and dealing the folds.
     model = algorithm.build(dict(spec.params))
-    import_module("torch")  # half a second, once per process, that no fold should be charged for
+    import_module("torch")
+    progress("split", 0, 0)
+    folds = folds_of(spec)
     meter = meter or NoMeter()
     meter.start()
     begin = time.perf_counter()
     try:
-        progress("split", 0, 0)
-        parts = splits.fold_matrices(interactions, folds_of(spec), index)
+        parts = splits.fold_matrices(interactions, folds, index)
         fitting = time.perf_counter()
         seed = fold_seed(spec.seed, index)
         algorithm.fit(model, parts.train, parts.history, seed=seed, progress=fitting_progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import floor, log10
 from typing import Protocol
 
+from ecv_core.energy.savings import EnergyFacts
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec
 from ecv_core.stopping import RULES, difference_percent, interval_after_stop, mean_interval
@@ -180,29 +181,57 @@ def setting_words(rule_id: str, value: float) -> str:
     return "as registered" if value == 1 else f"in {value:.0%} of the runs, else all folds"
 
 
-def small_number(value: float) -> str:
-    """Three significant digits, never an exponent: '0.00214', '12.3', '1,230'."""
+def small_number(value: float, significant: int = 3) -> str:
+    """So many significant digits, never an exponent: '0.00214', '12.3', '1,230'."""
     if value == 0:
         return "0"
-    digits = max(2 - floor(log10(abs(value))), 0)
+    digits = max(significant - 1 - floor(log10(abs(value))), 0)
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if digits else text
 
 
+ESTIMATED_DIGITS = 2
+"""Significant digits of energy and emissions: part of every figure is an estimate."""
+
+
+FORECAST = (
+    "from 15 % below the lowest to 15 % above the highest of the folds that ran, without the "
+    "first, which also pays for start-up"
+)
+"""Of energy saved, while folds have not run; the numbers are those of `energy.savings`."""
+
+
+def estimate(value: float) -> str:
+    """A number of which two digits are believed: '0.0021', '12', '340', '1,200'."""
+    return small_number(float(f"{value:.{ESTIMATED_DIGITS}g}"), ESTIMATED_DIGITS)
+
+
 def watt_hours(joules: float) -> str:
-    """Energy as pages show it: '1.25 Wh', and '21.3 mWh' where that is easier to read."""
-    return _scaled(joules / 3600, "Wh")
+    """Energy as pages show it: '1.3 Wh', and '21 mWh' where that is easier to read."""
+    return _scaled("Wh", joules / 3600)
+
+
+def watt_hours_range(low: float, high: float) -> str:
+    """'14 to 21 mWh', in one unit, from joules; one figure where both ends read the same."""
+    return _scaled("Wh", low / 3600, high / 3600)
+
+
+def saved_words(facts: EnergyFacts) -> str:
+    """What a stop saved: a range as long as it is a forecast. '-' while there is no stop."""
+    if facts.saved_range is None:
+        return "-"
+    return watt_hours_range(*facts.saved_range)
 
 
 def grams(amount: float) -> str:
-    """Emissions as pages show them: '1.25 g', '4.17 mg'."""
-    return _scaled(amount, "g")
+    """Emissions as pages show them: '1.3 g', '4.2 mg'."""
+    return _scaled("g", amount)
 
 
-def _scaled(amount: float, unit: str) -> str:
-    if 0 < amount < 0.1:
-        return f"{small_number(amount * 1000)} m{unit}"
-    return f"{small_number(amount)} {unit}"
+def _scaled(unit: str, *amounts: float) -> str:
+    milli = 0 < max(amounts) < 0.1
+    shown = [estimate(one * (1000 if milli else 1)) for one in amounts]
+    return f"{' to '.join(dict.fromkeys(shown))} {'m' * milli}{unit}"
 
 
 def duration(seconds: float) -> str:

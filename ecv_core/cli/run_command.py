@@ -132,15 +132,17 @@ def _check_rule(asked: Mapping[str, Any]) -> None:
 
 def _energy(run: Run) -> str:
     from ecv_core.energy import SOURCES
-    from ecv_core.energy.savings import energy_facts
+    from ecv_core.energy.savings import energy_of
+    from ecv_core.words import saved_words, watt_hours
 
-    facts = energy_facts(run.folds, run.k, run.stopped_at)
+    facts = energy_of(run)
     if facts.source == "none":
         return f"energy: {SOURCES['none']}"
-    text = f"energy {facts.joules / 3.6:.3g} mWh"
+    text = f"energy {watt_hours(facts.joules)}"
     if facts.saved_joules:
         word = "forgone to check" if run.checked else "saved"
-        text += f", {facts.saved_joules / 3.6:.3g} mWh ({facts.saved_percent:.0f} %) {word}"
+        about = "about " * facts.forecast
+        text += f", {saved_words(facts)} ({about}{facts.saved_percent:.0f} %) {word}"
     return f"{text}; {SOURCES[facts.source]}"
 
 

@@ -14,6 +14,7 @@ from ecv_core.energy.meter import (
     country,
     meter_for,
 )
+from ecv_core.energy.parts import EnergyPart, energy_parts, parts_sentence, parts_words
 from ecv_core.energy.sources import CarbonSource, carbon_source
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "CodeCarbonMeter",
     "Country",
     "EnergyMeter",
+    "EnergyPart",
     "Equivalent",
     "FakeMeter",
     "Likeness",
@@ -34,7 +36,10 @@ __all__ = [
     "carbon_source",
     "countries",
     "country",
+    "energy_parts",
     "equivalents",
     "like",
     "meter_for",
+    "parts_sentence",
+    "parts_words",
 ]

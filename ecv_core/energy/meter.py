@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from ecv_core.errors import InputError
-from ecv_core.records import Energy
+from ecv_core.records import Energy, RunSpec
 
 log = logging.getLogger(__name__)
 
@@ -117,19 +117,33 @@ class CodeCarbonMeter:
     """The whole machine's energy by CodeCarbon, offline, one task per fold.
 
     Machine mode, so two folds at once would both count everything: run one fold at a time. The
-    first start probes the hardware (about a second, once per process).
+    first start probes the hardware (about a second, once per process), before it measures.
+
+    Args:
+        country_code: ISO 3166-1 alpha-3.
+        processor_watts: what the processor draws at full load; used where it has no readable
+            counter. None leaves CodeCarbon's assumption.
+        memory_watts: what memory draws, whatever happens; None leaves CodeCarbon's 5 W a module.
+    Raises: InputError for an unknown country.
     """
 
-    def __init__(self, country_code: str) -> None:
+    def __init__(
+        self,
+        country_code: str,
+        *,
+        processor_watts: float | None = None,
+        memory_watts: float | None = None,
+    ) -> None:
         country(country_code)
         self._country = country_code.upper()
+        self._processor_watts, self._memory_watts = processor_watts, memory_watts
         self._tracker: Any = None
         self._task = ""
 
     def start(self) -> None:
         """Begin a task; a failure is logged and the fold goes on unmetered."""
         try:
-            tracker = self._tracker or self._new_tracker()
+            tracker = self._tracker or self._probed()
             self._tracker = tracker
             self._task = uuid4().hex  # a name used twice would count twice
             tracker.start_task(self._task)
@@ -150,14 +164,23 @@ class CodeCarbonMeter:
                 gpu_joules=data.gpu_energy * JOULES_PER_KWH,
                 ram_joules=data.ram_energy * JOULES_PER_KWH,
                 grams_co2e=data.emissions * 1000,
-                source=self._source(),
+                source=_source(self._tracker),
             )
         except Exception:  # a failing meter never fails a fold
             log.warning("the energy meter did not stop; this fold goes unmetered", exc_info=True)
             self._tracker = None
             return Energy.none()
 
-    def _new_tracker(self) -> Any:  # noqa: ANN401  CodeCarbon is untyped
+    def _probed(self) -> Any:  # noqa: ANN401  CodeCarbon is untyped
+        """A tracker that knows its hardware; a wattage that is given replaces no counter."""
+        tracker = self._new_tracker()
+        if self._processor_watts is not None:
+            tracker._ensure_hardware_ready()
+            if _source(tracker) != "rapl":
+                return self._new_tracker(self._processor_watts)
+        return tracker
+
+    def _new_tracker(self, processor_watts: float | None = None) -> Any:  # noqa: ANN401
         # The project's own logger must be quiet before the import logs, and after it sets a level.
         logging.getLogger("codecarbon").setLevel(logging.ERROR)
         from codecarbon import OfflineEmissionsTracker
@@ -169,15 +192,24 @@ class CodeCarbonMeter:
             output_methods=[],
             log_level="error",
             allow_multiple_runs=True,
+            force_cpu_power=processor_watts,
+            force_ram_power=self._memory_watts,
         )
 
-    def _source(self) -> str:
-        # EmissionsData does not say how the figure came about; the hardware objects do.
-        modes = {getattr(part, "_mode", None) for part in self._tracker._hardware}
-        return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
+
+def _source(tracker: Any) -> str:  # noqa: ANN401
+    # EmissionsData does not say how the figure came about; the hardware objects do.
+    modes = {getattr(part, "_mode", None) for part in tracker._hardware}
+    return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
 
 
 @cache
-def meter_for(country_code: str) -> CodeCarbonMeter:
-    """This process's meter for a country, made once: probing the hardware takes a second."""
-    return CodeCarbonMeter(country_code)
+def _meter(
+    country_code: str, processor_watts: float | None, memory_watts: float | None
+) -> CodeCarbonMeter:
+    return CodeCarbonMeter(country_code, processor_watts=processor_watts, memory_watts=memory_watts)
+
+
+def meter_for(spec: RunSpec) -> CodeCarbonMeter:
+    """This process's meter for a run, made once: probing the hardware takes a second."""
+    return _meter(spec.country, spec.processor_watts, spec.memory_watts)

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from ecv_core.records import FoldResult
+from ecv_core.records import FoldResult, Run
+
+MARGIN = 0.15
+"""A fold that never ran is taken to cost from so much less than the lowest of those that ran to so
+much more than the highest. In the recorded runs, stopped after 3 to 9 of 10 folds, the other folds
+together cost something in this range in 96 % (`python -m benchmarks.energy`)."""
+_ONE_FOLD = (0.5, 1.35)
+"""The same, as factors, where one fold alone has run; all recorded runs are in this range."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,34 +24,70 @@ class EnergyFacts:
     """Of all folds that ran."""
     grams_co2e: float
     saved_joules: float | None
-    """Against all k folds: what the folds after the stop cost, or would have cost at the mean of
-    the folds so far. None while there is no stop."""
+    """Against all k folds: what the folds after the stop cost, or would have cost: see
+    `later_mean`. None while there is no stop."""
+    saved_range: tuple[float, float] | None
+    """From the least to the most that this may be; both are `saved_joules` once all folds ran."""
     saved_percent: float | None
     source: str
     """'none' if any fold was not metered, else the source of the newest fold."""
 
+    @property
+    def forecast(self) -> bool:
+        """Whether some of what is saved is not known, because the folds never ran."""
+        return self.saved_range is not None and self.saved_range[0] < self.saved_range[1]
+
+
+def later_mean(costs: Sequence[float]) -> float:
+    """What one more fold costs: the mean without the first fold, which also pays for start-up.
+
+    Args:
+        costs: of the folds that ran, in their order; at least one, which then stands alone.
+    """
+    return fmean(costs[1:] or costs)
+
+
+def later_range(costs: Sequence[float]) -> tuple[float, float]:
+    """From the least to the most that one more fold may be taken to cost on average.
+
+    Args: as for `later_mean`.
+    """
+    if len(costs) == 1:
+        return costs[0] * _ONE_FOLD[0], costs[0] * _ONE_FOLD[1]
+    return min(costs[1:]) * (1 - MARGIN), max(costs[1:]) * (1 + MARGIN)
+
+
+def energy_of(run: Run) -> EnergyFacts:
+    """Energy that a run used, and what its stop saved."""
+    return energy_facts(run.folds, run.k, run.stopped_at)
+
 
 def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) -> EnergyFacts:
-    """Energy used and saved.
+    """Energy used and saved, had these folds been stopped there; of a run see `energy_of`.
 
     Args:
         folds: those that ran, in their order, also those that ran to check the stop.
         k: folds of the whole cross-validation.
         stopped_at: folds used; None while there is no stop.
     """
-    joules = sum(fold.energy.joules for fold in folds)
-    saved = percent = None
+    costs = [fold.energy.joules for fold in folds]
+    joules = sum(costs)
+    saved = saved_range = percent = None
     if folds and stopped_at is not None:
-        checked = sum(fold.energy.joules for fold in folds[stopped_at:])
+        checked = sum(costs[stopped_at:])
         missing = k - max(len(folds), stopped_at)
-        saved = checked + missing * joules / len(folds)
-        whole = joules + missing * joules / len(folds)
+        never_ran = missing * later_mean(costs)
+        low, high = later_range(costs)
+        saved = checked + never_ran
+        saved_range = (checked + missing * low, checked + missing * high)
+        whole = joules + never_ran
         percent = 100 * saved / whole if whole else None
     sources = {fold.energy.source for fold in folds}
     return EnergyFacts(
         joules=joules,
         grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
         saved_joules=saved,
+        saved_range=saved_range,
         saved_percent=percent,
         source="none" if "none" in sources or not folds else folds[-1].energy.source,
     )
@@ -63,7 +107,8 @@ class Tally:
     saved_joules: float
     saved_grams: float
     ran: bool
-    """False where the n-th fold never ran: it is counted at the mean of those that did."""
+    """False where the n-th fold never ran: it is counted at the mean of those that did, without
+    the first: see `later_mean`."""
 
 
 def tallies(folds: Sequence[FoldResult], k: int, stopped_at: int | None) -> list[Tally]:
@@ -77,7 +122,7 @@ def tallies(folds: Sequence[FoldResult], k: int, stopped_at: int | None) -> list
     """
     costs = [(f.total_seconds, f.energy.joules, f.energy.grams_co2e) for f in folds]
     if costs:
-        mean = tuple(sum(column) / len(costs) for column in zip(*costs, strict=True))
+        mean = tuple(later_mean(column) for column in zip(*costs, strict=True))
         costs += [(mean[0], mean[1], mean[2])] * (k - len(costs))
     spent, saved = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
     found = [_tally(0, spent, saved, True)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ecv_core import stopping
-from ecv_core.energy.savings import energy_facts
+from ecv_core.energy.savings import energy_of
 from ecv_core.frames import with_columns
 from ecv_core.records import FoldResult, IntervalKind, Run, RunSpec
 from ecv_core.stopping.base import OwnInterval
@@ -99,7 +99,7 @@ def interval_words(spec: RunSpec) -> str:
 
 def _row(entry: Entry) -> dict[str, object]:
     run, at, whole = entry.run, entry.run.at_stop, entry.run.k_fold_mean
-    facts = energy_facts(run.folds, run.k, run.stopped_at)
+    facts = energy_of(run)
     metered = facts.source != "none"
     return {
         "name": entry.name or run.spec.algorithm,

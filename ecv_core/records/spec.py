@@ -189,6 +189,32 @@ class RunSpec:
         "it yourself (carbon intensity from Our World in Data, through CodeCarbon).",
     )
     """ISO 3166-1 alpha-3 code; its carbon intensity turns joules into grams CO2e."""
+    processor_watts: float | None = setting(
+        None,
+        Role.REPORT,
+        label="Processor power in W, at full load",
+        help="If you know it. Without a readable power counter the processor's energy is estimated "
+        "from its load and this; left out, from a wattage that CodeCarbon assumes.",
+        metavar="W",
+        low=0,
+        high=10_000,
+        open=True,
+        way_out="its data sheet says it as TDP",
+    )
+    """At full load; None leaves CodeCarbon's assumption, and a power counter goes first."""
+    memory_watts: float | None = setting(
+        None,
+        Role.REPORT,
+        label="Memory power in W",
+        help="If you know it: memory is counted at one wattage all the time; left out, at 5 W for "
+        "every memory module that CodeCarbon supposes.",
+        metavar="W",
+        low=0,
+        high=10_000,
+        open=True,
+        way_out="a module draws 2 to 5 W",
+    )
+    """All the time; None leaves CodeCarbon's assumption, 10 W or more."""
 
     @property
     def metric_name(self) -> str:

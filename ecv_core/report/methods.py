@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import ecv_core.datasets as datasets
 from ecv_core import models
 from ecv_core.energy import SOURCES
-from ecv_core.energy.savings import energy_facts
+from ecv_core.energy.savings import energy_of
 from ecv_core.errors import UnknownName
 from ecv_core.records import Run, RunSpec
 from ecv_core.report.citation import key_of, short
@@ -21,7 +21,7 @@ from ecv_core.report.provenance import version_words
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 from ecv_core.stopping.efold import alpha_text
-from ecv_core.words import counted, grams, metric_label, watt_hours
+from ecv_core.words import FORECAST, counted, grams, metric_label, watt_hours, watt_hours_range
 
 _Item = TypeVar("_Item")
 _MARK = re.compile(r"⟦(cite|maths):(.*?)⟧", re.DOTALL)
@@ -205,7 +205,7 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
 def energy_sentence(runs: Sequence[Run]) -> str:
     """What the folds cost, what was saved, and how both are known."""
     ran = [run for run in runs if run.folds]
-    facts = [energy_facts(run.folds, run.k, run.stopped_at) for run in ran]
+    facts = [energy_of(run) for run in ran]
     if not facts or any(one.source == "none" for one in facts):
         return "Energy was not metered."
     joules = sum(one.joules for one in facts)
@@ -227,14 +227,17 @@ def energy_sentence(runs: Sequence[Run]) -> str:
         for one, run in zip(facts, ran, strict=True)
         if run.stopped_at is not None
     )
-    checked = all(run.complete for run in ran)
+    forecast = any(one.forecast for one in facts)
     how = (
-        "the energy that the folds after the stop used when they were run to check"
-        if checked
-        else "an estimate: folds that did not run are counted at the mean of those that did"
+        f"a forecast: a fold that did not run is counted {FORECAST}"
+        if forecast
+        else "the energy that the folds after the stop used when they were run to check"
     )
-    share = f" ({100 * sum(saved) / whole:.0f} % of all folds)" if whole else ""
-    return f"{text} Stopping saves {watt_hours(sum(saved))}{share}, {how}."
+    about = "about " * forecast
+    share = f" ({about}{100 * sum(saved) / whole:.0f} % of all folds)" if whole else ""
+    ends = [one.saved_range or (0.0, 0.0) for one in facts]
+    amount = watt_hours_range(sum(low for low, _ in ends), sum(high for _, high in ends))
+    return f"{text} Stopping saves {amount}{share}, {how}."
 
 
 def version_sentence(made_with: Mapping[str, Any], software: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core import models
-from ecv_core.energy import SOURCES
-from ecv_core.energy.savings import EnergyFacts, energy_facts
+from ecv_core.energy import SOURCES, parts_words
+from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
@@ -19,13 +19,16 @@ from ecv_core.report.provenance import Provenance, machine_words, version_words
 from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for
 from ecv_core.words import (
+    FORECAST,
     arithmetic,
     duration,
+    estimate,
     grams,
     interval_lines,
     metric_label,
     rule_words,
     run_title,
+    saved_words,
     uncertainty,
     verdict,
     watt_hours,
@@ -46,7 +49,7 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
     """
     moments, label = run.moments, metric_label(run.spec)
     k = run.k
-    energy = energy_facts(run.folds, k, run.stopped_at)
+    energy = energy_of(run)
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
     fold_headers, folds, fold_caption = _folds(run, moments, label)
     metric_headers, metrics, metric_caption = _metrics(run)
@@ -102,7 +105,7 @@ def _numbers(
     level = f"{100 * run.spec.confidence:g} %"
     half = f"± {interval.width / 2:.4f} ({level} interval of the mean)" if interval else ""
     metered = energy.source != "none"
-    saved, percent = energy.saved_joules, energy.saved_percent
+    percent = energy.saved_percent
     return [
         (f"Mean {metric_label(run.spec)}", f"{at.mean:.4f}" if at else "-", half),
         ("Folds used", f"{at.n} of {k}" if at else f"0 of {k}", rule_words(run.spec)),
@@ -110,8 +113,10 @@ def _numbers(
         ("Energy used", watt_hours(energy.joules) if metered else "-", "of all folds that ran"),
         (
             "Saving forgone" if checked else "Energy saved",
-            watt_hours(saved) if metered and saved is not None else "-",
-            f"{percent:.0f} % of all {k}" if metered and percent else "",
+            saved_words(energy) if metered else "-",
+            f"{'about ' * energy.forecast}{percent:.0f} % of all {k}"
+            if metered and percent
+            else "",
         ),
         ("Emissions", grams(energy.grams_co2e) if metered else "-", f"CO2e, {run.spec.country}"),
     ]
@@ -156,7 +161,7 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
                 f"{interval.width:.4f}" if interval else "",
                 f"{fold.users:,}",
                 f"{fold.total_seconds:.2f}",
-                f"{fold.energy.joules / 3.6:.3g}" if metered else "-",
+                f"{estimate(fold.energy.joules / 3.6)}" if metered else "-",
             ]
         )
     headers = ["n", "fold", label, "mean", "low", "high", "width", "users", "s", "mWh"]
@@ -217,12 +222,9 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
         return f"Not known: {source}."
     text = f"{watt_hours(energy.joules)} for {len(run.folds)} folds: {source}."
     if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
-        how = (
-            "what the folds after the stop cost"
-            if run.checked
-            else "the mean of the folds that ran"
-        )
+        how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
+    text += f" {parts_words(run.folds)}"
     return f"{text} Emissions are those of the electricity of {run.spec.country}."
 
 

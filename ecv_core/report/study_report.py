@@ -12,7 +12,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy import SOURCES, parts_words
 from ecv_core.errors import UnknownName
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
@@ -123,7 +123,8 @@ def _energy(runs: Sequence[Run]) -> str:
         return "No energy was recorded: every fold counts the same."
     words = "; ".join(SOURCES.get(source, source) for source in sources)
     whole = sum(run.joules for run in runs)
-    return f"{watt_hours(whole)} for all {len(folds)} folds of these runs: {words}."
+    text = f"{watt_hours(whole)} for all {len(folds)} folds of these runs: {words}."
+    return f"{text} {parts_words(folds)}"
 
 
 def _commands(runs: Sequence[Run]) -> list[str]:

@@ -75,9 +75,9 @@ class RunManager:
         """Ask a run to stop; its finished folds are kept."""
         self._store.request_cancel(run_id)
 
-    def warm_up(self, country: str = "DEU") -> None:
+    def warm_up(self) -> None:
         """Start the worker process in the background, so that the first fold does not wait."""
-        self._worker.submit(warm_up, country)
+        self._worker.submit(warm_up)
 
     def close(self) -> None:
         """End the thread and the worker; the run that is going is interrupted, the queue waits."""

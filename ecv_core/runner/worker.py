@@ -52,7 +52,7 @@ def work(
 
     with _told(database_url, run_id, index, also) as report, _machine_alone(report):
         try:
-            return run_fold(spec, index, meter=meter_for(spec.country), progress=report)
+            return run_fold(spec, index, meter=meter_for(spec), progress=report)
         except EcvError:
             raise
         except Exception as error:  # a stranger's exception may not survive the way to the parent
@@ -144,13 +144,13 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def warm_up(country: str) -> None:
+def warm_up() -> None:
     """Import what folds need and let the meter find its hardware, before anyone waits for it."""
     for module in ("torch", "lenskit.als"):
         importlib.import_module(module)
-    from ecv_core.energy import meter_for
+    from ecv_core.energy import CodeCarbonMeter
 
-    meter = meter_for(country)
+    meter = CodeCarbonMeter("DEU")  # CodeCarbon keeps what it finds for all meters of the process
     meter.start()
     meter.stop()
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ecv_core import models, splits, stopping
-from ecv_core.energy.savings import energy_facts
+from ecv_core.energy.savings import energy_of
 from ecv_core.parameters import Params
 from ecv_core.records import SCORES, SETTINGS, Role, Run, RunSpec
 from ecv_core.runs.format import EnergyDocument, FoldDocument, MomentDocument, RunDocument, ends
@@ -39,7 +39,7 @@ def run_document(run: Run) -> dict[str, Any]:
         created_at=run.created_at,
         finished_at=run.finished_at,
         error=run.error,
-        energy=EnergyDocument(**asdict(energy_facts(run.folds, run.k, run.stopped_at))),
+        energy=EnergyDocument(**asdict(energy_of(run))),
         folds=[FoldDocument.of(result) for result in run.folds],
         moments=[MomentDocument.of(moment) for moment in run.moments],
     )

@@ -129,6 +129,8 @@ class EnergyDocument(_Part):
     joules: float
     grams_co2e: float
     saved_joules: float | None
+    saved_range: Ends | None = None
+    """The least and the most that it may be; None in documents of before it was written."""
     saved_percent: float | None
     source: str
 

@@ -31,14 +31,14 @@ def fold(index, seconds, joules, grams):
 FOLDS = [fold(0, 2, 10, 1), fold(1, 4, 20, 2), fold(2, 6, 30, 3)]
 
 
-def test_folds_that_never_ran_are_counted_at_the_mean_of_those_that_did():
-    told = tallies(FOLDS, 5, 3)  # the mean fold: 4 s, 20 J, 2 g
+def test_folds_that_never_ran_are_counted_at_the_mean_of_the_others_without_the_first():
+    told = tallies(FOLDS, 5, 3)  # the mean of the second and third: 5 s, 25 J, 2.5 g
     assert [one.n for one in told] == [0, 1, 2, 3, 4, 5]
-    assert [one.seconds for one in told] == [0, 2, 6, 12, 16, 20]
-    assert [one.joules for one in told] == [0, 10, 30, 60, 80, 100]
-    assert [one.saved_seconds for one in told] == [0, 0, 0, 0, 4, 8]
-    assert [one.saved_joules for one in told] == [0, 0, 0, 0, 20, 40]
-    assert [one.saved_grams for one in told] == [0, 0, 0, 0, 2, 4]
+    assert [one.seconds for one in told] == [0, 2, 6, 12, 17, 22]
+    assert [one.joules for one in told] == [0, 10, 30, 60, 85, 110]
+    assert [one.saved_seconds for one in told] == [0, 0, 0, 0, 5, 10]
+    assert [one.saved_joules for one in told] == [0, 0, 0, 0, 25, 50]
+    assert [one.saved_grams for one in told] == [0, 0, 0, 0, 2.5, 5]
     assert [one.ran for one in told] == [True, True, True, True, False, False]
 
 

@@ -9,7 +9,15 @@ from ecv_core.energy.savings import energy_facts
 from ecv_core.errors import InputError
 from pages.components.run.stop_settings import ALPHAS, PRESETS, nearest_alpha
 from pages.components.shared.state import sentence
-from pages.components.shared.words import ago, alpha_text, duration, small_number, watt_hours
+from pages.components.shared.words import (
+    ago,
+    alpha_text,
+    duration,
+    saved_words,
+    small_number,
+    watt_hours,
+    watt_hours_range,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +40,26 @@ def test_small_numbers_have_no_exponent(value, shown):
 def test_energy_is_shown_in_watt_hours():
     assert watt_hours(3600) == "1 Wh"
     assert watt_hours(36) == "10 mWh"
+
+
+@pytest.mark.parametrize(
+    ("joules", "shown"),
+    [(95.4, "27 mWh"), (4650, "1.3 Wh"), (35.9, "10 mWh"), (1234567, "340 Wh"), (0, "0 Wh")],
+)
+def test_energy_is_an_estimate_and_so_rounded_to_two_digits(joules, shown):
+    assert watt_hours(joules) == shown  # 26.5 mWh, 1.29 Wh, 9.97 mWh, 342.9 Wh
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ((51.2, 74.3), "14 to 21 mWh"),  # 14.2 to 20.6 mWh
+        ((51.2, 51.3), "14 mWh"),
+        ((320, 400), "0.089 to 0.11 Wh"),  # one unit, that of the larger end
+    ],
+)
+def test_a_range_of_energy_has_one_unit(ends, shown):
+    assert watt_hours_range(*ends) == shown
 
 
 @pytest.mark.parametrize(
@@ -86,17 +114,36 @@ def test_nothing_is_saved_before_the_stop():
     assert facts.saved_joules is None
 
 
-def test_folds_never_run_are_saved_at_the_mean_of_those_that_ran():
-    facts = energy_facts(folds(10, 20, 30), 5, 3)
-    assert facts.saved_joules == 40  # 2 folds at 20 J
-    assert facts.saved_percent == 40  # 40 of 60 + 40
+def test_folds_never_run_are_saved_at_the_mean_of_the_others_without_the_first():
+    facts = energy_facts(folds(80, 20, 30), 6, 3)
+    assert facts.saved_joules == 75  # 3 folds at 25 J: the 80 J paid for start-up too
+    assert facts.saved_percent == pytest.approx(100 * 75 / 205)  # of 130 + 75
+
+
+def test_what_is_saved_is_a_range_from_below_the_lowest_to_above_the_highest():
+    facts = energy_facts(folds(80, 20, 30), 6, 3)
+    assert facts.saved_range == pytest.approx((51, 103.5))  # 3 x 20 x 0.85, 3 x 30 x 1.15
+    assert facts.forecast
+    assert saved_words(facts) == "14 to 29 mWh"  # 14.2 to 28.75
+
+
+def test_one_fold_alone_may_have_paid_half_for_start_up():
+    facts = energy_facts(folds(10), 3, 1)
+    assert (facts.saved_joules, facts.saved_range) == (20, pytest.approx((10, 27)))
 
 
 def test_folds_run_to_check_count_as_what_they_really_cost():
-    facts = energy_facts(folds(10, 20, 30, 60), 5, 3)
+    facts = energy_facts(folds(10, 20, 30, 60), 5, 2)
     assert facts.joules == 120
-    assert facts.saved_joules == 90  # 60 J that ran, 1 fold at 30 J
-    assert facts.saved_percent == 60  # 90 of 120 + 30
+    assert facts.saved_joules == pytest.approx(90 + 110 / 3)  # 30 and 60 J ran, 1 at the mean
+    assert facts.saved_range == pytest.approx((90 + 17, 90 + 69))
+
+
+def test_once_all_folds_ran_the_saving_is_known_and_no_range():
+    facts = energy_facts(folds(10, 20, 30, 60), 4, 2)
+    assert facts.saved_range == (90, 90)
+    assert not facts.forecast
+    assert saved_words(facts) == "25 mWh"
 
 
 def test_a_run_that_needed_every_fold_saved_nothing():

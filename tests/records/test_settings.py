@@ -18,6 +18,8 @@ def test_every_field_of_a_spec_is_a_setting_with_its_role() -> None:
     assert {name for name, one in SETTINGS.items() if one.role is Role.REPORT} == {
         "cutoffs",
         "country",
+        "processor_watts",
+        "memory_watts",
     }
 
 

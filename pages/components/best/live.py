@@ -52,6 +52,7 @@ def live(selection_id: str) -> None:
                 played=played,
                 on=dataset_title(spec.dataset),
                 version=(selection_id, len(played.rounds)),
+                folds=[fold for _, run in _runs(selection_id) for fold in run.folds],
             )
         )
     _below(now)

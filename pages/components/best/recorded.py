@@ -23,7 +23,8 @@ def recorded(name: str, asked: Asked) -> Shown:
         asked: what it is to find out.
     Raises: InputError for a damaged file.
     """
-    contenders, spec = _grid(name) if name in grid_names() else _study(name)
+    of_grid = name in grid_names()
+    contenders, spec = _grid(name) if of_grid else _study(name)
     terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
     return Shown(
         contenders=contenders,
@@ -32,6 +33,7 @@ def recorded(name: str, asked: Asked) -> Shown:
         played=play(contenders, terms, range(terms.k)),
         on=dataset_title(spec.dataset),
         version=name,
+        folds=[] if of_grid else [fold for run in runs_of(name) for fold in run.folds],
     )
 
 

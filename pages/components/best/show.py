@@ -9,9 +9,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.figures.selection import height_of, selection_figures, selection_steps
+from ecv_core.records import FoldResult
 from ecv_core.selection import Contender, Played, Terms
 from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.story import Cost, costs, lanes, step_sentences
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.player import asked_step, player
 from pages.components.shared.plot import plot
 from pages.components.shared.slider_watch import numbers, slider_watch
@@ -42,6 +44,8 @@ class Shown:
     """Title of the dataset; may be empty."""
     version: Hashable
     """Of what it was made from."""
+    folds: Sequence[FoldResult] = ()
+    """Those whose energy is counted, where they are kept."""
 
     @property
     def decided(self) -> bool:
@@ -87,6 +91,7 @@ def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None
     _figure(chosen, said)
     with st.container(key="best-cost"):
         _cost(chosen, said)
+    energy_bar(chosen.folds)
 
 
 def _slider(count: int) -> None:

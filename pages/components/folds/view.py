@@ -19,6 +19,7 @@ from ecv_core.words import counted
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
@@ -145,6 +146,8 @@ def charts(explored: Explored) -> None:
             name="where the rule stops",
             table=lambda: explored.stops,
         )
+    if explored.cost == "energy":
+        energy_bar(fold for one in explored.tradeoff.systems for fold in one.scores.results or ())
 
 
 def _exactness(explored: Explored) -> str:

@@ -18,6 +18,7 @@ from ecv_core.lessons.saved import saved_frame
 from ecv_core.records import Run
 from pages.components.learn.parts import Moving, numbers_behind
 from pages.components.learn.rule import ALPHAS, alpha_slider
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.plot import plot
 from pages.components.shared.words import alpha_text, watt_hours
 
@@ -54,6 +55,7 @@ def show() -> None:
     )
     moving.count()
     st.caption(f"{_source(metered, len(runs))} {_PAPER}")
+    energy_bar(fold for run in runs for fold in run.folds)
     numbers_behind(frame, "saved")
 
 

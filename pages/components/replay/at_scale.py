@@ -11,7 +11,7 @@ import streamlit as st
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
 from ecv_core.energy import AtScale, Yearly, at_scale, carbon_source, countries
 from ecv_core.energy import country as country_of
-from ecv_core.energy.savings import energy_facts
+from ecv_core.energy.savings import energy_of
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
@@ -150,7 +150,7 @@ def _recorded() -> list[Run]:
 def _per_fold(run: Run) -> tuple[float, float]:
     """Joules and seconds of one fold: this run's, or a machine's power times the time."""
     count = len(run.folds)
-    facts = energy_facts(run.folds, run.k, run.stopped_at)
+    facts = energy_of(run)
     known = facts.source != "none" and count > 0
     seconds = run.seconds / count if count else 0.0
     way = st.segmented_control(

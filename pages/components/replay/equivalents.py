@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.energy import Likeness, like
+from ecv_core.energy.savings import energy_of
 from pages.components.replay.story import Story
-from pages.components.shared.words import grams, small_number, watt_hours
+from pages.components.shared.words import grams, saved_words, small_number
 
 PARAM = "equivalents"
 _KEY = "equivalents-shown"
@@ -22,7 +23,7 @@ def equivalents_panel(story: Story) -> None:
     source = story.run.folds[-1].energy.source
     how = "measured" if source == "rapl" else "estimated"
     st.markdown(
-        f"Saved in this one race, {how}: **{watt_hours(saved.saved_joules)}** and "
+        f"Saved in this one race, {how}: **{saved_words(energy_of(story.run))}** and "
         f"**{grams(saved.saved_grams)} CO2e**. That is like"
     )
     likenesses(saved.saved_joules, saved.saved_grams)

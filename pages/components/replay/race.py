@@ -13,6 +13,7 @@ from pages.components.replay.choice import choose_run
 from pages.components.replay.equivalents import equivalents_panel
 from pages.components.replay.story import Story, race_data, story_of, verdict
 from pages.components.shared.component import component
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.navigation import FOLD_BY_FOLD, show_view
@@ -115,6 +116,7 @@ def _again(story: Story) -> None:
             else "No energy was recorded for this run, so only time is counted."
         )
     )
+    energy_bar(story.run.folds)
     _data(story)
     equivalents_panel(story)
 

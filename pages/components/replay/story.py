@@ -11,6 +11,7 @@ from typing import Any
 from ecv_core.energy.savings import Tally, tallies
 from ecv_core.records import Moment, Run, RunState
 from ecv_core.stopping import difference_percent
+from ecv_core.words import ESTIMATED_DIGITS
 from pages.components.shared.words import duration, metric_label
 
 
@@ -181,7 +182,7 @@ def _counter(label: str, unit: str, values: list[float], of: str = "") -> dict[s
         "label": label,
         "unit": unit + of,
         "values": values,
-        "decimals": _decimals(values[-1]),
+        "decimals": _decimals(values[-1], ESTIMATED_DIGITS),
     }
 
 
@@ -194,6 +195,6 @@ def _counter_of(label: str, unit: str, values: list[float]) -> dict[str, Any]:
     return {"label": label, "unit": unit, "values": values, "decimals": _decimals(values[-1])}
 
 
-def _decimals(most: float) -> int:
-    """Three significant digits of the last value."""
-    return min(max(2 - floor(log10(most)), 0), 6) if most > 0 else 1
+def _decimals(most: float, significant: int = 3) -> int:
+    """So many significant digits of the last value."""
+    return min(max(significant - 1 - floor(log10(most)), 0), 6) if most > 0 else 1

@@ -11,6 +11,7 @@ from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
 from ecv_core.stopping.efold import least_alpha
 from pages.components.replay.choice import ALPHA, ORDER, Chosen, from_address, settings
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.navigation import RACE, show_view
@@ -220,6 +221,7 @@ def _around(chosen: Chosen) -> None:
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
         f"({how}). {source_sentence(run.folds[-1].energy.source)}"
     )
+    energy_bar(run.folds)
 
 
 _PRESENT_HEIGHT = 488

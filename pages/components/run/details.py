@@ -44,10 +44,16 @@ def fold_table(run: Run, moments: Sequence[Moment]) -> None:
         for name in frame.columns
         if name not in ("n", "fold", "users", "used", "source")
     }
+    estimates = {
+        name: st.column_config.NumberColumn(name, format="%.2g")
+        for name in frame.columns
+        if name.endswith(" Wh") or name == "grams CO2e"
+    }
     st.dataframe(
         frame,
         hide_index=True,
         column_config=reals
+        | estimates
         | {
             "n": st.column_config.NumberColumn("n", pinned=True, help="Folds seen so far."),
             "fold": st.column_config.NumberColumn("fold", pinned=True, help="Its index, from 0."),

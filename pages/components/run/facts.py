@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ecv_core.energy.savings import energy_facts
+from ecv_core.energy.savings import energy_of
 from ecv_core.records import Moment, Run
+from ecv_core.words import FORECAST
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term
 from pages.components.shared.runs import source_sentence
-from pages.components.shared.words import duration, grams, metric_label, watt_hours
+from pages.components.shared.words import duration, grams, metric_label, saved_words, watt_hours
 
 
 def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
@@ -52,7 +54,7 @@ def _pair() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def _energy(run: Run, k: int) -> None:
-    facts = energy_facts(run.folds, k, run.stopped_at)
+    facts = energy_of(run)
     left, right = _pair()
     if facts.source == "none":
         left.metric("Energy used", "-")
@@ -62,17 +64,17 @@ def _energy(run: Run, k: int) -> None:
         return
     left.metric("Energy used", watt_hours(facts.joules))
     checked = run.checked
-    saved, percent = facts.saved_joules, facts.saved_percent
+    percent, about = facts.saved_percent, "about " * facts.forecast
     right.metric(
         "Saving forgone" if checked else "Energy saved",
-        "-" if saved is None else watt_hours(saved),
-        None if not percent else f"{percent:.0f} % of all {k}",
+        saved_words(facts),
+        None if not percent else f"{about}{percent:.0f} % of all {k}",
         delta_arrow="off",
         delta_color="off" if checked else "normal",
         help=explained(
             "What the folds after the stop cost: they ran to check it."
             if checked
-            else "Known at the stop: the folds never run, at the mean energy of those that ran.",
+            else f"A forecast until the other folds have run: {FORECAST}.",
             "energy-saved",
             "stop",
         ),
@@ -89,3 +91,4 @@ def _energy(run: Run, k: int) -> None:
     )
     right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))
     st.caption(source_sentence(facts.source))
+    energy_bar(run.folds)

@@ -52,7 +52,7 @@ def stop_settings(k: int) -> dict[str, Any]:
         picked["min_folds"] = _min_folds(chosen, k)
     if chosen.id != "never":
         picked["full"] = setting_widget("full")
-    folded = "Interval and country" if at_hand else "Interval, minimum folds, country"
+    folded = "Interval, energy" if at_hand else "Interval, minimum folds, energy"
     with st.expander(folded, icon=":material/straighten:"):
         left, right = st.columns(2)
         picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")

@@ -190,8 +190,9 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
         "k": column.NumberColumn(help="Folds planned.", width=44),
         "energy": column.NumberColumn(
             "energy (mWh)",
-            format="%.3g",
-            help="Of all folds that have run; empty where it was not measured.",
+            format="%.2g",
+            help="Of all folds that have run; empty where there was no meter. Mostly an estimate: "
+            "open a run to see what it is made up of.",
         ),
         "when": column.DatetimeColumn(
             "started",

@@ -13,6 +13,7 @@ from ecv_core.figures.compare import Entry, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.compare_running import running_figure, running_frame, running_height
 from ecv_core.records import Run
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
@@ -102,6 +103,7 @@ def table(entries: Sequence[Entry], best: Sequence[str]) -> None:
     columns = [name for name in ALL_COLUMNS if name != "algorithm" or not named]
     runs_table(frame, columns, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
+    energy_bar(fold for entry in entries for fold in entry.run.folds)
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
             "Scores on different datasets or metrics do not compare, so each has its "

@@ -99,6 +99,9 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
     def real(label: str, digits: int, help_text: str) -> ColumnConfig:
         return st.column_config.NumberColumn(label, format=f"%.{digits}f", help=help_text)
 
+    def estimate(label: str, help_text: str) -> ColumnConfig:
+        return st.column_config.NumberColumn(label, format="%.2g", help=help_text)
+
     st.dataframe(
         shown.style.apply(ground, axis=1),
         hide_index=True,
@@ -121,14 +124,13 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
                 2,
                 "Between the mean at the stop and the k-fold mean.",
             ),
-            "energy Wh": real("energy Wh", 4, "Of the folds used."),
-            "grams CO2e": real("grams CO2e", 4, "Of the folds used."),
+            "energy Wh": estimate("energy Wh", "Of the folds used."),
+            "grams CO2e": estimate("grams CO2e", "Of the folds used."),
             "seconds": real("seconds", 1, "Computing time of the folds used."),
-            "saved Wh": real(
+            "saved Wh": estimate(
                 "saved Wh",
-                4,
-                "Of the folds that were not needed; at the mean of those that ran, if they did "
-                "not run.",
+                "Of the folds that were not needed; a forecast, the middle of a range, where they "
+                "did not run.",
             ),
             "saved %": real("saved %", 0, "Of the energy of all k folds."),
         },

@@ -14,12 +14,15 @@ from ecv_core.words import (
     alpha_text,
     counted,
     duration,
+    estimate,
     grams,
     metric_label,
     rule_words,
     run_title,
+    saved_words,
     small_number,
     watt_hours,
+    watt_hours_range,
 )
 
 __all__ = [
@@ -28,15 +31,18 @@ __all__ = [
     "alpha_text",
     "counted",
     "duration",
+    "estimate",
     "grams",
     "in_order",
     "metric_label",
     "rule_words",
     "run_label",
     "run_title",
+    "saved_words",
     "small_number",
     "state_badge",
     "watt_hours",
+    "watt_hours_range",
 ]
 
 STATES: dict[RunState, tuple[str, str]] = {

@@ -27,6 +27,7 @@ from ecv_core.words import counted
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.cite import PAPER_LINK, cite_and_describe, made_with
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
@@ -209,7 +210,8 @@ def _how_known(done: Studied) -> str:
 
 
 def take_away(done: Studied, runs: Sequence[Run], alpha: float) -> None:
-    """What can be taken from the page: the report at this alpha, and a link to the view."""
+    """What energy is made up of, the report at this alpha, and a link to the view."""
+    energy_bar(fold for one in done.tradeoff.systems for fold in one.scores.results or ())
     with st.container(horizontal=True):
         report_button(done, runs, alpha)
         _print(done, alpha)

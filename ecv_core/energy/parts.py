@@ -1,0 +1,88 @@
+"""Folds -> what their energy is made up of: what a meter read, and what is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ecv_core.records import FoldResult
+
+PROCESSOR = {
+    "rapl": "processor, measured",
+    "cpu-load": "processor, from its load",
+    "constant": "processor, at a constant wattage",
+}
+"""`Energy.source` -> what the processor's part is called."""
+MEMORY, GPU = "memory, at a flat wattage", "GPU, measured"
+MEASURED = frozenset({PROCESSOR["rapl"], GPU})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnergyPart:
+    """A part of the energy, by how it is known."""
+
+    name: str
+    joules: float
+    percent: float
+    """Of the energy of all parts."""
+    watts: float
+    """Over the whole time of the folds."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether a meter read it; the others are assumed wattages times time."""
+        return self.name in MEASURED
+
+
+def energy_parts(folds: Iterable[FoldResult]) -> tuple[EnergyPart, ...]:
+    """How the energy of these folds is made up: measured parts first, none that is zero.
+
+    Args:
+        folds: of any runs; those without a meter count nothing.
+    """
+    sums = dict.fromkeys((PROCESSOR["rapl"], GPU, *PROCESSOR.values(), MEMORY), 0.0)
+    seconds = 0.0
+    for fold in folds:
+        energy = fold.energy
+        if energy.source == "none":
+            continue
+        seconds += fold.total_seconds
+        sums[PROCESSOR.get(energy.source, PROCESSOR["constant"])] += energy.cpu_joules
+        sums[GPU] += energy.gpu_joules
+        sums[MEMORY] += energy.ram_joules
+    whole = sum(sums.values())
+    return tuple(
+        EnergyPart(
+            name=name,
+            joules=joules,
+            percent=100 * joules / whole,
+            watts=joules / seconds if seconds else 0.0,
+        )
+        for name, joules in sums.items()
+        if joules > 0
+    )
+
+
+def parts_sentence(parts: Iterable[EnergyPart]) -> str:
+    """What the make-up means for what is saved, in a sentence; empty where there is no energy."""
+    told = tuple(parts)
+    measured = sum(part.percent for part in told if part.measured)
+    if not told:
+        return ""
+    if measured >= 50:
+        return f"Meters read {measured:.0f} % of it."
+    flat = sum(part.percent for part in told if part.name == MEMORY)
+    how = "None of it is measured" if not measured else f"Meters read only {measured:.0f} % of it"
+    return (
+        f"{how}, and {flat:.0f} % is a flat wattage for memory times the time: energy saved is "
+        "then mostly time saved."
+    )
+
+
+def parts_words(folds: Iterable[FoldResult]) -> str:
+    """The parts with their shares and what they mean, where there is no room for a picture."""
+    parts = energy_parts(folds)
+    if not parts:
+        return ""
+    shares = ", ".join(f"{part.name} {part.percent:.0f} %" for part in parts)
+    return f"It is made up of: {shares}. {parts_sentence(parts)}"

@@ -1,0 +1,70 @@
+"""What energy is made up of, worked by hand."""
+
+import pytest
+
+from ecv_core.energy import energy_parts, parts_sentence, parts_words
+from ecv_core.records import Energy, FoldResult
+
+
+def fold(seconds=1.0, *, cpu=0.0, gpu=0.0, ram=0.0, source="cpu-load"):
+    energy = Energy(
+        joules=cpu + gpu + ram,
+        cpu_joules=cpu,
+        gpu_joules=gpu,
+        ram_joules=ram,
+        grams_co2e=0.0,
+        source=source,
+    )
+    return FoldResult(
+        fold=0,
+        score=0.3,
+        metrics={},
+        users=1,
+        fit_seconds=0.0,
+        evaluate_seconds=0.0,
+        total_seconds=seconds,
+        energy=energy,
+    )
+
+
+def test_without_counters_the_processor_is_from_load_and_memory_is_flat():
+    parts = energy_parts([fold(2, cpu=4, ram=40), fold(2, cpu=16, ram=40)])
+    assert [(part.name, part.joules, part.percent, part.watts) for part in parts] == [
+        ("processor, from its load", 20, 20, 5),  # of 100 J; in 4 s
+        ("memory, at a flat wattage", 80, 80, 20),
+    ]
+    assert not any(part.measured for part in parts)
+    assert parts_sentence(parts) == (
+        "None of it is measured, and 80 % is a flat wattage for memory times the time: energy "
+        "saved is then mostly time saved."
+    )
+    assert parts_words([fold(2, cpu=4, ram=16)]).startswith(
+        "It is made up of: processor, from its load 20 %, memory, at a flat wattage 80 %. "
+    )
+
+
+def test_measured_parts_come_first_and_parts_of_nothing_not_at_all():
+    parts = energy_parts([fold(cpu=30, gpu=50, ram=20, source="rapl")])
+    assert [(part.name, part.percent) for part in parts] == [
+        ("processor, measured", 30),
+        ("GPU, measured", 50),
+        ("memory, at a flat wattage", 20),
+    ]
+    assert parts_sentence(parts) == "Meters read 80 % of it."
+
+
+def test_a_gpu_is_measured_where_the_processor_is_not():
+    parts = energy_parts([fold(cpu=60, gpu=25, ram=15)])
+    assert {part.name: part.measured for part in parts} == {
+        "GPU, measured": True,
+        "processor, from its load": False,
+        "memory, at a flat wattage": False,
+    }
+    assert parts_sentence(parts).startswith("Meters read only 25 % of it, and 15 % is a flat")
+
+
+@pytest.mark.parametrize("folds", [[], [fold(source="none")]])
+def test_without_energy_there_is_nothing_to_say(folds):
+    assert energy_parts(folds) == ()
+    assert parts_sentence(energy_parts(folds)) == ""
+    assert parts_words(folds) == ""
