@@ -25,6 +25,7 @@ from ecv_core.analysis.tradeoff.study_frames import (
 )
 from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.cli.exit_codes import OK
+from ecv_core.energy.parts import left_out_words
 from ecv_core.errors import InputError
 from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
 
@@ -63,6 +64,8 @@ def print_summary(options: argparse.Namespace) -> int:
         f"{head['folds_percent']:.1f} % by fold count, {head['joules_percent']:.1f} % of total "
         "energy)"
     )
+    if out := left_out_words(runs):
+        print(out)
     for title, frame in (
         ("Runs (figures 2 and 3)", cells_frame(explored, [at])),
         ("Ranks (figure 4)", ranks_frame(ranked)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ecv_core.records import FoldResult
+from ecv_core.records import FoldResult, Run
 
 PROCESSOR = {
     "rapl": "processor, measured",
@@ -32,6 +32,23 @@ class EnergyPart:
     def measured(self) -> bool:
         """Whether a meter read it; the others are assumed wattages times time."""
         return self.name in MEASURED
+
+
+def counted(runs: Iterable[Run]) -> list[Run]:
+    """Those whose joules may be added up: the machine did nothing else while they ran."""
+    return [run for run in runs if not run.other_work]
+
+
+def left_out_words(runs: Iterable[Run]) -> str:
+    """How many runs are left out of a sum of joules, in a sentence; empty where none is."""
+    told = list(runs)
+    out = len(told) - len(counted(told))
+    if not out:
+        return ""
+    return (
+        f"{out} of {len(told)} runs are in no sum of joules: other work ran on the machine while "
+        "they did."
+    )
 
 
 def energy_parts(folds: Iterable[FoldResult]) -> tuple[EnergyPart, ...]:

@@ -23,6 +23,7 @@ SAVED_COLUMNS = {
     "used_joules": "energy of the folds up to the stop",
     "saved_joules": "energy of the folds after it, which really ran",
     "difference_percent": "the paper's d between the mean at the stop and the k-fold mean",
+    "other_work": "whether its joules hold other work too, and so are in no sum",
     "source": "how the energy is known; 'none' where some fold was not metered",
 }
 """The columns of the frame of savings."""
@@ -55,6 +56,7 @@ def saved_frame(runs: Sequence[Run], alphas: Sequence[float]) -> pd.DataFrame:
                     facts.joules - saved,
                     saved,
                     off,
+                    bool(run.other_work),
                     facts.source,
                 )
             )

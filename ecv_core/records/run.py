@@ -66,6 +66,9 @@ class Run:
     stopped_at: int | None = None
     """Folds used (e) when the rule said stop, or k when it never did and all are in."""
     error: str | None = None
+    other_work: str = ""
+    """Why it is thought that the machine did other work meanwhile, so that its seconds and joules
+    are not its own; empty where nothing speaks for it."""
     progress: FoldProgress | None = None
     queue_position: int | None = None
     """How many runs are before this one, while it is queued."""

@@ -39,6 +39,7 @@ def run_document(run: Run) -> dict[str, Any]:
         created_at=run.created_at,
         finished_at=run.finished_at,
         error=run.error,
+        other_work=run.other_work,
         energy=EnergyDocument(**asdict(energy_of(run))),
         folds=[FoldDocument.of(result) for result in run.folds],
         moments=[MomentDocument.of(moment) for moment in run.moments],

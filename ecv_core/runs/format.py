@@ -164,6 +164,8 @@ class RunDocument(_Part):
     created_at: Time | None = None
     finished_at: Time | None = None
     error: str | None = None
+    other_work: str = ""
+    """As in Run: such runs are left out where joules of runs are added up."""
     energy: EnergyDocument | None = None
     folds: list[FoldDocument]
     moments: list[MomentDocument] = []
@@ -187,6 +189,7 @@ class RunDocument(_Part):
             finished_at=self.finished_at or written,
             stopped_at=self.stopped_at,
             error=self.error,
+            other_work=self.other_work,
         )
 
     def _moments(self, folds: Sequence[FoldResult]) -> Sequence[Moment]:

@@ -35,6 +35,10 @@ class ListedRun:
     """Of its finished folds, in the order in which they finished."""
     joules: float | None
     """Of all finished folds; None where one was not metered, or there is none."""
+    fold_seconds: tuple[float, ...]
+    """Of each finished fold, in the same order as the scores; likewise the joules."""
+    fold_joules: tuple[float, ...]
+    """0 where a fold was not metered."""
     stopped_at: int | None
     """As in Run."""
     label: Label
@@ -105,6 +109,8 @@ def _listed(
             created_at=datetime.fromisoformat(row.created_at),
             scores=mine.scores if mine else (),
             joules=mine.joules if mine else None,
+            fold_seconds=mine.seconds if mine else (),
+            fold_joules=mine.fold_joules if mine else (),
             stopped_at=row.stopped_at,
             label=written.get(row.run_id, Label()),
             imported=row.run_id in imported,
@@ -133,6 +139,8 @@ class _Folds:
     """How many there are, and the newest row."""
     scores: tuple[float, ...]
     joules: float | None
+    seconds: tuple[float, ...]
+    fold_joules: tuple[float, ...]
 
 
 def _read_folds(
@@ -165,10 +173,18 @@ def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Fold
         results = [json.loads(text) for text in texts]
         energies = [fold["energy"] for fold in results]
         metered = all(energy["source"] != "none" for energy in energies)
-        joules = sum(energy["joules"] for energy in energies)
+        fold_joules = tuple(float(energy["joules"]) for energy in energies)
+        seconds = tuple(float(fold["total_seconds"]) for fold in results)
+        joules = sum(fold_joules)
         scores = tuple(float(fold["score"]) for fold in results)
-        if not all(abs(value) <= AMOUNT for value in (*scores, joules)):
-            raise ValueError(f"a score or energy of {max(*scores, joules):g}")
-        return _Folds(version=version, scores=scores, joules=joules if metered else None)
+        if not all(abs(value) <= AMOUNT for value in (*scores, *seconds, joules)):
+            raise ValueError(f"a score, time or energy of {max(*scores, *seconds, joules):g}")
+        return _Folds(
+            version=version,
+            scores=scores,
+            joules=joules if metered else None,
+            seconds=seconds,
+            fold_joules=fold_joules,
+        )
     except (ValueError, KeyError, TypeError) as error:
         return damage(run_id, error)

@@ -1,9 +1,14 @@
 """What energy is made up of, worked by hand."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from ecv_core.energy import energy_parts, parts_sentence, parts_words
-from ecv_core.records import Energy, FoldResult
+from ecv_core.energy.parts import counted, left_out_words
+from ecv_core.records import Energy, FoldResult, Run, RunState
+from ecv_core.spec import make_spec
 
 
 def fold(seconds=1.0, *, cpu=0.0, gpu=0.0, ram=0.0, source="cpu-load"):
@@ -68,3 +73,19 @@ def test_without_energy_there_is_nothing_to_say(folds):
     assert energy_parts(folds) == ()
     assert parts_sentence(energy_parts(folds)) == ""
     assert parts_words(folds) == ""
+
+
+def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_out():
+    own = Run(
+        run_id="a",
+        spec=make_spec(dataset="synthetic", algorithm="popular"),
+        state=RunState.FINISHED,
+        folds=(),
+        created_at=datetime(2026, 3, 4, tzinfo=UTC),
+    )
+    disturbed = replace(own, other_work="the machine was busy")
+    assert counted([own, disturbed]) == [own]
+    assert left_out_words([own, disturbed]) == (
+        "1 of 2 runs are in no sum of joules: other work ran on the machine while they did."
+    )
+    assert left_out_words([own]) == ""

@@ -54,6 +54,8 @@ class System:
     """How the costs are known, as in Energy; 'none' where folds are counted instead."""
     run_id: str | None = None
     higher_is_better: bool = True
+    other_work: bool = False
+    """Whether its costs hold other work of the machine too: then they are in no sum of joules."""
 
     @property
     def k(self) -> int:
@@ -118,6 +120,7 @@ def system_of(run: Run, metric: str) -> System:
         ),
         source=folds[0].energy.source if metered else "none",
         run_id=run.run_id,
+        other_work=bool(run.other_work),
         higher_is_better=METRICS[run.spec.metric].higher_is_better,
     )
 
@@ -174,10 +177,16 @@ def precision_curve(scores: Scores, *, within_percent: float, confidence: float 
 
 
 def joules_of(systems: Sequence[System]) -> NDArray[np.float64] | None:
-    """The energy of all k folds of each system; shape (systems,); None if some have none."""
+    """The energy of all k folds of each system, to weigh them by; None if some have none.
+
+    Returns: shape (systems,); 0 for those with other work in their costs, unless all are so.
+    """
     costs = [one.scores.costs for one in systems]
-    known = [float(cost.sum()) for cost in costs if cost is not None]
-    return np.array(known) if len(known) == len(costs) else None
+    known = np.array([float(cost.sum()) for cost in costs if cost is not None])
+    if len(known) < len(costs):
+        return None
+    own = np.array([not one.other_work for one in systems])
+    return known * own if own.any() else known
 
 
 def alpha_grid(walks: Sequence[Orders]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.energy import SOURCES
+from ecv_core.energy.parts import counted, left_out_words
 from ecv_core.errors import InputError
 from ecv_core.figures.savings import savings_figure, savings_steps
 from ecv_core.lessons.guide import complete_runs
@@ -31,7 +32,7 @@ def show() -> None:
     runs = complete_runs()
     content = tuple(run.run_id for run in runs)
     frame = _frame(content, runs)
-    metered = frame[frame["source"] != "none"]
+    metered = frame[(frame["source"] != "none") & ~frame["other_work"]]
     if metered.empty:
         raise InputError(
             "the recorded runs come without energy, and this chapter is about it; record runs "
@@ -55,7 +56,7 @@ def show() -> None:
     )
     moving.count()
     st.caption(f"{_source(metered, len(runs))} {_PAPER}")
-    energy_bar(fold for run in runs for fold in run.folds)
+    energy_bar((fold for run in counted(runs) for fold in run.folds), left_out_words(runs))
     numbers_behind(frame, "saved")
 
 

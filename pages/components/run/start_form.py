@@ -12,6 +12,7 @@ from ecv_core.records import SETTINGS, RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.splits import IMPORTED, exchangeable
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
+from pages.components.run.expectation import expectation
 from pages.components.run.fold_settings import STORED, fold_settings
 from pages.components.run.link_check import link_check
 from pages.components.run.score_settings import FULL, NEGATIVES, SAMPLED
@@ -37,6 +38,7 @@ def start_form() -> None:
     keep_given()
     link_check()
     top = st.container(horizontal=True, vertical_alignment="center")
+    expectation_place = st.container()
     specs: list[RunSpec] = []
     trouble: EcvError | None = None
     left, right = st.columns(2, gap="medium")
@@ -84,6 +86,8 @@ def start_form() -> None:
         else:
             st.markdown(not_ready(entry))
         copy_link(without=_FILE if picked["split"] == IMPORTED else "")
+    with expectation_place:
+        expectation(specs if ready else [])
     preload_plots()
     if pressed:
         with sentences():

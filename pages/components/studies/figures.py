@@ -15,6 +15,8 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.energy import SOURCES
+from ecv_core.energy.parts import counted as counted_runs
+from ecv_core.energy.parts import left_out_words
 from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
 from ecv_core.figures.ranks import ranks_figure, ranks_steps
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
@@ -209,9 +211,14 @@ def _how_known(done: Studied) -> str:
     )
 
 
+def made_up(runs: Sequence[Run]) -> None:
+    """What the energy of these runs is made up of, and how many are in no sum."""
+    own = counted_runs(runs)
+    energy_bar((fold for run in own for fold in run.folds), left_out_words(runs))
+
+
 def take_away(done: Studied, runs: Sequence[Run], alpha: float) -> None:
-    """What energy is made up of, the report at this alpha, and a link to the view."""
-    energy_bar(fold for one in done.tradeoff.systems for fold in one.scores.results or ())
+    """What can be taken from the page: the report at this alpha, and a link to the view."""
     with st.container(horizontal=True):
         report_button(done, runs, alpha)
         _print(done, alpha)

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.components.shared.alpha_slider import alpha_slider
 from pages.components.studies.analysis import as_systems, rules_of, studied
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
-from pages.components.studies.figures import cite, figures, headline, take_away
+from pages.components.studies.figures import cite, figures, headline, made_up, take_away
 from pages.components.studies.form import start_form
 from pages.components.studies.selections import by_selection
 from pages.components.studies.tables import datasets_table, rules_table
@@ -28,6 +28,7 @@ def study() -> None:
         alpha_slider(done.alphas, done.usual, partial(take_away, done, chosen))
         headline(done)
         figures(done)
+        made_up(chosen)
         by_selection(chosen)
         cite(done, chosen)
         rules_table(done, rules_of(done))
