@@ -229,7 +229,7 @@ def grams(amount: float) -> str:
 
 
 def _scaled(unit: str, *amounts: float) -> str:
-    milli = 0 < max(amounts) < 0.1
+    milli = 0 < max(amounts) < (0.1 if len(amounts) == 1 else 1) and min(amounts) < 0.1
     shown = [estimate(one * (1000 if milli else 1)) for one in amounts]
     return f"{' to '.join(dict.fromkeys(shown))} {'m' * milli}{unit}"
 

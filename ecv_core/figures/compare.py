@@ -35,7 +35,7 @@ COLUMNS = {
     "grams_co2e": "their emissions",
     "seconds": "their computing time",
     "saved_joules": "energy of the folds that were not needed, at the mean of those that ran "
-    "where they did not run; missing while there is no stop",
+    "but the first where they did not run; missing while there is no stop",
     "saved_percent": "in percent of all k folds",
     "source": "how the energy is known, as in Energy",
     "run_id": "the run",

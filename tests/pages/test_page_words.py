@@ -55,7 +55,8 @@ def test_energy_is_an_estimate_and_so_rounded_to_two_digits(joules, shown):
     [
         ((51.2, 74.3), "14 to 21 mWh"),  # 14.2 to 20.6 mWh
         ((51.2, 51.3), "14 mWh"),
-        ((320, 400), "0.089 to 0.11 Wh"),  # one unit, that of the larger end
+        ((320, 400), "89 to 110 mWh"),  # one unit for both
+        ((320, 4650), "0.089 to 1.3 Wh"),
     ],
 )
 def test_a_range_of_energy_has_one_unit(ends, shown):

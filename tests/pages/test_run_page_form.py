@@ -3,10 +3,12 @@
 import pytest
 
 from ecv_core import datasets
+from ecv_core.energy.expected import KnownCosts
 from ecv_core.fold import export_folds
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
+from pages.components.run.expectation import expectation_words
 
 
 def button(app, label):
@@ -336,3 +338,28 @@ def test_the_number_of_the_rule_fixed_is_where_the_rule_is_picked(app):
     assert "Number of folds" not in folded
     app.number_input(key="min_folds-fixed").set_value(4).run()
     assert "fixed 4" in " ".join(one.value for one in app.markdown)
+
+
+def test_before_start_the_form_says_how_long_and_how_much_or_that_it_is_not_known():
+    spec = make_spec(dataset="ml-100k", algorithm="item-knn")  # 3 to 10 folds
+    known = [KnownCosts(spec=spec, seconds=(9.0, 2.0, 4.0), joules=(90.0, 20.0, 40.0))]
+    # 3 x 2 s x 0.85 to 10 x 4 s x 1.15; 3 x 20 J x 0.85 = 14.2 mWh to 460 J = 127.8 mWh
+    assert expectation_words([spec], known) == (
+        "3 to 10 folds will take about 5.1 s to 46 s and 14 to 130 mWh, by 1 earlier run of "
+        "this dataset and algorithm."
+    )
+    assert expectation_words([spec], []) == (
+        "Time and energy: not known yet for this dataset and algorithm."
+    )
+    other = make_spec(dataset="ml-100k", algorithm="popular")
+    assert expectation_words([spec, other], known).endswith("Not known yet: popular.")
+
+
+def test_the_form_knows_the_runs_of_the_database(app, store, a_run):
+    app.query_params["dataset"] = "synthetic"
+    app.query_params["algorithm"] = "nmf"
+    app.run()
+    assert any("not known yet" in one.value for one in app.caption)
+    a_run([0.2, 0.3, 0.4], algorithm="nmf")  # 2 s and 36 J a fold: 3 x 1.7 s to 10 x 2.3 s
+    app.run()
+    assert any("take about 5.1 s to 23 s" in one.value for one in app.caption)
