@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ecv_core.energy.savings import energy_of
+from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Moment, Run
 from ecv_core.words import FORECAST
 from pages.components.shared.energy_parts import energy_bar
@@ -44,31 +44,49 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
         duration(run.seconds) if run.folds else "-",
         help="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
-    _energy(run, k)
+    _energy(run)
 
 
-def _pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+def _pair(left: int = 130, right: int = 130) -> tuple[DeltaGenerator, DeltaGenerator]:
     """Two metrics side by side, one below the other where they would be cut off."""
     row = st.container(horizontal=True, gap="small")
-    return row.container(width=130), row.container(width=130)
+    return row.container(width=left), row.container(width=right)
 
 
-def _energy(run: Run, k: int) -> None:
+def _energy(run: Run) -> None:
     facts = energy_of(run)
-    left, right = _pair()
     if facts.source == "none":
+        left, right = _pair()
         left.metric("Energy used", "-")
         right.metric("Energy saved", "-")
         if run.folds:
             st.caption(source_sentence("none"))
         return
+    left, right = _pair()
     left.metric("Energy used", watt_hours(facts.joules))
-    checked = run.checked
-    percent, about = facts.saved_percent, "about " * facts.forecast
+    right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))
+    left, right = _pair(180, 100)
+    _saved(left, facts, run)
     right.metric(
+        "Emissions",
+        grams(facts.grams_co2e),
+        help=explained(
+            f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
+            "emissions",
+            "carbon-intensity",
+        ),
+    )
+    st.caption(source_sentence(facts.source))
+    energy_bar(run.folds)
+
+
+def _saved(place: DeltaGenerator, facts: EnergyFacts, run: Run) -> None:
+    """What the stop saved, or would have; a range takes more room than a number."""
+    checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
+    place.metric(
         "Saving forgone" if checked else "Energy saved",
         saved_words(facts),
-        None if not percent else f"{about}{percent:.0f} % of all {k}",
+        None if not percent else f"{about}{percent:.0f} % of all {run.k}",
         delta_arrow="off",
         delta_color="off" if checked else "normal",
         help=explained(
@@ -79,16 +97,3 @@ def _energy(run: Run, k: int) -> None:
             "stop",
         ),
     )
-    left, right = _pair()
-    left.metric(
-        "Emissions",
-        grams(facts.grams_co2e),
-        help=explained(
-            f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
-            "emissions",
-            "carbon-intensity",
-        ),
-    )
-    right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))
-    st.caption(source_sentence(facts.source))
-    energy_bar(run.folds)
