@@ -15,11 +15,12 @@ from ecv_core.records import RunState, codec
 from ecv_core.runner import InProcess, execute
 from ecv_core.runs.document import run_document
 from ecv_core.runs.format import RunDocument
+from ecv_core.runs.recorded import record
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
-from ecv_core.store import open_store
-from ecv_core.study.grid import begin, grid_cells, reusable
-from ecv_core.study.recording import record
+from ecv_core.store import Cell, open_store
+from ecv_core.study.cells import reusable
+from ecv_core.study.engine import begin, look
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SERVED = [name for name in SPLITS if name != "leave-last-basket"]  # synthetic has no baskets
@@ -72,7 +73,7 @@ def test_a_study_runs_several_splits_and_reuses_what_is_known(algorithm, metric)
         def start(self, specs):
             return store.create(specs, owner="test")[0]
 
-    cells = grid_cells(store, begin(store, Queue(), specs))
+    cells = look(store, begin(store, Queue(), [Cell(spec=spec) for spec in specs]))
     assert [cell.borrowed for cell in cells] == [True, False, False]
     assert [len(cell.spec.fold_order) for cell in cells] == [1, 1, 10]
     assert reusable(specs[1], [known]) is None

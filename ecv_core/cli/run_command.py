@@ -20,8 +20,6 @@ from ecv_core.errors import InputError, RunError
 from ecv_core.records import SETTINGS, Run, RunSpec, RunState
 from ecv_core.spec import make_spec
 
-SAVE_ATTEMPTS = 5
-
 
 def run_options(parser: argparse.ArgumentParser) -> None:
     """The options of `run`."""
@@ -51,14 +49,13 @@ def run(options: argparse.Namespace) -> int:
     fold.folds_of(spec)
     from tqdm import tqdm
 
-    from ecv_core.runner import InProcess, execute, this_process, work
+    from ecv_core.runner import GivesUp, InProcess, execute, this_process, work
     from ecv_core.runs.document import run_document
     from ecv_core.store import open_store
 
     store = open_store()
     run_id = store.create([spec], owner=this_process())[0]
     with tqdm(total=spec.max_folds, unit="fold", disable=None, leave=False) as bar:
-        attempts = 0
 
         def on_fold(run: Run) -> None:
             bar.update(1)
@@ -75,20 +72,13 @@ def run(options: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
 
-        def on_trouble(sentence: str | None) -> None:
-            nonlocal attempts
-            attempts = attempts + 1 if sentence else 0
-            if sentence and attempts == 1:
-                tqdm.write(sentence, file=sys.stderr)
-            if attempts >= SAVE_ATTEMPTS:
-                raise RunError(f"gave up saving after {attempts} attempts: {sentence}")
-
         def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
             words = f"{phase} {step}/{steps}" if steps else phase
             bar.set_description(f"{words}, inner nDCG@100 {curve[-1]:.4f}" if curve else words)
 
         job = partial(work, also=show)
-        execute(store, run_id, InProcess(), job=job, on_fold=on_fold, on_trouble=on_trouble)
+        trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
+        execute(store, run_id, InProcess(), job=job, on_fold=on_fold, on_trouble=trouble)
     run = store.run(run_id)
     write_json(run_document(run), options.json)
     if run.state is not RunState.FINISHED:

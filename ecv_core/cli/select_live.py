@@ -17,7 +17,7 @@ from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation import METRICS
 from ecv_core.records import RunState
-from ecv_core.runner import InProcess, execute, this_process, work
+from ecv_core.runner import GivesUp, InProcess, execute, this_process, work
 from ecv_core.selection import Terms
 from ecv_core.selection.document import selection_document
 from ecv_core.selection.live import Live, advance, begin, look, parse_contender
@@ -73,7 +73,8 @@ def select_live(options: argparse.Namespace) -> int:
             bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
 
         while (run_id := advance(store, selection_id, owner=this_process())) is not None:
-            execute(store, run_id, InProcess(), job=partial(work, also=show))
+            trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
+            execute(store, run_id, InProcess(), job=partial(work, also=show), on_trouble=trouble)
             run = store.run(run_id)
             if run.state is not RunState.FINISHED:
                 raise RunError(run.error or f"the run was {run.state}; finished folds are kept")

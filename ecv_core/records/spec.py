@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from ecv_core.parameters import Params
-from ecv_core.records.setting import Role, Setting, setting, settings_of
+from ecv_core.records.setting import SCORES, Role, Setting, setting, settings_of
 
 WITHOUT_CUTOFF = frozenset({"auc", "log-loss", "mae", "rmse"})
 """Ids of the metrics that look at more than the top n, so that n is no part of their name."""
@@ -234,6 +234,19 @@ class RunSpec:
     def part(self, *roles: Role) -> dict[str, object]:
         """The settings that have one of these roles, by name, in their order."""
         return {name: getattr(self, name) for name, one in SETTINGS.items() if one.role in roles}
+
+    def same_scores(self, other: RunSpec) -> bool:
+        """Whether a fold has the same score in both, whichever of the folds they run."""
+        mine = replace(self, only_folds=other.only_folds)
+        return mine.part(*SCORES) == other.part(*SCORES)
+
+    def same_run(self, other: RunSpec) -> bool:
+        """Whether both ask for the same run.
+
+        They may differ in whether it goes on after its stop, and in what is only reported.
+        """
+        mine = replace(self, full=other.full)
+        return mine.part(*SCORES, Role.STOP) == other.part(*SCORES, Role.STOP)
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces; `params` and `split_params` as objects."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ecv_core import stopping
-from ecv_core.errors import Cancelled, EcvError, StoreError, Terminated
+from ecv_core.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
 from ecv_core.runner.owner import beating, this_process
 from ecv_core.runner.worker import InProcess, Worker, failure, work
@@ -23,10 +23,38 @@ log = logging.getLogger(__name__)
 CANCEL_POLL_SECONDS = 0.2
 RETRY_SECONDS = 2.0
 """How long to wait before a finished fold that could not be saved is saved again."""
+SAVE_ATTEMPTS = 5
+"""So many, where nobody is there to free the disk while the program waits."""
+_WAITS = ". A result is waiting in memory to be saved; it is tried again."
 
 _Done = TypeVar("_Done")
 Job = Callable[[str, str, RunSpec, int], FoldResult]
 """What an executor is given: (database URL, run id, spec, fold index) -> result."""
+
+
+class GivesUp:
+    """For a command: says once that a fold cannot be saved, and gives up in the end."""
+
+    def __init__(self, say: Callable[[str], None], attempts: int = SAVE_ATTEMPTS) -> None:
+        self._say = say
+        self._attempts = attempts
+        self._failed = 0
+        self.error: RunError | None = None
+        """What was raised; None while all is well."""
+
+    def __call__(self, sentence: str | None) -> None:
+        """As `execute` calls its `on_trouble`.
+
+        Raises: RunError after so many attempts in a row.
+        """
+        self._failed = self._failed + 1 if sentence else 0
+        if sentence and self._failed == 1:
+            self._say(sentence)
+        if sentence and self.error is None and self._failed >= self._attempts:
+            why = sentence.removesuffix(_WAITS)
+            self.error = RunError(f"gave up saving after {self._failed} attempts: {why}")
+        if sentence and self.error is not None:
+            raise self.error
 
 
 def execute(
@@ -160,7 +188,7 @@ def _insist(write: Callable[[], _Done], on_trouble: Callable[[str | None], None]
             done = write()
         except StoreError as error:
             log.error("%s", error)
-            on_trouble(f"{error}. A result is waiting in memory to be saved; it is tried again.")
+            on_trouble(f"{error}{_WAITS}")
             time.sleep(RETRY_SECONDS)
         else:
             on_trouble(None)

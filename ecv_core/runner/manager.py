@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from ecv_core.errors import EcvError, StoreError
 from ecv_core.records import RunSpec
 from ecv_core.runner.drive import RETRY_SECONDS, Job, execute
-from ecv_core.runner.owner import Heart, recover, this_process
+from ecv_core.runner.owner import Heart, recover
+from ecv_core.runner.queue import Queue
 from ecv_core.runner.worker import Worker, warm_up, work
-from ecv_core.spec import to_the_end
 from ecv_core.store import Store
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ CLOSE_SECONDS = 3.0
 """How long the end of the program may wait for the state of the run to be written."""
 
 
-class RunManager:
+class RunManager(Queue):
     """Runs what is queued, one fold at a time, in the background. One per process."""
 
     def __init__(
@@ -35,11 +35,9 @@ class RunManager:
             after: called in the thread with the id of a run that has just ended, however it did;
                 what it queues under `owner` comes next.
         """
-        self._store = store
+        super().__init__(store)
         self._job = job
         self._after = after
-        self.owner = this_process()
-        """Whose queue this is."""
         self._worker = Worker(at_exit=self.close)
         self._wake = threading.Event()
         self._closing = False
@@ -51,29 +49,22 @@ class RunManager:
         self._thread.start()
 
     def start(self, specs: Sequence[RunSpec]) -> str:
-        """Queue one run per spec; gives the id of their group, which is that of the first run."""
-        run_ids = self._store.create(specs, owner=self.owner)
+        """As `Queue.start`; the first one starts as soon as the runs before it are done."""
+        group_id = super().start(specs)
         self.wake()
-        return run_ids[0]
+        return group_id
 
     def wake(self) -> None:
         """Look into the queue again: something was put there under `owner`."""
         self._heart.now()
         self._wake.set()
 
-    def resume(self, run_id: str, *, full: bool = False) -> None:
-        """Go on with a run at its next missing fold; `full` runs the folds after the stop too.
-
-        One that is queued or going already, here or elsewhere, is left as it is.
-        """
-        run = self._store.run(run_id)
-        spec = to_the_end(run.spec) if full else run.spec
-        if self._store.requeue(run_id, spec, owner=self.owner):
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """As `Queue.resume`; it starts as soon as the runs before it are done."""
+        resumed = super().resume(run_id, full=full)
+        if resumed:
             self.wake()
-
-    def cancel(self, run_id: str) -> None:
-        """Ask a run to stop; its finished folds are kept."""
-        self._store.request_cancel(run_id)
+        return resumed
 
     def warm_up(self) -> None:
         """Start the worker process in the background, so that the first fold does not wait."""

@@ -1,18 +1,20 @@
-"""JSON documents of our own finished runs -> run records, to be explored without computing."""
+"""Our own finished runs <-> JSON documents, to be explored without computing."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ecv_core.errors import InputError
+from ecv_core.errors import InputError, RunError
+from ecv_core.files import replacing
 from ecv_core.places import SHIPPED
 from ecv_core.records import Run, UserScores
-from ecv_core.runs.user_scores import read_user_scores
+from ecv_core.runs.user_scores import read_user_scores, write_user_scores
 
 FOLDER = SHIPPED / "recorded"
 """Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
@@ -106,6 +108,39 @@ def _path_of(run_id: str, folder: Path) -> Path | None:
 def user_scores_path(path: Path) -> Path:
     """Where the per-user scores are that belong to a recorded run's document."""
     return path.parent / "users" / f"{path.stem}.parquet"
+
+
+def record(
+    run: Run,
+    path: Path,
+    users: Mapping[int, UserScores] | None = None,
+    also: Sequence[str] = (),
+) -> None:
+    """Write a complete run with what it ran on, as a whole or not at all.
+
+    Args:
+        run: with all its folds.
+        path: of the JSON document; per-user scores go beside it.
+        users: fold -> per-user scores, where they are known.
+        also: metrics such as 'recall@10' to keep of them, besides the run's own.
+    Raises: InputError if folds are missing; RunError if the file cannot be written.
+    """
+    from ecv_core.runs.document import run_document
+    from ecv_core.runs.environment import environment
+
+    if not run.complete:
+        raise InputError(f"run {run.run_id} has only {len(run.folds)} folds; finish it first")
+    text = json.dumps(run_document(run) | {"made_with": environment()}, indent=1)
+    users = users or {}
+    try:
+        wanted = dict.fromkeys([run.spec.metric_name, *also])
+        known = [name for name in wanted if all(name in one.metrics for one in users.values())]
+        if users and known:
+            write_user_scores(users, known, user_scores_path(path))
+        with replacing(path) as part:
+            part.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}; free it and go on") from None
 
 
 @lru_cache(maxsize=1024)

@@ -17,7 +17,7 @@ from ecv_core.store.selections import (
 )
 from ecv_core.store.store import Store, open_store
 from ecv_core.store.studies import (
-    PlannedCell,
+    Cell,
     StudyRecord,
     forget_study,
     keep_study,
@@ -27,10 +27,10 @@ from ecv_core.store.studies import (
 
 __all__ = [
     "GONE",
+    "Cell",
     "Label",
     "ListedRun",
     "Origin",
-    "PlannedCell",
     "PlannedContender",
     "RunList",
     "SelectionRecord",

@@ -1,33 +1,67 @@
-"""Studies in the database: which runs are the cells of which datasets x algorithms."""
+"""Studies in the database: which runs are asked for, and which runs fill them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from uuid import uuid4
 
 import sqlalchemy as sa
 
 from ecv_core.errors import InputError
-from ecv_core.records import RunSpec
+from ecv_core.records import Run, RunSpec
 from ecv_core.store.rows import now
 from ecv_core.store.schema import studies
 from ecv_core.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCell:
-    """One cell of a study: what it is, and the run that fills it."""
+class Cell:
+    """One run that a study asks for, and the run that fills its place."""
+
+    spec: RunSpec
+    run_id: str = ""
+    """In this database or among the recorded runs, and perhaps deleted since; empty at first."""
+    borrowed: bool = False
+    """Whether the run was there before the study."""
+    run: Run | None = None
+    """It, as it was when it was looked up; None where there is none, or it has been deleted."""
+    path: Path | None = None
+    """Where it is recorded once it is whole; None where it stays in the database only."""
+
+    @property
+    def recorded(self) -> bool:
+        """Whether its whole run is on disk."""
+        return self.path is not None and self.path.exists()
+
+    @property
+    def active(self) -> bool:
+        """Whether its folds are being computed, or wait for it."""
+        return self.run is not None and self.run.state.active
+
+    @property
+    def to_do(self) -> bool:
+        """Whether folds are missing that nobody is going to compute unasked."""
+        return self.run is None or self.run.resumable
+
+    @property
+    def early(self) -> bool:
+        """Whether it ended at its stop, with folds left that could check it."""
+        return self.run is not None and self.run.can_be_checked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What the database keeps of a cell."""
 
     spec: RunSpec
     run_id: str
-    """In this database or among the recorded runs; it may have been deleted since."""
     borrowed: bool = False
-    """Whether the run was there before the study."""
 
 
-Cells = tuple[PlannedCell, ...]
+_Row = tuple[_Kept, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +70,8 @@ class StudyRecord:
 
     study_id: str
     created_at: datetime
-    cells: Cells
+    cells: tuple[Cell, ...]
+    """Without their runs: see `study.look`."""
 
     @property
     def n_splits(self) -> int:
@@ -45,11 +80,12 @@ class StudyRecord:
         return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
 
 
-def keep_study(store: Store, cells: Sequence[PlannedCell], study_id: str | None = None) -> str:
+def keep_study(store: Store, cells: Sequence[Cell], study_id: str | None = None) -> str:
     """Keep a new study, or other runs for the cells of one that is there; gives its id."""
     from ecv_core.records import codec
 
-    text = codec.written(tuple(cells), Cells)
+    kept = (_Kept(spec=one.spec, run_id=one.run_id, borrowed=one.borrowed) for one in cells)
+    text = codec.written(tuple(kept), _Row)
     with store.transaction("written") as connection:
         if study_id is not None:
             mine = studies.c.study_id == study_id
@@ -96,5 +132,8 @@ def _record(row: sa.Row[tuple[object, ...]]) -> StudyRecord:
     return StudyRecord(
         study_id=row.study_id,
         created_at=datetime.fromisoformat(row.created_at),
-        cells=codec.read(Cells, row.cells),
+        cells=tuple(
+            Cell(spec=one.spec, run_id=one.run_id, borrowed=one.borrowed)
+            for one in codec.read(_Row, row.cells)
+        ),
     )

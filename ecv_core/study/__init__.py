@@ -1,1 +1,1 @@
-"""Many runs as one: recorded on disk, or live in the database."""
+"""Many runs as one: planned, filled with what is there, computed, recorded, summed up."""

@@ -60,16 +60,16 @@ def test_a_second_start_runs_only_what_is_missing(tmp_path, capsys):
     capsys.readouterr()
     assert study(tmp_path, "leave-last-item,temporal-global", "popular") == 0
     captured = capsys.readouterr()
-    assert "2 cells, 1 to run" in captured.err
+    assert "2 runs, 1 to compute" in captured.err
     assert [run.state for run in open_store().runs()] == [RunState.FINISHED] * 2
 
 
 def test_the_usual_split_is_recorded_among_the_splits_too(tmp_path, monkeypatch):
-    from ecv_core.study.recording import cells
+    from ecv_core.study.cells import planned
 
-    (usual,) = cells(["synthetic"], ["ease"], ["user-k-fold"], folder=tmp_path)
+    (usual,) = planned(["synthetic"], ["ease"], ["user-k-fold"], folder=tmp_path)
     assert usual.path == tmp_path / "splits" / "synthetic--ease--user-k-fold.json"
-    (alone,) = cells(["synthetic"], ["ease"], folder=tmp_path)
+    (alone,) = planned(["synthetic"], ["ease"], folder=tmp_path)
     assert alone.path == tmp_path / "synthetic--ease.json"
     assert alone.spec == usual.spec
 

@@ -10,8 +10,8 @@ from ecv_core.records import UserScores
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_path, user_scores_path
 from ecv_core.runs.user_scores import write_user_scores
-from ecv_core.store import stored_studies
-from ecv_core.study.grid import begin
+from ecv_core.store import Cell, stored_studies
+from ecv_core.study.engine import begin
 from pages.components.shared.state import manager
 
 SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
@@ -195,7 +195,7 @@ def test_an_own_study_is_shown_once_its_runs_are_complete(page, store, a_run):
         for mean, algorithm in ((0.2, "ease"), (0.1, "popular")):
             run = a_run([mean], algorithm=algorithm, split=split, full=True)
             specs.append(run.spec)
-    study = begin(store, manager(), specs)
+    study = begin(store, manager(), [Cell(spec=spec) for spec in specs])
     open_page(page, swaps_study=study)
     assert "No pair of algorithms swaps: the other split has the one pair in the order" in texts(
         page
@@ -211,7 +211,7 @@ def test_an_unknown_study_in_the_address_is_a_sentence(page, three_by_three):
 
 def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):
     specs = [a_run([0.2], algorithm="ease", split=split, full=True).spec for split in SPLITS[1:]]
-    app.query_params["study"] = begin(store, manager(), specs)
+    app.query_params["study"] = begin(store, manager(), [Cell(spec=spec) for spec in specs])
     app.switch_page("pages/studies.py").run()
     assert not app.exception
     assert "it is in the view Splits and ranks" in app.warning[0].value
@@ -231,7 +231,7 @@ def test_a_removed_study_gives_way_to_the_recorded_runs_without_a_warning(page, 
         for algorithm in ("popular", "ease")
         for split in ("random-holdout", "record-k-fold")
     ]
-    study = begin(store, manager(), specs)
+    study = begin(store, manager(), [Cell(spec=spec) for spec in specs])
     open_page(page, swaps_study=study)
     page.button(key="forget-study").click().run()
     assert not page.exception

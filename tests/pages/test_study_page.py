@@ -7,8 +7,8 @@ import pytest
 from ecv_core.records import RunState
 from ecv_core.runs.document import run_document
 from ecv_core.spec import make_spec
-from ecv_core.store import stored_studies
-from ecv_core.study.grid import begin
+from ecv_core.store import Cell, stored_studies
+from ecv_core.study.engine import begin
 from pages.components.shared.state import manager
 from pages.components.studies.choice import missing_sentence
 from pages.components.studies.live import grid_html, progress_words
@@ -92,7 +92,7 @@ def test_a_started_study_is_queued_as_one_and_named_in_the_address(app, store):
     assert len({run.group for run in runs}) == 1
     assert all(run.state is RunState.QUEUED and run.spec.full for run in runs)
     assert "The figures come as soon as a run has all its folds" in texts(app)
-    assert "**0 of 2** cells are finished · 0 of 20 folds" in texts(app)
+    assert "**0 of 2** runs are finished · 0 of 20 folds" in texts(app)
 
 
 def test_recorded_cells_are_reused_unless_asked_not_to(app, record, store):
@@ -126,7 +126,7 @@ def test_cancel_all_and_resume(app, store):
 
 def test_a_study_that_ended_early_offers_its_remaining_folds(app, store, a_run):
     run = a_run(SCORES[:4], stopped_at=4, algorithm="popular")
-    study_id = begin(store, manager(), [run.spec])
+    study_id = begin(store, manager(), [Cell(spec=run.spec)])
     open_study(app, study=study_id)
     assert "The figures come as soon" in texts(app)
     app.button(key="complete-study").click().run()
@@ -136,7 +136,7 @@ def test_a_study_that_ended_early_offers_its_remaining_folds(app, store, a_run):
 def test_own_complete_cells_are_drawn_while_others_are_still_to_come(app, store, a_run):
     done = a_run(SCORES, stopped_at=4, algorithm="popular", full=True)
     waiting = make_spec(dataset="synthetic", algorithm="ease", full=True)
-    study_id = begin(store, manager(), [done.spec, waiting])
+    study_id = begin(store, manager(), [Cell(spec=done.spec), Cell(spec=waiting)])
     open_study(app, study=study_id)
     assert app.select_slider(key="explore_alpha").value == 1e-4
     pills = {one.key: one.value for one in app.get("button_group")}
@@ -146,7 +146,7 @@ def test_own_complete_cells_are_drawn_while_others_are_still_to_come(app, store,
 
 def test_a_removed_study_keeps_its_runs(app, store, a_run):
     done = a_run(SCORES, stopped_at=4, algorithm="popular", full=True)
-    study_id = begin(store, manager(), [done.spec])
+    study_id = begin(store, manager(), [Cell(spec=done.spec)])
     open_study(app, study=study_id)
     app.button(key="forget-study").click().run()
     assert not app.exception
@@ -185,18 +185,18 @@ def test_missing_cells_are_named_once_where_an_algorithm_is_nowhere(a_run):
 
 
 def test_the_grid_says_state_folds_score_and_time_left(store, a_run):
-    from ecv_core.study.grid import grid_cells
+    from ecv_core.study.engine import look
 
     half = a_run(SCORES[:5], state=RunState.CANCELLED, algorithm="popular", full=True)
     failed = a_run([], state=RunState.FAILED, algorithm="ease", full=True, error="out of <memory>")
-    study_id = begin(store, _Still(), [half.spec, failed.spec])
-    cells = grid_cells(store, study_id)
+    study_id = begin(store, _Still(), [Cell(spec=half.spec), Cell(spec=failed.spec)])
+    cells = look(store, study_id)
     html = grid_html(cells)
     assert "cancelled" in html
     assert "5 of 10 folds" in html
     assert f"nDCG@10 {sum(SCORES[:5]) / 5:.4f}" in html
     assert "out of &lt;memory&gt;" in html
-    assert "**0 of 2** cells are finished · 5 of 20 folds" in progress_words(cells)
+    assert "**0 of 2** runs are finished · 5 of 20 folds" in progress_words(cells)
 
 
 class _Still:

@@ -5,7 +5,7 @@ import pytest
 from ecv_core.errors import InputError
 from ecv_core.records import RunSpec
 from ecv_core.store import (
-    PlannedCell,
+    Cell,
     forget_study,
     keep_study,
     open_store,
@@ -16,7 +16,7 @@ from ecv_core.store import (
 
 def cell(algorithm="popular", run_id="r1", borrowed=False):
     spec = RunSpec(dataset="synthetic", algorithm=algorithm, params=(("a", 1),))
-    return PlannedCell(spec=spec, run_id=run_id, borrowed=borrowed)
+    return Cell(spec=spec, run_id=run_id, borrowed=borrowed)
 
 
 def test_a_study_comes_back_as_it_was_kept():

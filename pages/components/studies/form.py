@@ -10,11 +10,10 @@ import streamlit as st
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import Run, RunSpec
-from ecv_core.spec import make_spec
+from ecv_core.records import Run
 from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import RULES
-from ecv_core.study import grid
+from ecv_core.study.cells import planned
 from pages.components.run.score_settings import metric_select
 from pages.components.run.stop_settings import (
     ALPHAS,
@@ -25,11 +24,12 @@ from pages.components.run.stop_settings import (
 )
 from pages.components.shared.setting_widgets import about, setting_widget
 from pages.components.shared.state import sentence, sentences
-from pages.components.shared.words import alpha_text, counted, duration
+from pages.components.shared.words import alpha_text
 from pages.components.studies.choice import STUDIES
-from pages.components.studies.picker import begin_study
+from pages.components.studies.picker import begin_study, work_words
 
 _FIRST = ("popular", "item-knn", "ease")
+_NOTHING = "Pick at least one dataset and one algorithm."
 
 
 def start_form(recorded: Sequence[Run]) -> None:
@@ -60,64 +60,40 @@ def start_form(recorded: Sequence[Run]) -> None:
         value=True,
         key="new_full",
         persist_state="session",
-        help="Without it each cell ends at its stop and saves energy, but the figures above need "
+        help="Without it each run ends at its stop and saves energy, but the figures above need "
         "all folds.",
     )
     anew = st.toggle(
-        "Recompute all cells",
+        "Recompute all runs",
         key="new_anew",
         persist_state="session",
-        help="Otherwise a cell that has an equal finished run, yours or recorded, is not computed "
-        "again.",
+        help="Otherwise a run that is finished already, as one of yours or recorded, is not "
+        "computed again.",
     )
     try:
-        specs = [
-            make_spec(dataset=name, algorithm=algorithm, full=full, **settings)
-            for name in ready
-            if name in names
-            for algorithm in ALGORITHMS
-            if algorithm in algorithms
-        ]
+        cells = planned(
+            [name for name in ready if name in names],
+            [algorithm for algorithm in ALGORITHMS if algorithm in algorithms],
+            [settings.pop("split")],
+            full=full,
+            **settings,
+        )
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
-        specs = []
+        cells = []
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             "Start the study",
             type="primary",
             icon=":material/play_arrow:",
             key="start-study",
-            disabled=not specs,
+            disabled=not cells,
         )
-        st.markdown(_summary(specs, recorded, anew))
+        st.markdown(work_words(cells, recorded, anew=anew) if cells else _NOTHING)
     if pressed:
         with sentences():
-            STUDIES.show(begin_study(specs, recorded, anew=anew))
+            STUDIES.show(begin_study(cells, recorded, anew=anew))
             st.rerun()
-
-
-def _summary(specs: Sequence[RunSpec], recorded: Sequence[Run], anew: bool) -> str:
-    """How much work it is, as far as the recorded runs tell."""
-    if not specs:
-        return "Pick at least one dataset and one algorithm."
-    cells = counted(len(specs), "cell")
-    known = {} if anew else {s: r for s in specs if (r := grid.reusable(s, recorded)) is not None}
-    words = [f"**{cells}**"]
-    if known:
-        words.append(f"{len(known)} of them recorded already")
-    todo = [spec for spec in specs if spec not in known]
-    took = {(run.spec.dataset, run.spec.algorithm): _seconds(run) for run in recorded}
-    told = [took.get((spec.dataset, spec.algorithm)) for spec in todo]
-    sure = [seconds for seconds in told if seconds is not None]
-    if sure and len(sure) == len(todo):
-        words.append(f"about {duration(sum(sure))}, judged by the recorded runs")
-    elif sure:
-        words.append(f"{duration(sum(sure))} and more, judged by the recorded runs")
-    return ", ".join(words) + "."
-
-
-def _seconds(run: Run) -> float:
-    return run.seconds
 
 
 def study_settings() -> dict[str, Any]:

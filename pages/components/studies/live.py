@@ -1,4 +1,4 @@
-"""A study of one's own as it goes on: every cell with its state, folds, score and time left."""
+"""A study of one's own as it goes on: every run with its state, folds, score and time left."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from ecv_core.analysis.rank_swaps import split_label
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runs.recorded import recorded_under_splits
-from ecv_core.store import forget_study
-from ecv_core.study import grid
-from ecv_core.study.grid import GridCell
-from ecv_core.study.recording import USUAL_SPLIT
+from ecv_core.store import Cell, forget_study
+from ecv_core.study import engine
+from ecv_core.study.cells import USUAL_SPLIT
 from pages.components.shared.runs import act_and_rerun, remaining_seconds
 from pages.components.shared.state import escaped, manager, sentences, store
 from pages.components.shared.words import duration, metric_label
@@ -48,27 +47,27 @@ _STYLE = """
 """
 
 
-def cells_of(study_id: str) -> list[GridCell]:
+def cells_of(study_id: str) -> list[Cell]:
     """The study's cells as they are now.
 
     Raises: InputError if it is gone.
     """
-    return grid.grid_cells(store(), study_id, recorded_under_splits())
+    return engine.look(store(), study_id, recorded_under_splits())
 
 
-def live_grid(study_id: str, cells: Sequence[GridCell], studies: StudyPicker) -> None:
-    """The grid with its buttons; it follows the study while any cell is active."""
-    active = any(_active(cell) for cell in cells)
+def live_grid(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None:
+    """The grid with its buttons; it follows the study while any run is active."""
+    active = any(cell.active for cell in cells)
     tick = SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES
     st.fragment(_follow, run_every=tick)(study_id, _stage(cells), studies)
 
 
-def progress_words(cells: Sequence[GridCell]) -> str:
+def progress_words(cells: Sequence[Cell]) -> str:
     """How far the whole study is, in a sentence."""
     done = sum(len(cell.run.folds) for cell in cells if cell.run)
     folds = sum((cell.run or cell).spec.max_folds for cell in cells)
     finished = sum(cell.run is not None and cell.run.state is RunState.FINISHED for cell in cells)
-    words = [f"**{finished} of {len(cells)}** cells are finished", f"{done} of {folds} folds"]
+    words = [f"**{finished} of {len(cells)}** runs are finished", f"{done} of {folds} folds"]
     borrowed = sum(cell.borrowed for cell in cells)
     if borrowed:
         words.append(f"{borrowed} reused from earlier runs")
@@ -81,8 +80,8 @@ def progress_words(cells: Sequence[GridCell]) -> str:
     return " · ".join(words)
 
 
-def grid_html(cells: Sequence[GridCell]) -> str:
-    """The cells as a table: datasets, each under its splits, down; algorithms across."""
+def grid_html(cells: Sequence[Cell]) -> str:
+    """The runs as a table: datasets, each under its splits, down; algorithms across."""
     rows = list(dict.fromkeys(_row(cell.spec) for cell in cells))
     columns = list(dict.fromkeys(cell.spec.algorithm for cell in cells))
     at = {(_row(cell.spec), cell.spec.algorithm): cell for cell in cells}
@@ -94,7 +93,7 @@ def grid_html(cells: Sequence[GridCell]) -> str:
         for row in rows
     )
     return (
-        '<div class="ecv-grid" tabindex="0" role="region" aria-label="Cells">'
+        '<div class="ecv-grid" tabindex="0" role="region" aria-label="Runs">'
         f"<table><tr><td hidden></td><th></th>{head}</tr>{body}</table></div>"
     )
 
@@ -106,7 +105,7 @@ def _row(spec: RunSpec) -> str:
     return f"{spec.dataset} · {split_label(spec)}"
 
 
-def _cell_html(cell: GridCell | None) -> str:
+def _cell_html(cell: Cell | None) -> str:
     if cell is None:
         return "<td></td>"
     run = cell.run
@@ -159,33 +158,33 @@ def _follow(study_id: str, before: object, studies: StudyPicker) -> None:
         st.html(_STYLE + grid_html(cells))
 
 
-def _actions(study_id: str, cells: Sequence[GridCell], studies: StudyPicker) -> None:
-    if any(_active(cell) for cell in cells) and st.button(
+def _actions(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None:
+    if any(cell.active for cell in cells) and st.button(
         "Cancel all", icon=":material/cancel:", key="cancel-study"
     ):
-        act_and_rerun(lambda: grid.cancel(manager(), cells))
+        act_and_rerun(lambda: engine.cancel(manager(), cells))
     if any(cell.to_do for cell in cells) and st.button(
         "Resume",
         icon=":material/resume:",
         type="primary",
         key="resume-study",
-        help="Each cell goes on at its next missing fold.",
+        help="Each run goes on at its next missing fold.",
     ):
         act_and_rerun(
-            lambda: grid.go_on(store(), manager(), study_id, recorded=recorded_under_splits())
+            lambda: engine.go_on(store(), manager(), study_id, recorded=recorded_under_splits())
         )
     if any(cell.early for cell in cells) and st.button(
         "Run the remaining folds",
         icon=":material/fact_check:",
         key="complete-study",
-        help="Of the cells that ended at their stop: the figures need all folds.",
+        help="Of the runs that ended at their stop: the figures need all folds.",
     ):
         act_and_rerun(
-            lambda: grid.go_on(
+            lambda: engine.go_on(
                 store(), manager(), study_id, recorded=recorded_under_splits(), full=True
             )
         )
-    if not any(_active(cell) for cell in cells) and st.button(
+    if not any(cell.active for cell in cells) and st.button(
         "Remove from the list",
         icon=":material/playlist_remove:",
         key="forget-study",
@@ -200,16 +199,12 @@ def _forget(study_id: str, studies: StudyPicker) -> None:
     studies.show(RECORDED)
 
 
-def _active(cell: GridCell) -> bool:
-    return cell.run is not None and cell.run.state.active
-
-
-def _stage(cells: Sequence[GridCell]) -> list[tuple[str, bool, bool]]:
+def _stage(cells: Sequence[Cell]) -> list[tuple[str, bool, bool]]:
     """What the rest of the page depends on: who is active, and who is complete."""
     return [
         (
             cell.run.run_id if cell.run else "",
-            _active(cell),
+            cell.active,
             cell.run is not None and cell.run.whole,
         )
         for cell in cells

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ecv_core import splits
-from ecv_core.errors import FoldsError, InputError
-from ecv_core.fold import check_needs, prepared
+from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec
-from ecv_core.store import StudyRecord, stored_studies, stored_study
-from ecv_core.study import grid
-from ecv_core.study.recording import USUAL_SPLIT
+from ecv_core.store import Cell, StudyRecord, stored_studies, stored_study
+from ecv_core.study.cells import filled, with_obstacles
+from ecv_core.study.engine import begin
+from ecv_core.words import counted, duration
 from pages.components.shared.state import manager, sentence, store
 
 RECORDED = "recorded"
@@ -93,19 +92,44 @@ class StudyPicker:
         st.warning(f"From the link: {said}", icon=":material/link_off:")
 
 
-def begin_study(specs: Sequence[RunSpec], recorded: Sequence[Run], *, anew: bool = False) -> str:
+def begin_study(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:
     """Queue what is not known yet; gives the study's id.
 
-    Args: as for `grid.begin`.
-    Raises: FoldsError if a dataset cannot be split in one of the ways, with the reason;
-        DatasetError if it lacks what an algorithm learns from.
+    Args: as for `engine.begin`.
+    Raises: InputError if a dataset cannot be split in one of the ways, or lacks what an algorithm
+        learns from, with the reason.
     """
     with st.spinner("Looking whether the data can be split so ..."):
-        for spec in specs:
-            check_needs(spec)
-        for dataset, split, k in dict.fromkeys((s.dataset, s.split, s.k) for s in specs):
-            if split == USUAL_SPLIT:
-                continue  # every prepared dataset can
-            if (why := splits.obstacle(prepared(dataset), split, k)) is not None:
-                raise FoldsError(why)
-    return grid.begin(store(), manager(), specs, recorded=recorded, anew=anew)
+        for _, why in with_obstacles(cells):
+            if why is not None:
+                raise InputError(why)
+    return begin(store(), manager(), cells, recorded=recorded, anew=anew)
+
+
+def work_words(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:
+    """How much work a study is, as far as the recorded runs tell."""
+    known = [] if anew else [one for one in filled(cells, [], recorded) if one.run]
+    specs = {one.spec for one in cells} - {one.spec for one in known}
+    words = [f"**{counted(len(cells), 'run')}**"]
+    if known:
+        words.append(f"{len(known)} of them recorded already")
+    if specs:
+        words.append(f"{counted(sum(spec.k for spec in specs), 'fold')} to compute")
+    took = {spec: _fold_seconds(spec, recorded) for spec in specs}
+    told = sum(spec.k * seconds for spec, seconds in took.items() if seconds is not None)
+    if told:
+        long = duration(told)
+        about = f"{long} and more" if None in took.values() else f"about {long}"
+        words.append(f"{about}, judged by the recorded runs")
+    return ", ".join(words) + "."
+
+
+def _fold_seconds(spec: RunSpec, recorded: Sequence[Run]) -> float | None:
+    """How long a fold takes, if as long as under other splits; None where that is not known."""
+    seconds = [
+        fold.total_seconds
+        for run in recorded
+        if (run.spec.dataset, run.spec.algorithm) == (spec.dataset, spec.algorithm)
+        for fold in run.folds
+    ]
+    return sum(seconds) / len(seconds) if seconds else None

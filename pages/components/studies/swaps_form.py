@@ -11,12 +11,10 @@ import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
-from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
-from ecv_core.study import grid
+from ecv_core.study.cells import planned
 from pages.components.shared.state import sentence, sentences
-from pages.components.shared.words import duration
-from pages.components.studies.picker import begin_study
+from pages.components.studies.picker import begin_study, work_words
 from pages.components.studies.swaps_choice import STUDIES, recorded_split_runs
 
 _ALGORITHMS = ("popular", "item-knn", "user-knn", "ease")
@@ -47,16 +45,15 @@ def start_form(shown: Sequence[Run]) -> None:
         algorithms = _pills("Algorithms", list(ALGORITHMS), _ALGORITHMS, "swaps_new_algorithms")
         names = _pills("Splits", list(SPLITS), _SPLITS, "swaps_new_splits")
         try:
-            specs = [
-                make_spec(dataset=str(dataset), algorithm=algorithm, split=split, full=True)
-                for split in SPLITS
-                if split in names
-                for algorithm in ALGORITHMS
-                if algorithm in algorithms
-            ]
+            cells = planned(
+                [str(dataset)],
+                [algorithm for algorithm in ALGORITHMS if algorithm in algorithms],
+                [split for split in SPLITS if split in names],
+                full=True,
+            )
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
-            specs = []
+            cells = []
         enough = len(algorithms) >= _LEAST and len(names) >= _LEAST
         recorded = recorded_split_runs()
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -65,15 +62,19 @@ def start_form(shown: Sequence[Run]) -> None:
                 type="primary",
                 icon=":material/play_arrow:",
                 key="start-swaps",
-                disabled=not (enough and specs),
+                disabled=not (enough and cells),
             )
-            st.markdown(_summary(specs, recorded) if enough else _TOO_FEW)
-        if enough and specs:
+            st.markdown(work_words(cells, recorded) if enough else _TOO_FEW)
+        if enough and cells:
             st.caption("Or on the command line, recorded as files:")
-            st.code(_command(str(dataset), specs), language="bash", wrap_lines=True)
+            st.code(
+                _command(str(dataset), [cell.spec for cell in cells]),
+                language="bash",
+                wrap_lines=True,
+            )
         if pressed:
             with sentences():
-                STUDIES.show(begin_study(specs, recorded))
+                STUDIES.show(begin_study(cells, recorded))
                 st.rerun()
 
 
@@ -90,33 +91,6 @@ def _pills(label: str, options: list[str], usual: Sequence[str], key: str) -> li
         persist_state="session",
         help="With their default parameters.",
     )
-
-
-def _summary(specs: Sequence[RunSpec], recorded: Sequence[Run]) -> str:
-    """How much work it is, as far as the recorded runs tell."""
-    known = {spec: run for spec in specs if (run := grid.reusable(spec, recorded)) is not None}
-    todo = [spec for spec in specs if spec not in known]
-    words = [f"**{len(specs)} runs**"]
-    if known:
-        words.append(f"{len(known)} of them recorded already")
-    if todo:
-        words.append(f"{sum(spec.k for spec in todo)} folds to compute")
-    seconds = [_fold_seconds(spec, recorded) for spec in todo]
-    sure = [second for second in seconds if second is not None]
-    if sure and len(sure) == len(todo):
-        words.append(f"about {duration(sum(sure))}, judged by the recorded runs")
-    return ", ".join(words) + "."
-
-
-def _fold_seconds(spec: RunSpec, recorded: Sequence[Run]) -> float | None:
-    """What all folds of a run take, if a fold takes as long as under other splits."""
-    folds = [
-        fold.total_seconds
-        for run in recorded
-        if (run.spec.dataset, run.spec.algorithm) == (spec.dataset, spec.algorithm)
-        for fold in run.folds
-    ]
-    return spec.k * sum(folds) / len(folds) if folds else None
 
 
 def _command(dataset: str, specs: Sequence[RunSpec]) -> str:

@@ -6,28 +6,29 @@ import pytest
 
 from ecv_core.errors import InputError
 from ecv_core.records import RunState
+from ecv_core.runner import Queue
 from ecv_core.spec import make_spec
-from ecv_core.store import open_store
-from ecv_core.study.grid import begin, cancel, go_on, grid_cells, reusable
+from ecv_core.store import Cell, open_store
+from ecv_core.study import engine
+from ecv_core.study.cells import reusable
+from ecv_core.study.engine import cancel, go_on, look
 from tests.jobs import fold_result
 
 
-class Queue:
-    """Queues in the store as the run manager does, and notes what it was asked to resume."""
+class Noting(Queue):
+    """Notes what it was asked to resume."""
 
     def __init__(self, store):
-        self.store = store
+        super().__init__(store)
         self.resumed = []
-
-    def start(self, specs):
-        return self.store.create(specs, owner="test")[0]
 
     def resume(self, run_id, *, full=False):
         self.resumed.append((run_id, full))
-        self.store.requeue(run_id, replace(self.store.run(run_id).spec, full=full), owner="test")
+        super().resume(run_id, full=full)
 
-    def cancel(self, run_id):
-        self.store.request_cancel(run_id)
+
+def begin(store, queue, specs, **more):
+    return engine.begin(store, queue, [Cell(spec=spec) for spec in specs], **more)
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def store():
 
 @pytest.fixture
 def queue(store):
-    return Queue(store)
+    return Noting(store)
 
 
 def spec(algorithm="popular", **more):
@@ -57,7 +58,7 @@ def put(store, wanted, folds=5, state=RunState.FINISHED):
 
 def test_all_cells_are_queued_as_one_group(store, queue):
     study_id = begin(store, queue, [spec(), spec("ease")])
-    cells = grid_cells(store, study_id)
+    cells = look(store, study_id)
     assert [cell.spec.algorithm for cell in cells] == ["popular", "ease"]
     assert len({cell.run.group for cell in cells}) == 1
     assert not any(cell.borrowed or cell.to_do for cell in cells)
@@ -76,7 +77,7 @@ def test_all_cells_are_queued_as_one_group(store, queue):
 )
 def test_a_run_with_all_folds_answers_for_every_rule(store, queue, other):
     known = put(store, spec(**other))
-    (cell,) = grid_cells(store, begin(store, queue, [spec()]))
+    (cell,) = look(store, begin(store, queue, [spec()]))
     assert (cell.run.run_id, cell.borrowed) == (known.run_id, True)
     assert len(store.runs()) == 1
 
@@ -87,7 +88,7 @@ def test_a_run_with_all_folds_answers_for_every_rule(store, queue, other):
 def test_a_run_with_other_scores_does_not(store, queue, other):
     wanted = spec(**other)
     put(store, wanted, folds=wanted.k)
-    (cell,) = grid_cells(store, begin(store, queue, [spec()]))
+    (cell,) = look(store, begin(store, queue, [spec()]))
     assert not cell.borrowed
     assert cell.run.state is RunState.QUEUED
 
@@ -97,7 +98,7 @@ def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue):
     store.delete(run.run_id)
     study_id = begin(store, queue, [spec()], recorded=[run])
     assert store.runs() == []
-    (cell,) = grid_cells(store, study_id, [run])
+    (cell,) = look(store, study_id, [run])
     assert (cell.run, cell.borrowed) == (run, True)
 
 
@@ -106,13 +107,13 @@ def test_a_run_that_was_recorded_again_under_another_id_still_fills_its_cell(sto
     store.delete(run.run_id)
     study_id = begin(store, queue, [spec()], recorded=[run])
     again = replace(run, run_id="another")
-    (cell,) = grid_cells(store, study_id, [again])
+    (cell,) = look(store, study_id, [again])
     assert (cell.run, cell.to_do) == (again, False)
 
 
 def test_anew_runs_everything_again(store, queue):
     known = put(store, spec())
-    (cell,) = grid_cells(store, begin(store, queue, [spec()], anew=True))
+    (cell,) = look(store, begin(store, queue, [spec()], anew=True))
     assert cell.run.run_id != known.run_id
     assert cell.run.state is RunState.QUEUED
 
@@ -124,9 +125,16 @@ def test_a_run_that_stopped_early_is_enough_only_where_that_was_asked_for(store)
     assert reusable(spec(full=False, alpha=1e-2), [early]) is None
 
 
+def test_a_run_of_chosen_folds_answers_once_it_has_them_all(store):
+    some = put(store, spec(only_folds=(3, 1)), folds=2)
+    assert reusable(spec(), [some]) is None
+    every = put(store, spec(only_folds=(4, 3, 2, 1, 0)))
+    assert reusable(spec(), [some, every]) is every
+
+
 def test_a_cell_that_was_begun_earlier_goes_on_instead_of_starting_again(store, queue):
     begun = put(store, spec(), folds=2, state=RunState.INTERRUPTED)
-    (cell,) = grid_cells(store, begin(store, queue, [spec()]))
+    (cell,) = look(store, begin(store, queue, [spec()]))
     assert cell.run.run_id == begun.run_id
     assert queue.resumed == [(begun.run_id, True)]
     assert len(cell.run.folds) == 2
@@ -134,9 +142,9 @@ def test_a_cell_that_was_begun_earlier_goes_on_instead_of_starting_again(store, 
 
 def test_cancel_leaves_no_cell_waiting_and_going_on_queues_them_again(store, queue):
     study_id = begin(store, queue, [spec(), spec("ease")])
-    cancel(queue, grid_cells(store, study_id))
+    cancel(queue, look(store, study_id))
     assert {run.state for run in store.runs()} == {RunState.CANCELLED}
-    assert all(cell.to_do for cell in grid_cells(store, study_id))
+    assert all(cell.to_do for cell in look(store, study_id))
     go_on(store, queue, study_id)
     assert {run.state for run in store.runs()} == {RunState.QUEUED}
 
@@ -144,12 +152,12 @@ def test_cancel_leaves_no_cell_waiting_and_going_on_queues_them_again(store, que
 def test_a_deleted_run_is_computed_again(store, queue):
     kept = put(store, spec("ease"))
     study_id = begin(store, queue, [spec(), spec("ease")])
-    first = grid_cells(store, study_id)[0]
+    first = look(store, study_id)[0]
     store.request_cancel(first.run.run_id)
     store.delete(first.run.run_id)
-    assert grid_cells(store, study_id)[0].run is None
+    assert look(store, study_id)[0].run is None
     go_on(store, queue, study_id)
-    again, borrowed = grid_cells(store, study_id)
+    again, borrowed = look(store, study_id)
     assert again.run.state is RunState.QUEUED
     assert (borrowed.run.run_id, borrowed.borrowed) == (kept.run_id, True)
 
@@ -157,7 +165,7 @@ def test_a_deleted_run_is_computed_again(store, queue):
 def test_cells_that_stopped_early_go_on_to_their_last_fold_when_asked(store, queue):
     early = put(store, spec(full=False), folds=3)
     study_id = begin(store, queue, [spec(full=False)])
-    (cell,) = grid_cells(store, study_id)
+    (cell,) = look(store, study_id)
     assert cell.early
     assert not cell.to_do
     go_on(store, queue, study_id)

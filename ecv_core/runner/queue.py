@@ -1,0 +1,37 @@
+"""The queue of runs in the database, under the name of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ecv_core.records import RunSpec
+from ecv_core.runner.owner import this_process
+from ecv_core.spec import to_the_end
+from ecv_core.store import Store
+
+
+class Queue:
+    """Runs that wait for this process; who computes them is another's business."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.owner = this_process()
+        """Whose queue this is."""
+
+    def start(self, specs: Sequence[RunSpec]) -> str:
+        """Queue one run per spec; gives the id of their group, which is that of the first run."""
+        return self._store.create(specs, owner=self.owner)[0]
+
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """Go on with a run at its next missing fold; `full` runs the folds after the stop too.
+
+        One that is queued or going already, here or elsewhere, is left as it is.
+        Returns: whether it is queued here now.
+        """
+        run = self._store.run(run_id)
+        spec = to_the_end(run.spec) if full else run.spec
+        return self._store.requeue(run_id, spec, owner=self.owner)
+
+    def cancel(self, run_id: str) -> None:
+        """Ask a run to stop; its finished folds are kept."""
+        self._store.request_cancel(run_id)
