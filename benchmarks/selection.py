@@ -28,8 +28,8 @@ from ecv_core.selection import Contender, EverySubset, Selection, Terms, play
 from ecv_core.selection.differences import PairedScores
 from ecv_core.selection.grids import record_grid, recorded_grids
 from ecv_core.selection.pruner import FoldPruner
-from ecv_core.selection.recorded import recorded_contenders
 from ecv_core.selection.replay import follow
+from ecv_core.selection.runs import recorded_contenders
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
 

@@ -108,7 +108,7 @@ def _answer(options: argparse.Namespace, contenders: list[Contender], name: str)
 
 def _recorded(options: argparse.Namespace) -> int:
     """The recorded study, per dataset and in all."""
-    from ecv_core.selection.recorded import recorded_contenders
+    from ecv_core.selection.runs import recorded_contenders
 
     found: dict[str, Any] = {}
     spent, whole, right = 0.0, 0.0, 0.0

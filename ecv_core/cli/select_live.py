@@ -20,7 +20,8 @@ from ecv_core.records import RunState
 from ecv_core.runner import GivesUp, InProcess, execute, this_process, work
 from ecv_core.selection import Terms
 from ecv_core.selection.document import selection_document
-from ecv_core.selection.live import Live, advance, begin, look, parse_contender
+from ecv_core.selection.live import Live, advance, begin, look
+from ecv_core.selection.names import parse_contender
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 

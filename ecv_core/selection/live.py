@@ -11,16 +11,14 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from ecv_core import models
 from ecv_core.errors import InputError
-from ecv_core.evaluation import METRICS
-from ecv_core.records import FoldResult, ParamValue, Run, RunSpec, RunState, UserScores
-from ecv_core.runs.recorded import recorded_user_scores
-from ecv_core.selection.contenders import Contender, check_contenders, contender_of
+from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.selection.contenders import Contender
 from ecv_core.selection.differences import PairedScores
 from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.replay import Played, follow, joules_of
 from ecv_core.selection.rounds import Selection, Terms, Until
+from ecv_core.selection.runs import stored_contenders
 from ecv_core.splits import check_exchangeable
 from ecv_core.store import (
     PlannedContender,
@@ -89,40 +87,6 @@ class Live:
         )
 
 
-def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
-    """'item-knn:neighbours=50,shrink=10' as an algorithm's id and parameters by name.
-
-    Raises: InputError for a parameter without a value.
-    """
-    algorithm, _, rest = text.partition(":")
-    params: dict[str, ParamValue] = {}
-    for part in filter(None, rest.split(",")):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise InputError(
-                f"the contender '{text}' has '{part}', which is no name=value; write it as "
-                f"{algorithm}:name=value,name=value"
-            )
-        params[name] = value
-    return algorithm, params
-
-
-def contender_name(spec: RunSpec) -> str:
-    """As `parse_contender` reads it, with the parameters that are not at their defaults."""
-    usual = dict(models.algorithm(spec.algorithm).resolve({}))
-    changed = [f"{name}={value}" for name, value in spec.params if usual.get(name) != value]
-    return f"{spec.algorithm}:{','.join(changed)}" if changed else spec.algorithm
-
-
-def contender_title(name: str) -> str:
-    """A contender's name as people read it: 'ItemKNN, neighbours 50'; others stay as they are."""
-    algorithm, _, params = name.partition(":")
-    if algorithm not in models.ALGORITHMS:
-        return name
-    parts = [part.replace("_", " ").replace("=", " ") for part in params.split(",") if part]
-    return ", ".join([models.ALGORITHMS[algorithm].title, *parts])
-
-
 def begin(
     store: Store,
     contenders: Sequence[tuple[str, RunSpec]],
@@ -174,7 +138,7 @@ def look(store: Store, selection_id: str, recorded: Iterable[Run] = ()) -> Live:
     record = stored_selection(store, selection_id)
     terms = _terms(record)
     runs = {run.run_id: run for run in recorded} | {run.run_id: run for run in store.runs()}
-    contenders = tuple(_contenders(store, record, runs))
+    contenders = tuple(stored_contenders(store, record, runs))
     game = Selection(PairedScores(contenders), len(contenders), terms)
     followed = follow(contenders, range(terms.k), game)
     spent = joules_of(contenders, followed.ran)
@@ -261,12 +225,12 @@ def _check_alike(names: Sequence[str], specs: Sequence[RunSpec]) -> None:
     first = specs[0]
     for name, spec in zip(names[1:], specs[1:], strict=True):
         other = replace(spec, algorithm=first.algorithm, params=first.params)
-        if _scores(other) != _scores(first):
+        if not other.same_scores(first):
             raise InputError(
                 f"'{name}' and '{names[0]}' do not share dataset, split, folds, metric and "
                 "protocol, so their scores cannot be compared; give both the same"
             )
-        if _scores(spec) == _scores(first):
+        if spec.same_scores(first):
             raise InputError(
                 f"'{name}' and '{names[0]}' are the same algorithm with the same parameters; "
                 "change a parameter of one"
@@ -275,12 +239,8 @@ def _check_alike(names: Sequence[str], specs: Sequence[RunSpec]) -> None:
 
 def _answering(runs: Sequence[Run], spec: RunSpec) -> list[Run]:
     """Runs with folds of this very spec, most folds first."""
-    fit = [run for run in runs if run.folds and _scores(run.spec) == _scores(spec)]
+    fit = [run for run in runs if run.folds and run.spec.same_scores(spec)]
     return sorted(fit, key=lambda run: -len(run.folds))
-
-
-def _scores(spec: RunSpec) -> RunSpec:
-    return replace(_whole(spec), country="DEU", cutoffs=(), alpha=1.0, confidence=0.95)
 
 
 def _terms(record: SelectionRecord) -> Terms:
@@ -293,44 +253,6 @@ def _terms(record: SelectionRecord) -> Terms:
         until=until,
         higher_is_better=bool(given["higher_is_better"]),
     )
-
-
-def _contenders(store: Store, record: SelectionRecord, runs: dict[str, Run]) -> list[Contender]:
-    found = [_folds_of(store, one, runs) for one in record.contenders]
-    seen = [one.users for _, users in found for one in users.values()]
-    everybody = np.unique(np.concatenate(seen)) if seen else np.empty(0, dtype=np.int32)
-    contenders = [
-        contender_of(
-            one.name,
-            list(results.values()),
-            users,
-            everybody,
-            k=one.spec.k,
-            metric=one.spec.metric_name,
-            random=models.algorithm(one.spec.algorithm).random,
-        )
-        for one, (results, users) in zip(record.contenders, found, strict=True)
-    ]
-    check_contenders(contenders)
-    return contenders
-
-
-def _folds_of(
-    store: Store, planned: PlannedContender, runs: dict[str, Run]
-) -> tuple[dict[int, FoldResult], dict[int, UserScores]]:
-    """All folds of a contender, from its own run and those that were there; each once."""
-    results: dict[int, FoldResult] = {}
-    users: dict[int, UserScores] = {}
-    per_user = METRICS[planned.spec.metric].per_user
-    for run_id in filter(None, (planned.run_id, *planned.known)):
-        if (run := runs.get(run_id)) is None:
-            continue
-        scores = (store.user_scores(run_id) or recorded_user_scores(run_id)) if per_user else {}
-        for result in run.folds:
-            if result.fold not in results and (result.fold in scores or not per_user):
-                results[result.fold] = result
-                users |= {result.fold: scores[result.fold]} if per_user else {}
-    return results, users
 
 
 def _expected(

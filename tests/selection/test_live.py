@@ -12,14 +12,8 @@ from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, RunSpec, RunState, UserScores
 from ecv_core.runner import InProcess, execute, this_process
 from ecv_core.selection import Terms
-from ecv_core.selection.live import (
-    Live,
-    advance,
-    begin,
-    go_on_after,
-    look,
-    parse_contender,
-)
+from ecv_core.selection.live import Live, advance, begin, go_on_after, look
+from ecv_core.selection.names import parse_contender
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from tests.jobs import fold_result

@@ -8,7 +8,7 @@ import pytest
 from ecv_core.errors import InputError
 from ecv_core.selection import Contender, Gap, Round, Terms, Verdict
 from ecv_core.selection.document import verdict_sentence
-from ecv_core.selection.live import contender_name, contender_title
+from ecv_core.selection.names import contender_name, contender_title
 from ecv_core.selection.story import costs, lanes, step_sentences
 from ecv_core.spec import make_spec
 

@@ -12,7 +12,8 @@ import streamlit as st
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunState
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.live import Live, advance, contender_title, look
+from ecv_core.selection.live import Live, advance, look
+from ecv_core.selection.names import contender_title
 from ecv_core.store import forget_selection, stored_selection
 from pages.components.best.choice import FIRST, dataset_title, open_selection
 from pages.components.best.show import Shown, show

@@ -9,7 +9,8 @@ from ecv_core.evaluation import METRICS
 from ecv_core.fold import check_needs
 from ecv_core.records import Run, RunSpec
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.live import advance, begin, contender_name, parse_contender
+from ecv_core.selection.live import advance, begin
+from ecv_core.selection.names import contender_name, parse_contender
 from ecv_core.spec import make_spec
 from pages.components.best.choice import open_selection
 from pages.components.best.settings import Asked

@@ -11,7 +11,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 from ecv_core.evaluation import METRICS
 from ecv_core.records import Run
 from ecv_core.selection import Terms, play_orders
-from ecv_core.selection.recorded import contenders_of
+from ecv_core.selection.runs import contenders_of
 from pages.components.shared.state import user_scores
 
 ORDERS = 100
