@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import floor, log10
 from typing import Protocol
 
 from ecv_core.energy.savings import EnergyFacts
+import ecv_core.datasets as datasets
 from ecv_core.evaluation import METRICS, column_title
+from ecv_core.models import ALGORITHMS
 from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec
 from ecv_core.stopping import RULES, difference_percent, interval_after_stop, mean_interval
 from ecv_core.stopping.efold import alpha_text as alpha_text  # also for those who take it from here
@@ -27,6 +30,14 @@ def metric_label(spec: RunSpec) -> str:
 def counted(count: int, noun: str) -> str:
     """'1 fold', '2 folds', '1,349 items'."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Datasets or algorithms, each once, in the order in which people see them everywhere."""
+    known = [*datasets.catalogue(), *ALGORITHMS]
+    return sorted(
+        set(names), key=lambda name: (known.index(name) if name in known else len(known), name)
+    )
 
 
 class HasSpec(Protocol):

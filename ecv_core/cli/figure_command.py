@@ -9,13 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import ecv_core.datasets as datasets
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
     averaged,
-    explorable,
     stops_frame,
-    system_of,
     tradeoff,
     tradeoff_frame,
 )
@@ -26,21 +23,20 @@ from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.scales import difference_scale, stop_scale
-from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.report import run_pictures, table_pictures
 from ecv_core.report.plotting import FORMS, Draw, Form, saved
-from ecv_core.runs.recorded import FOLDER, recorded_run, recorded_runs, recorded_user_scores
+from ecv_core.runs.recorded import FOLDER, recorded_run, recorded_user_scores
 from ecv_core.splits import check_exchangeable
 from ecv_core.store import open_store
-from ecv_core.words import alpha_text, metric_label, rule_words, run_title
+from ecv_core.study.summary import WITHIN_PERCENT, recorded_study, systems_of
+from ecv_core.words import alpha_text, in_order, metric_label, rule_words, run_title
 
 if TYPE_CHECKING:
     from ecv_core.analysis.orders import Curve
 
 STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
-_WITHIN_PERCENT = 2.0
 
 
 def figure_options(parser: argparse.ArgumentParser) -> None:
@@ -100,15 +96,12 @@ def _form(path: Path) -> Form:
 
 def _recorded(folder: Path) -> list[Run]:
     """The complete runs of the study, as rows and columns are to come."""
-    runs = [run for run in recorded_runs(folder) if explorable(run)]
-    if not runs:
-        raise InputError(f"no complete run is recorded in {folder}; run a study first")
-    known = [*datasets.catalogue(), *ALGORITHMS]
-
-    def place(name: str) -> tuple[int, str]:
-        return (known.index(name) if name in known else len(known), name)
-
-    return sorted(runs, key=lambda run: (place(run.spec.dataset), place(run.spec.algorithm)))
+    runs = recorded_study(folder)
+    rows = in_order(run.spec.dataset for run in runs)
+    columns = in_order(run.spec.algorithm for run in runs)
+    return sorted(
+        runs, key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm))
+    )
 
 
 def _efold(run: Run) -> tuple[Draw, str]:
@@ -138,9 +131,9 @@ def _over_orders(
         check_exchangeable(
             one.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
         )
-    systems = [system_of(run, metric_label(run.spec)) for run in runs]
-    found = tradeoff(systems, within_percent=_WITHIN_PERCENT)
-    alpha = float(found.alphas[max(int((found.alphas <= wanted).sum()) - 1, 0)])
+    systems = systems_of(runs)
+    found = tradeoff(systems, within_percent=WITHIN_PERCENT)
+    alpha = found.alpha_at(wanted)
     title = f"{run_title(one) if one else f'{len(runs)} recorded runs'}, alpha {alpha_text(alpha)}"
     match kind:
         case "stops" if one is not None:
@@ -170,7 +163,7 @@ def _precision(runs: Sequence[Run], found: Tradeoff, folder: Path) -> Curve | No
         users = recorded_user_scores(run.run_id, folder)
         if not users and len(runs) == 1:  # one of the user's own
             users = open_store().user_scores(run.run_id)
-        curve = precision_of_run(run, users, system, within_percent=_WITHIN_PERCENT)
+        curve = precision_of_run(run, users, system, within_percent=WITHIN_PERCENT)
         if curve is None:
             return None
         curves.append(curve)

@@ -8,28 +8,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff import explorable, system_of, tradeoff
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.registered import other_lines
-from ecv_core.analysis.tradeoff.rules import rules_frame
-from ecv_core.analysis.tradeoff.study_frames import (
-    cells_frame,
-    headline_frame,
-    ranks_frame,
-    stability_frame,
-)
 from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
 from ecv_core.errors import InputError
-from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
-
-_WITHIN_PERCENT = 2.0
+from ecv_core.runs.recorded import recorded_user_scores
+from ecv_core.study.summary import WITHIN_PERCENT, recorded_study, summary, systems_of
 
 
 def print_summary(options: argparse.Namespace) -> int:
@@ -41,23 +30,17 @@ def print_summary(options: argparse.Namespace) -> int:
     if not (alpha > 0 and math.isfinite(alpha)):
         raise InputError(f"alpha must be a positive number, but is {options.alpha}")
     folder = Path(options.folder)
-    runs = [run for run in recorded_runs(folder) if explorable(run)]
-    if not runs:
-        raise InputError(f"no complete run is recorded in {folder}; run a study first")
-    systems = [system_of(run, run.spec.metric_name) for run in runs]
-    explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)
+    runs = recorded_study(folder)
+    found = summary(systems_of(runs), alpha)
     curves = {}
-    for number, (run, system) in enumerate(zip(runs, systems, strict=True)):
+    for number, (run, system) in enumerate(zip(runs, found.tradeoff.systems, strict=True)):
         users = recorded_user_scores(run.run_id, folder)
-        curve = precision_of_run(run, users, system, within_percent=_WITHIN_PERCENT)
+        curve = precision_of_run(run, users, system, within_percent=WITHIN_PERCENT)
         if curve is not None:
             curves[number] = curve
-    lines = other_lines(systems, curves)
-    at = float(explored.alphas[max(int((explored.alphas <= alpha).sum()) - 1, 0)])
-    ranked = rankings(systems, [at])
-    head = headline_frame(explored, [at]).iloc[0]
+    head = found.headline.iloc[0]
     print(
-        f"{len(runs)} runs at alpha {at:.3g}: difference to k-fold "
+        f"{len(runs)} runs at alpha {found.alphas[0]:.3g}: difference to k-fold "
         f"{head['difference_percent']:.2f} % (paper "
         f"{PAPER_DIFFERENCE_PERCENT}), {head['mean_stop']:.2f} folds (paper {PAPER_STOP}), "
         f"{head['energy_percent']:.1f} % of the energy (paper {PAPER_COST_PERCENT}; "
@@ -67,10 +50,10 @@ def print_summary(options: argparse.Namespace) -> int:
     if out := left_out_words(runs):
         print(out)
     for title, frame in (
-        ("Runs (figures 2 and 3)", cells_frame(explored, [at])),
-        ("Ranks (figure 4)", ranks_frame(ranked)),
-        ("What stays", stability_frame(ranked)),
-        ("Rules", rules_frame(explored, lines, [at])),
+        ("Runs (figures 2 and 3)", found.cells),
+        ("Ranks (figure 4)", found.ranks),
+        ("What stays", found.stability),
+        ("Rules", found.rules(curves)),
     ):
         print(f"\n{title}")
         print(_text(frame.drop(columns="alpha")))

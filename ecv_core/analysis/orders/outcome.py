@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis.orders.subsets import FoldSubsets
 
@@ -62,9 +62,14 @@ class Curve:
         stop: NDArray[np.float64] = self.stop_distribution @ np.arange(1, self.k + 1)
         return stop
 
+    def rows(self, settings: ArrayLike) -> list[int]:
+        """The row that holds at each of some settings; below the first one, the first."""
+        places = np.searchsorted(self.settings, np.atleast_1d(settings), side="right") - 1
+        return [max(int(place), 0) for place in places]
+
     def at(self, setting: float) -> Outcome:
         """The outcome at a setting; below the first one, that of the first."""
-        row = max(int(np.searchsorted(self.settings, setting, side="right")) - 1, 0)
+        (row,) = self.rows(setting)
         return Outcome(
             k=self.k,
             setting=setting,

@@ -90,6 +90,11 @@ class Tradeoff:
         """Ascending; shape (alphas,)."""
         return self.average.settings
 
+    def alpha_at(self, alpha: float) -> float:
+        """The alpha of the grid that holds there: the nearest that is not above it."""
+        (row,) = self.average.rows(alpha)
+        return float(self.alphas[row])
+
 
 def explorable(run: Run) -> bool:
     """Whether every order of the run's folds is known, and any could have been."""

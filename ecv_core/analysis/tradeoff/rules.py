@@ -201,7 +201,7 @@ def rules_frame(
     if (joules := joules_of(systems)) is not None:
         weightings[JOULES] = joules
     curves = explored.curves
-    rows = [np.searchsorted(explored.alphas, alpha, side="right") - 1 for alpha in alphas]
+    rows = explored.average.rows(alphas)
     cost = np.array([curve.cost_percent[rows] for curve in curves])
     difference = np.array([curve.mean_difference_percent[rows] for curve in curves])
     found = []

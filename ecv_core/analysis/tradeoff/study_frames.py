@@ -53,7 +53,7 @@ def cells_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row per alpha and cell, with the CELLS_COLUMNS."""
     parts = []
     for system, curve in zip(explored.systems, explored.curves, strict=True):
-        rows = _rows(explored, alphas)
+        rows = explored.average.rows(alphas)
         parts.append(
             pd.DataFrame(
                 {
@@ -111,7 +111,7 @@ def stability_frame(ranked: Sequence[Ranking]) -> pd.DataFrame:
 @with_columns(HEADLINE_COLUMNS)
 def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row per alpha, with the HEADLINE_COLUMNS."""
-    rows = _rows(explored, alphas)
+    rows = explored.average.rows(alphas)
     average = explored.average
     shares = np.array(
         [curve.mean_stop[rows] / curve.k for curve in explored.curves], dtype=np.float64
@@ -130,9 +130,3 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
             "joules_percent": bill,
         }
     )
-
-
-def _rows(explored: Tradeoff, alphas: Sequence[float]) -> list[int]:
-    """The row that holds at each alpha."""
-    places = np.searchsorted(explored.alphas, np.asarray(alphas), side="right") - 1
-    return [max(int(place), 0) for place in places]

@@ -9,13 +9,14 @@ import streamlit as st
 
 from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import read_scores, row_labels
-from ecv_core.analysis.tradeoff import System, explorable, system_of
+from ecv_core.analysis.tradeoff import System, explorable
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
+from ecv_core.study.summary import systems_of
 from pages.components.shared.picked import picked_line, runs_words
 from pages.components.shared.state import KEPT, escaped, sentence, sentences, store
-from pages.components.shared.words import counted, in_order, metric_label, run_label
+from pages.components.shared.words import counted, in_order, run_label
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"
@@ -82,7 +83,7 @@ def choose_systems() -> Chosen:
             else "Pick at least one run."
         )
         return _NOTHING
-    systems = [system_of(run, metric_label(run.spec)) for run in runs]
+    systems = systems_of(runs)
     return Chosen(systems=_with_different_names(systems), runs=runs, whose=whose)
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
-from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunState
 from ecv_core.words import (
     alpha_text,
@@ -16,6 +13,7 @@ from ecv_core.words import (
     duration,
     estimate,
     grams,
+    in_order,
     metric_label,
     rule_words,
     run_title,
@@ -72,14 +70,6 @@ def ago(moment: datetime) -> str:
     if seconds < 86_400:
         return f"{seconds // 3600:.0f} h ago"
     return f"{moment:%Y-%m-%d}"
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Datasets or algorithms, each once, in the order in which every page has them."""
-    known = [*datasets.catalogue(), *ALGORITHMS]
-    return sorted(
-        set(names), key=lambda name: (known.index(name) if name in known else len(known), name)
-    )
 
 
 def run_label(run: Run) -> str:

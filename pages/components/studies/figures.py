@@ -25,9 +25,10 @@ from ecv_core.report import provenance, study_report
 from ecv_core.report.describe import Description, describe_study
 from ecv_core.report.table_pictures import cells_picture, ranks_picture
 from ecv_core.store import Origin, origins
+from ecv_core.study.summary import Summary
 from ecv_core.words import counted
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
-from pages.components.shared.alpha_slider import SLIDER
+from pages.components.shared.alpha_slider import SLIDER, usual_alpha
 from pages.components.shared.cite import PAPER_LINK, cite_and_describe, made_with
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
@@ -37,7 +38,6 @@ from pages.components.shared.print_figure import print_figures
 from pages.components.shared.slider_watch import numbers
 from pages.components.shared.state import store
 from pages.components.shared.words import alpha_text
-from pages.components.studies.analysis import Studied
 
 _WIDE, _RANKS = "study-figures", "study-ranks-figure"
 _NAMES, _COLUMN, _RANK_COLUMN = 140, 35, 62
@@ -55,7 +55,7 @@ def _scrolling(columns: int) -> str:
 """
 
 
-def headline(done: Studied) -> None:
+def headline(done: Summary) -> None:
     """Difference, folds and energy beside the paper's, as a sentence and four numbers."""
     cells, k = len(done.tradeoff.systems), done.k
     over = "the one run" if cells == 1 else f"{cells} runs"
@@ -107,12 +107,19 @@ def headline(done: Studied) -> None:
     st.caption(f"{_how_known(done)} The paper: {PAPER_LINK}.")
 
 
-def view_link(done: Studied) -> None:
+def usual_of(done: Summary) -> float:
+    """The alpha to start with."""
+    return usual_alpha(done.alphas, done.tradeoff.average)
+
+
+def view_link(done: Summary) -> None:
     """Copies the link to what is chosen, defaults too: another place has other cells."""
-    copy_link(chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(done.usual)]})
+    copy_link(
+        chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(usual_of(done))]}
+    )
 
 
-def figures(done: Studied) -> None:
+def figures(done: Summary) -> None:
     """Figures 2 and 3 side by side, figure 4 below."""
     st.html(_scrolling(done.cells["algorithm"].nunique()))
     with st.container(key=_WIDE):
@@ -146,7 +153,7 @@ def figures(done: Studied) -> None:
     _ranks(done)
 
 
-def _heatmap(done: Studied, value: str, scale: CellScale, *, what: str, hover: str) -> None:
+def _heatmap(done: Summary, value: str, scale: CellScale, *, what: str, hover: str) -> None:
     titles = {"difference": "Difference to the k-fold mean in percent", "stop": "Mean stop"}
     plot(
         lambda dark: heatmap_figure(done.cells, value=value, scale=scale, hover=hover, dark=dark),
@@ -168,7 +175,7 @@ def _heatmap(done: Studied, value: str, scale: CellScale, *, what: str, hover: s
     )
 
 
-def _ranks(done: Studied) -> None:
+def _ranks(done: Summary) -> None:
     st.header(f"Do the algorithms keep their ranks? e-fold (and {done.k}-fold)", anchor=False)
     if done.ranks.empty:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
@@ -203,7 +210,7 @@ def _number(digits: int, value: float) -> str:
     return f"{value:.{digits if value < 9.95 else min(digits, 1)}f}"
 
 
-def _how_known(done: Studied) -> str:
+def _how_known(done: Summary) -> str:
     sources = sorted({SOURCES.get(one.source, one.source) for one in done.tradeoff.systems})
     return (
         "Exact over every order of the folds, none of it sampled; each run counts the same. "
@@ -217,7 +224,7 @@ def made_up(runs: Sequence[Run]) -> None:
     energy_bar((fold for run in own for fold in run.folds), left_out_words(runs))
 
 
-def take_away(done: Studied, runs: Sequence[Run], alpha: float) -> None:
+def take_away(done: Summary, runs: Sequence[Run], alpha: float) -> None:
     """What can be taken from the page: the report at this alpha, and a link to the view."""
     with st.container(horizontal=True):
         report_button(done, runs, alpha)
@@ -225,7 +232,7 @@ def take_away(done: Studied, runs: Sequence[Run], alpha: float) -> None:
         view_link(done)
 
 
-def _print(done: Studied, alpha: float) -> None:
+def _print(done: Summary, alpha: float) -> None:
     """Figures 2, 3 and 4 at this alpha, for a paper."""
     cells = done.cells[done.cells["alpha"] == alpha]
     pictures = {
@@ -241,7 +248,7 @@ def _print(done: Studied, alpha: float) -> None:
     print_figures(pictures, key="study", title=title)
 
 
-def report_button(done: Studied, runs: Sequence[Run], alpha: float) -> None:
+def report_button(done: Summary, runs: Sequence[Run], alpha: float) -> None:
     """A download of the report at this alpha; it is made when the button is pressed."""
     st.download_button(
         f"Report at alpha {alpha_text(alpha)}",
@@ -257,18 +264,18 @@ def report_button(done: Studied, runs: Sequence[Run], alpha: float) -> None:
 
 
 def _report(
-    done: Studied, runs: Sequence[Run], alpha: float, imported: Mapping[str, Origin]
+    done: Summary, runs: Sequence[Run], alpha: float, imported: Mapping[str, Origin]
 ) -> str:
     """Made away from the page, so everything of the session comes as an argument."""
     known = provenance((run.spec.dataset for run in runs), made_with(runs, imported))
     return study_report(done.cells, runs, known, alpha=alpha, title="e-fold study")
 
 
-def cite(done: Studied, runs: Sequence[Run]) -> None:
+def cite(done: Summary, runs: Sequence[Run]) -> None:
     """Text for a paper, at the alpha that is picked when it is opened."""
 
     def make() -> Description:
-        alpha = float(st.session_state.get(ALPHA_KEY, done.usual))
+        alpha = float(st.session_state.get(ALPHA_KEY, usual_of(done)))
         return describe_study(done.cells, runs, made_with(runs), alpha=alpha)
 
     cite_and_describe(make, key="study")

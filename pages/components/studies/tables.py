@@ -9,12 +9,12 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, JOULES
+from ecv_core.study.summary import Summary
 from ecv_core.words import setting_words
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.component import component
 from pages.components.shared.slider_watch import numbers
 from pages.components.shared.tables import chart_table
-from pages.components.studies.analysis import Studied
 
 _GROUPS = {CELLS: "Every run counts the same", JOULES: "Every joule counts the same"}
 
@@ -30,7 +30,7 @@ Cell = tuple[str, str]
 """A number and the smaller line below it."""
 
 
-def rules_table(done: Studied, frame: pd.DataFrame) -> None:
+def rules_table(done: Summary, frame: pd.DataFrame) -> None:
     """The table with its CSV, and how to read it."""
     st.header("Which rule gives most for the energy?", anchor=False)
     groups = [name for name in _GROUPS if name in set(frame["weighting"])]

@@ -6,10 +6,18 @@ from functools import partial
 
 import streamlit as st
 
+from ecv_core.study.summary import systems_of
 from pages.components.shared.alpha_slider import alpha_slider
-from pages.components.studies.analysis import as_systems, rules_of, studied
+from pages.components.studies.analysis import rules_of, studied
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
-from pages.components.studies.figures import cite, figures, headline, made_up, take_away
+from pages.components.studies.figures import (
+    cite,
+    figures,
+    headline,
+    made_up,
+    take_away,
+    usual_of,
+)
 from pages.components.studies.form import start_form
 from pages.components.studies.selections import by_selection
 from pages.components.studies.tables import datasets_table, rules_table
@@ -24,8 +32,8 @@ def study() -> None:
     study_id = STUDIES.pick()
     chosen = choose_runs(study_id, recorded)
     if chosen:
-        done = studied(as_systems(chosen))
-        alpha_slider(done.alphas, done.usual, partial(take_away, done, chosen))
+        done = studied(systems_of(chosen))
+        alpha_slider(done.alphas, usual_of(done), partial(take_away, done, chosen))
         headline(done)
         figures(done)
         made_up(chosen)

@@ -1,0 +1,110 @@
+"""Whole runs of a study -> what figures 2, 3 and 4, the headline and the table of rules say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import pandas as pd
+
+from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.tradeoff import (
+    System,
+    Tradeoff,
+    explorable,
+    slider_alphas,
+    system_of,
+    tradeoff,
+)
+from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.registered import other_lines
+from ecv_core.analysis.tradeoff.rules import rules_frame
+from ecv_core.analysis.tradeoff.study_frames import (
+    cells_frame,
+    headline_frame,
+    ranks_frame,
+    stability_frame,
+)
+from ecv_core.errors import InputError
+from ecv_core.records import Run
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.words import alpha_text, metric_label
+
+WITHIN_PERCENT = 2.0
+"""The difference that a study counts as close enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a study says under the paper's rule, at some alphas."""
+
+    version: str
+    """Changes with the systems, and with nothing else."""
+    tradeoff: Tradeoff
+    alphas: list[float]
+    """Ascending; the frames have rows for each."""
+    cells: pd.DataFrame
+    headline: pd.DataFrame
+    ranks: pd.DataFrame
+    stability: pd.DataFrame
+
+    @property
+    def texts(self) -> list[str]:
+        """Each alpha as shown."""
+        return [alpha_text(alpha) for alpha in self.alphas]
+
+    @property
+    def k(self) -> int:
+        """Folds of every run."""
+        return self.tradeoff.average.k
+
+    def rules(self, precision: Mapping[int, Curve]) -> pd.DataFrame:
+        """The paper's rule beside all others, as `rules_frame` gives it.
+
+        Args:
+            precision: the precision rule's curves by the number of the system; those of which no
+                users' scores are known are left out.
+        """
+        lines = other_lines(self.tradeoff.systems, precision)
+        return rules_frame(self.tradeoff, lines, self.alphas)
+
+
+def recorded_study(folder: Path) -> list[Run]:
+    """The recorded runs that a study can be made of, ordered by file name.
+
+    Raises: InputError if there is none, or for a damaged file.
+    """
+    runs = [run for run in recorded_runs(folder) if explorable(run)]
+    if not runs:
+        raise InputError(f"no complete run is recorded in {folder}; run a study first")
+    return runs
+
+
+def systems_of(runs: Sequence[Run]) -> list[System]:
+    """Whole runs as systems, named as people read them."""
+    return [system_of(run, metric_label(run.spec)) for run in runs]
+
+
+def summary(systems: Sequence[System], alpha: float | None = None) -> Summary:
+    """Everything, worked out exactly but for ranks, which are counted over orders.
+
+    Args:
+        systems: at least one, in the order in which rows and columns are to come.
+        alpha: the one that is asked for, of which the nearest below that was worked out is taken;
+            by default every step of a slider.
+    Raises: InputError for scores that cannot be explored.
+    """
+    found = tradeoff(systems, within_percent=WITHIN_PERCENT)
+    alphas = slider_alphas(found.alphas) if alpha is None else [found.alpha_at(alpha)]
+    ranked = rankings(systems, alphas)
+    return Summary(
+        version=sha256("".join(one.content for one in systems).encode()).hexdigest()[:16],
+        tradeoff=found,
+        alphas=alphas,
+        cells=cells_frame(found, alphas),
+        headline=headline_frame(found, alphas),
+        ranks=ranks_frame(ranked),
+        stability=stability_frame(ranked),
+    )
