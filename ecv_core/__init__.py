@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ecv_core.library.data import load as load
     from ecv_core.library.data import metrics as metrics
     from ecv_core.library.data import split as split
+    from ecv_core.library.evaluate import evaluate as evaluate
     from ecv_core.library.order import orders as orders
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
-    from ecv_core.library.run import evaluate as evaluate
     from ecv_core.library.run import runs as runs
     from ecv_core.records import Decision as Decision
     from ecv_core.records import FoldResult as FoldResult
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ecv_core.library.data": ("load", "metrics", "split"),
+    "ecv_core.library.evaluate": ("evaluate",),
     "ecv_core.library.order": ("orders",),
-    "ecv_core.library.run": ("Run", "Runs", "evaluate"),
+    "ecv_core.library.run": ("Run", "Runs"),
     "ecv_core.records": ("Decision", "FoldResult", "Folds", "Interactions"),
     "ecv_core.selection.pruner": ("FoldPruner",),
     "ecv_core.splits": ("fold_matrices",),

@@ -7,9 +7,8 @@ import streamlit as st
 from pages.components.folds.adviser import answer, decision_of, options, promise_input, use_button
 from pages.components.folds.choice import choose_systems
 from pages.components.folds.curves import add_precision, explore_systems
-from pages.components.folds.describe import describe
 from pages.components.folds.order import one_order
-from pages.components.folds.view import charts, numbers_row, print_charts, view_link
+from pages.components.folds.view import charts, describe, numbers_row, print_charts, view_link
 from pages.components.shared.alpha_slider import alpha_slider
 from pages.components.shared.cite import PAPER_LINK
 from pages.components.shared.glossary import glossary_link

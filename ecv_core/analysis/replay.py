@@ -28,11 +28,6 @@ class Replay:
     k: int
     """Folds that were planned; those that ran may be fewer."""
 
-    def stop_after(self, n: int) -> int | None:
-        """The stop as far as it is known after n folds."""
-        known = self.stopped_at is not None and n >= self.stopped_at
-        return self.stopped_at if known else None
-
 
 def order_of(k: int, seed: int) -> list[int]:
     """0 .. k-1 as they are for seed 0, else shuffled; the same for the same seed.

@@ -1,25 +1,18 @@
-"""A run from one line of Python, and what it shows of itself in a notebook."""
+"""Runs, and what they show of themselves in a notebook."""
 
 from __future__ import annotations
 
-import inspect
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
-from ecv_core import fold, spec, stopping
-from ecv_core.errors import InputError, RunError, UnknownName
-from ecv_core.records import IntervalKind, RunSpec, RunState
+from ecv_core.records import IntervalKind, RunSpec
 from ecv_core.records import Run as RunRecord
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_under_splits
-from ecv_core.stopping import StoppingRule
-from ecv_core.stopping.registering import record_of
-from ecv_core.store import Store, open_store
+from ecv_core.store import open_store
 from ecv_core.words import metric_label, run_title
 
 if TYPE_CHECKING:
@@ -225,91 +218,3 @@ def runs(*, recorded: bool = False) -> Runs:
     """
     found = recorded_under_splits() if recorded else open_store().runs()
     return Runs([Run(run) for run in found])
-
-
-def evaluate(
-    dataset: str,
-    algorithm: str,
-    *,
-    rule: StoppingRule | str | None = None,
-    keep: bool = True,
-    on_fold: Callable[[Run], None] = lambda run: None,
-    **settings: Any,  # noqa: ANN401  checked by make_spec
-) -> Run:
-    """Evaluate an algorithm fold by fold in this process, until the rule says stop.
-
-    Args:
-        dataset: an id of `datasets()`, on disk; see `load`.
-        algorithm: an id, such as 'ease'.
-        rule: when to stop: an instance, of the package or any object with `decide(results)`; or
-            an id. By default `EFold(alpha=1e-4)`, or `Never()` for a split with one fold.
-        keep: leave the run in the database, where pages and `runs()` find it. One by an instance
-            that is not registered (`register_rule`) is not kept: nobody could say its rule again.
-        on_fold: told of the run after every fold.
-        settings: as of `spec.make_spec`: params, split, split_params, k, seed, metric, n, full, ...
-    Returns: the finished run.
-    Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
-    """
-    known: dict[str, Any] = {}
-    strange = None
-    if isinstance(rule, str):
-        known = {"rule": rule}
-    elif rule is not None:
-        given = stopping.settings_of(rule)
-        strange = rule if given is None else None
-        known = {"rule": "never"} if given is None else dict(given)
-    accepted = inspect.signature(spec.make_spec).parameters
-    for name in settings:
-        if name not in accepted:
-            raise UnknownName("setting", name, set(accepted) - {"dataset", "algorithm"})
-        if name in known:
-            raise InputError(
-                f"{name} is said twice: by the rule {rule!r} and as {settings[name]!r}; "
-                "leave one out"
-            )
-    asked = spec.make_spec(dataset=dataset, algorithm=algorithm, **known, **settings)
-    if strange is not None:
-        asked = replace(asked, rule=record_of(strange, None, None, None).id)
-    fold.prepared(asked.dataset)  # a dataset that cannot be read is bad input, not a failed run
-    fold.check_needs(asked)
-    fold.folds_of(asked)
-    with _store(keep and strange is None) as store:
-        return _executed(store, asked, strange, on_fold)
-
-
-def _executed(
-    store: Store,
-    asked: RunSpec,
-    rule: StoppingRule | None,
-    on_fold: Callable[[Run], None],
-) -> Run:
-    from ecv_core.runner import InProcess, execute, this_process
-
-    run_id = store.create([asked], owner=this_process())[0]
-
-    def refuse(sentence: str | None) -> None:
-        if sentence:
-            raise RunError(f"a fold could not be saved: {sentence}")
-
-    execute(
-        store,
-        run_id,
-        InProcess(),
-        rule=rule,
-        on_fold=lambda run: on_fold(Run(run)),
-        on_trouble=refuse,
-    )
-    done = store.run(run_id)
-    if done.state is not RunState.FINISHED:
-        raise RunError(done.error or f"the run was {done.state}; its finished folds are kept")
-    return Run(done)
-
-
-@contextmanager
-def _store(keep: bool) -> Iterator[Store]:
-    """The database, or one that is gone afterwards."""
-    if keep:
-        yield open_store()
-        return
-    with tempfile.TemporaryDirectory(prefix="ecv-") as folder:
-        yield open_store(f"sqlite:///{folder}/run.sqlite")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ecv_core import stopping
 from ecv_core.analysis.tradeoff import Decision
-from ecv_core.records import Run
+from ecv_core.records import Run, RunSpec
 from ecv_core.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -69,10 +69,7 @@ def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Descript
     results = [_result(run) for run in runs] if len(runs) == 1 else []
     specs = [run.spec for run in runs]
     text = [
-        data_sentences(spec.dataset for spec in specs),
-        algorithm_sentence(specs),
-        split_sentence(specs),
-        score_sentence(specs),
+        *_setup(specs),
         rule_sentence(specs, PAPER),
         *results,
         energy_sentence(runs),
@@ -96,10 +93,7 @@ def describe_study(
     specs = [run.spec for run in runs]
     means = {name: float(at[name].mean()) for name in ("mean_stop", "difference_percent")}
     text = [
-        data_sentences(spec.dataset for spec in specs),
-        algorithm_sentence(specs),
-        split_sentence(specs),
-        score_sentence(specs),
+        *_setup(specs),
         _orders_sentence(),
         f"With e-fold cross-validation{cite(PAPER)} at alpha = {alpha_text(alpha)} (95 % "
         f"confidence intervals, Student's t, at least 3 folds), {means['mean_stop']:.2f} folds and "
@@ -144,19 +138,8 @@ def describe_advice(
         cost: what is spent: 'energy', or 'folds'.
     """
     specs = [run.spec for run in runs]
-    about = (
-        [
-            data_sentences(spec.dataset for spec in specs),
-            algorithm_sentence(specs),
-            split_sentence(specs),
-            score_sentence(specs),
-        ]
-        if specs
-        else [
-            f"We used the fold scores of {counted(len(found.systems), 'system')} with "
-            f"k = {found.k} folds."
-        ]
-    )
+    scores = f"the fold scores of {counted(len(found.systems), 'system')} with k = {found.k} folds"
+    about = _setup(specs) if specs else [f"We used {scores}."]
     text = [
         *about,
         _orders_sentence(),
@@ -196,6 +179,16 @@ def describe_advice(
         label="folds-needed",
     )
     return _described(text, table)
+
+
+def _setup(specs: Sequence[RunSpec]) -> list[str]:
+    """What was evaluated, and how."""
+    return [
+        data_sentences(spec.dataset for spec in specs),
+        algorithm_sentence(specs),
+        split_sentence(specs),
+        score_sentence(specs),
+    ]
 
 
 def _described(sentences: Sequence[str], table: str) -> Description:

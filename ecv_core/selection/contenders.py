@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError, UnknownName
+from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, UserScores
 
 
@@ -94,11 +94,3 @@ def check_contenders(contenders: Sequence[Contender]) -> None:
                 f"({int(apart.sum()):,} differ); contenders must be scored on the same users, so "
                 "run both on the same folds"
             )
-
-
-def place_of(name: str, contenders: Sequence[Contender]) -> int:
-    """Where a contender is in the list. Raises: UnknownName."""
-    names = [one.name for one in contenders]
-    if name not in names:
-        raise UnknownName("contender", name, names)
-    return names.index(name)

@@ -141,8 +141,3 @@ def hold_out(
     # The only way to be before the skipped end and first is a history shorter than what is skipped.
     parts[(place < skip[users]) & (of.from_start == 0)] = Part.TRAIN
     return parts
-
-
-def testable(of: Histories, test: NDArray[np.int32], validation: NDArray[np.int32]) -> int:
-    """How many users `hold_out` tests."""
-    return int(np.sum((test > 0) & (of.sizes - test - validation >= 1)))

@@ -13,7 +13,6 @@ from pages.components.shared.glossary import (
     metric_term,
     rule_term,
     term,
-    term_help,
     terms,
 )
 
@@ -31,22 +30,22 @@ ON_PAGES = (
 
 @pytest.mark.parametrize("name", f"{VOCABULARY} {ON_PAGES}".split())
 def test_every_word_of_the_pages_is_explained(name):
-    assert len(term_help(name)) > 20
+    assert len(term(name).text) > 20
 
 
 def test_every_metric_split_and_rule_is_explained():
     for metric in METRICS.values():
         assert term(metric_term(metric.id)).title.startswith(metric.title.split()[0])
     for split in SPLITS:
-        assert term_help(split)
+        assert term(split).text
     for rule in RULES:
-        assert term_help(rule_term(rule))
+        assert term(rule_term(rule)).text
 
 
 def test_item_coverage_is_not_mixed_up_with_that_of_intervals():
-    assert "interval" in term_help("coverage")
-    assert "interval" not in term_help(metric_term("coverage"))
-    assert "stops folding" in term_help("precision") or "Precision@n" in term("precision").title
+    assert "interval" in term("coverage").text
+    assert "interval" not in term(metric_term("coverage")).text
+    assert "stops folding" in term("precision").text or "Precision@n" in term("precision").title
 
 
 def test_entries_are_plain_text_in_alphabetical_order_and_short():

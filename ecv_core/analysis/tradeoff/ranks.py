@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.orders import running
+from ecv_core.analysis.orders import drawn_orders, running
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
 from ecv_core.analysis.tradeoff.curves import System
 from ecv_core.errors import InputError
@@ -128,8 +128,7 @@ def _orders(k: int, draws: int, seed: int) -> NDArray[np.intp]:
     """Shape (orders, k)."""
     if k <= ALL_ORDERS_K:
         return np.array(list(itertools.permutations(range(k))), dtype=np.intp)
-    rng = np.random.default_rng(seed)
-    return rng.permuted(np.tile(np.arange(k), (draws, 1)), axis=1)
+    return drawn_orders(k, draws, seed)
 
 
 def _along(

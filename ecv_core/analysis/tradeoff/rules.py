@@ -22,17 +22,17 @@ from ecv_core.stopping.stagnation import StdStagnation
 
 EFOLD, FIXED, PRECISION, STAGNATION = "e-fold", "fixed", "precision", "std-stagnation"
 CELLS, JOULES = "cells", "joules"
-"""How energy is averaged: every cell's percentage counts the same, or every joule does."""
+"""How energy is averaged: every run's percentage counts the same, or every joule does."""
 
 STAGNATION_DRAWS = 1000
-"""Orders per cell and setting: the mean over a study's cells is then known to 0.02 points."""
+"""Orders per run and setting: the mean over a study's runs is then known to 0.02 points."""
 
 RULES_COLUMNS = {
     "alpha": "of the e-fold rule, which the others are compared with",
-    "weighting": "'cells': every cell's energy in percent counts the same; 'joules': the sum of "
-    "all cells' joules, in which large data and neural models dominate",
+    "weighting": "'cells': every run's energy in percent counts the same; 'joules': the sum of "
+    "all runs' joules, in which large data and neural models dominate",
     "rule": "the stopping rule",
-    "cells": "how many cells it could be worked out for; e-fold is compared over the same ones",
+    "cells": "how many runs it could be worked out for; e-fold is compared over the same ones",
     "energy_percent": "energy that e-fold uses there at this alpha, of all k folds",
     "difference_percent": "e-fold's mean difference to the k-fold mean there",
     "equal_energy_setting": "the rule's setting with which it uses the same energy",

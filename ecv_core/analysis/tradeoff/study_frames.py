@@ -39,18 +39,18 @@ STABILITY_COLUMNS = {
 }
 HEADLINE_COLUMNS = {
     "alpha": "setting of the paper's rule",
-    "difference_percent": "mean over cells of the expected difference to the k-fold mean",
-    "mean_stop": "mean over cells of the expected folds used",
-    "energy_percent": "mean over cells of the energy used, of all k folds",
+    "difference_percent": "mean over runs of the expected difference to the k-fold mean",
+    "mean_stop": "mean over runs of the expected folds used",
+    "energy_percent": "mean over runs of the energy used, of all k folds",
     "folds_percent": "the same by fold count",
-    "joules_percent": "of the sum of all cells' joules; empty where some have no energy",
+    "joules_percent": "of the sum of all runs' joules; empty where some have no energy",
 }
 """The frames' columns and what they mean."""
 
 
 @with_columns(CELLS_COLUMNS)
 def cells_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
-    """One row per alpha and cell, with the CELLS_COLUMNS."""
+    """One row per alpha and run, with the CELLS_COLUMNS."""
     parts = []
     for system, curve in zip(explored.systems, explored.curves, strict=True):
         rows = explored.average.rows(alphas)

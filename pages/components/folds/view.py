@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from ecv_core.analysis.tradeoff import Decision
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
@@ -14,12 +15,15 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.energy import SOURCES
 from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
+from ecv_core.records import Run
+from ecv_core.report.describe import describe_advice
 from ecv_core.report.run_pictures import stops_picture, tradeoff_picture
 from ecv_core.words import counted
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.energy_parts import energy_bar
+from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
@@ -165,3 +169,10 @@ def _exactness(explored: Explored) -> str:
     else:
         words.append("no energy was recorded, so every fold costs the same")
     return ". ".join(word[:1].upper() + word[1:] for word in words) + "."
+
+
+def describe(explored: Explored, found: Decision, runs: list[Run]) -> None:
+    """The decision as text for a paper."""
+    cite_and_describe(
+        lambda: describe_advice(found, runs, made_with(runs), cost=explored.cost), key="folds"
+    )

@@ -71,11 +71,6 @@ def term(term_id: str) -> Term:
     return terms()[term_id]
 
 
-def term_help(term_id: str) -> str:
-    """The entry's text, for the `help` of a widget or a metric. Raises: UnknownName."""
-    return term(term_id).text
-
-
 def glossary_address(term_id: str) -> str:
     """Where the entry is, relative to any page. Raises: UnknownName."""
     return f"learn?chapter=glossary&term={term(term_id).id}"

@@ -14,7 +14,6 @@ from ecv_core.store import origins
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import COMPARE, VIEW
 from pages.components.shared.state import escaped, sentences, store
-from pages.components.shared.words import counted, run_title
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
@@ -94,18 +93,6 @@ def act_and_rerun(act: Callable[[], None]) -> None:
     with sentences():
         act()
         st.rerun()
-
-
-@st.dialog("Delete this run?", icon=":material/delete:")
-def confirm_delete(run: Run) -> None:
-    """Ask before a run and its folds are deleted."""
-    folds = counted(len(run.folds), "fold")
-    st.markdown(f"**{run_title(run)}** and its {folds} will be gone for good.")
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep", key="keep"):
-            st.rerun()
-        if st.button("Delete", type="primary", icon=":material/delete:", key="confirm-delete"):
-            act_and_rerun(lambda: store().delete(run.run_id))
 
 
 def follow(look: Callable[[], Sequence[Run]]) -> None:

@@ -38,7 +38,7 @@ STUDIES = StudyPicker(
     shows=lambda study: study.n_splits == 1,
     counts=_counts,
     elsewhere="this study compares splits; it is in the view Splits and ranks.",
-    resets=("study_datasets", "study_algorithms"),  # every study starts with all its cells
+    resets=("study_datasets", "study_algorithms"),  # every study starts with all its runs
 )
 
 
@@ -111,7 +111,7 @@ def narrowed(
 
     Args:
         runs: the complete ones, in order.
-        datasets_of, algorithms_of: of the whole study, so that the choice stays as cells come in.
+        datasets_of, algorithms_of: of the whole study, so that the choice stays as runs come in.
     """
     chosen = _pills("Datasets", "study_datasets", datasets_of)
     picked = _pills("Algorithms", "study_algorithms", algorithms_of)

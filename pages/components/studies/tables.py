@@ -26,7 +26,7 @@ _table = component(
     js="rules_table.js",
 )
 
-Cell = tuple[str, str]
+TwoLines = tuple[str, str]
 """A number and the smaller line below it."""
 
 
@@ -88,7 +88,7 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
 
 def table_steps(
     frame: pd.DataFrame, alphas: list[float], groups: list[str]
-) -> list[list[tuple[str, list[Cell]]]]:
+) -> list[list[tuple[str, list[TwoLines]]]]:
     """Per alpha the rows: a rule's name, and two cells per group."""
     whole = int(frame["cells"].max())
     numbers = frame.drop(columns=["alpha", "weighting", "rule"]).astype(float)
@@ -101,7 +101,7 @@ def table_steps(
     rules = list(dict.fromkeys(frame["rule"]))
     steps = []
     for alpha in alphas:
-        rows: list[tuple[str, list[Cell]]] = []
+        rows: list[tuple[str, list[TwoLines]]] = []
         for rule in rules:
             found = [keyed[alpha, group, rule] for group in groups]
             cells = int(found[0]["cells"])
@@ -115,14 +115,14 @@ def table_steps(
     return steps
 
 
-def _reference(row: dict[str, float]) -> list[Cell]:
+def _reference(row: dict[str, float]) -> list[TwoLines]:
     return [
         (f"{row['difference_percent']:.2f} %", f"with {row['energy_percent']:.1f} % of the energy"),
         (f"{row['energy_percent']:.1f} %", f"{row['difference_percent']:.2f} %"),
     ]
 
 
-def _pair(rule: str, row: dict[str, float]) -> list[Cell]:
+def _pair(rule: str, row: dict[str, float]) -> list[TwoLines]:
     if rule == EFOLD:
         return _reference(row)
     off, energy = row["equal_energy_difference_percent"], row["equal_difference_energy_percent"]
