@@ -40,7 +40,7 @@ MOVED = {
         "folds?datasets=ml-100k&algorithms=item-knn",
         ".st-key-tradeoff",
     ),
-    "How many folds?, all cells (promise: 300 ms)": ("folds", ".st-key-tradeoff"),
+    "How many folds?, all runs (promise: 300 ms)": ("folds", ".st-key-tradeoff"),
     "Studies, figures 2 and 3": ("studies", ".st-key-study-figures"),
     "Studies, figure 4": ("studies", ".st-key-study-ranks-figure"),
 }

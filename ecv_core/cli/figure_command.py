@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.scales import difference_scale, stop_scale
-from ecv_core.records import Run
+from ecv_core.records import SETTINGS, Run
 from ecv_core.report import run_pictures, table_pictures
 from ecv_core.report.plotting import FORMS, Draw, Form, saved
 from ecv_core.runs.recorded import FOLDER, recorded_run, recorded_user_scores
@@ -58,8 +57,7 @@ def write_figure(options: argparse.Namespace) -> int:
     path: Path = options.out
     form = _form(path)
     alpha = float(options.alpha)
-    if not (alpha > 0 and math.isfinite(alpha)):
-        raise InputError(f"alpha must be a positive number, but is {options.alpha}")
+    SETTINGS["alpha"].check(alpha)
     folder: Path = options.folder
     if options.run == STUDY:
         runs, one = _recorded(folder), None

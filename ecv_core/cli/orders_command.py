@@ -10,6 +10,7 @@ from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.cli.setting_options import add_setting
 from ecv_core.errors import InputError
+from ecv_core.records import SETTINGS
 
 
 def orders_options(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +37,7 @@ def orders_document(file: Path, alpha: float, confidence: float) -> dict[str, An
 
     Raises: InputError for a file, an alpha or a confidence that cannot serve.
     """
-    if not 0 < alpha < float("inf"):
-        raise InputError(f"alpha must be a positive number, but is {alpha}")
+    SETTINGS["alpha"].check(alpha)
     from ecv_core.analysis import orders
     from ecv_core.analysis.exploration import Scores, explore
 

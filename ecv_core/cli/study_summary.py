@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +15,7 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
-from ecv_core.errors import InputError
+from ecv_core.records import SETTINGS
 from ecv_core.runs.recorded import recorded_user_scores
 from ecv_core.study.summary import WITHIN_PERCENT, recorded_study, summary, systems_of
 
@@ -27,8 +26,7 @@ def print_summary(options: argparse.Namespace) -> int:
     Raises: InputError for an alpha that cannot be, or where no run is recorded.
     """
     alpha = float(options.alpha)
-    if not (alpha > 0 and math.isfinite(alpha)):
-        raise InputError(f"alpha must be a positive number, but is {options.alpha}")
+    SETTINGS["alpha"].check(alpha)
     folder = Path(options.folder)
     runs = recorded_study(folder)
     found = summary(systems_of(runs), alpha)

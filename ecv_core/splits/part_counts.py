@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,3 +86,13 @@ def _counts(interactions: Interactions, chosen: NDArray[np.bool_]) -> PartCounts
         first=None if times is None else int(times.min()),
         last=None if times is None else int(times.max()),
     )
+
+
+def day(seconds: int | None) -> str:
+    """The day in UTC; empty for None, the number itself where it is no date."""
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)  # own files may have any numbers for times

@@ -56,7 +56,7 @@ def test_a_study_runs_live_and_a_second_tab_shows_the_same(
     form = page.locator(".st-key-new-study")
     for name in ("item-knn", "ease"):  # leaves popular on synthetic
         form.get_by_role("button", name=name, exact=True).click()
-    expect(form).to_contain_text("1 cell")
+    expect(form).to_contain_text("1 run, 10 folds to compute")
     page.get_by_role("button", name="Start the study").click()
     page.wait_for_url(re.compile(r"study=[0-9a-f]{12}"))
     grid = page.locator(".ecv-grid")

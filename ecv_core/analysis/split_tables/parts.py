@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 
 import pandas as pd
 
 from ecv_core.records import Part
 from ecv_core.splits import FoldParts
+from ecv_core.splits.part_counts import day
 
 _WORDS = {
     Part.TRAIN: "training",
@@ -52,13 +52,3 @@ def _rows(index: int, found: FoldParts) -> Iterator[dict[str, object]]:
         if times:
             row |= {"from": day(counts.first), "to": day(counts.last)}
         yield row
-
-
-def day(seconds: int | None) -> str:
-    """The day in UTC; empty for None, the number itself where it is no date."""
-    if seconds is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError, OSError):
-        return str(seconds)  # own files may have any numbers for times

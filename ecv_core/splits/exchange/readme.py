@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from ecv_core.records import Folds, Interactions, Part
 from ecv_core.splits.leakage import leakage
-from ecv_core.splits.part_counts import PartCounts, fold_parts
+from ecv_core.splits.part_counts import PartCounts, day, fold_parts
 from ecv_core.splits.registry import SPLITS
 
 _SHOWN = (Part.TRAIN, Part.VALIDATION, Part.TEST)
@@ -128,14 +127,5 @@ def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
 def _cells(counts: PartCounts, times: bool) -> str:
     cells = [f"{counts.users:,}", f"{counts.items:,}", f"{counts.interactions:,}"]
     cells += [] if counts.baskets is None else [f"{counts.baskets:,}"]
-    cells += [_day(counts.first), _day(counts.last)] if times else []
+    cells += [day(counts.first) or "-", day(counts.last) or "-"] if times else []
     return "".join(f" {cell} |" for cell in cells)
-
-
-def _day(seconds: int | None) -> str:
-    if seconds is None:
-        return "-"
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError, OSError):
-        return str(seconds)  # own files may have any numbers for times

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING, Kind
 from ecv_core.records import SCORES
 from pages.components.shared.setting_widgets import about, other_settings, setting_widget
+from pages.components.shared.state import KEPT
 
 PLACED = ("k", "seed", "split", "metric", "n", "candidates", "negatives", "negative_sampling")
 """Settings that have a place of their own on the form."""
@@ -51,8 +52,7 @@ def score_settings(metric: str) -> dict[str, Any]:
             default=FULL,
             required=True,
             key="ranking",
-            bind="query-params",
-            persist_state="session",
+            **KEPT,
             help="Full ranking compares a held-out item with every candidate. With sampled "
             "negatives a few are drawn once for each user, and each held-out item is ranked alone "
             "against them; every algorithm meets the same ones.",

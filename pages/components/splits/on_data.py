@@ -6,12 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.split_tables.paper_table import SOURCE, TA_FENG, beside_paper
-from ecv_core.analysis.split_tables.parts import day, parts_frame
+from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.analysis.split_tables.spread import Axis
 from ecv_core.figures.split_spread import spread_figure
 from ecv_core.fold import prepared
 from ecv_core.records import Part, RunSpec
 from ecv_core.splits import FoldParts
+from ecv_core.splits.part_counts import day
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.plot import plot
 from pages.components.shared.state import KEPT, escaped
