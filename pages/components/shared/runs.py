@@ -88,7 +88,7 @@ def imported_sentence(run_id: str) -> str:
     )
 
 
-def act_and_rerun(act: Callable[[], None]) -> None:
+def act_and_rerun(act: Callable[[], object]) -> None:
     """Do what a press asked for and draw the page anew; an error stays as its sentence."""
     with sentences():
         act()
