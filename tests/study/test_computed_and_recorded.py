@@ -14,7 +14,7 @@ import pytest
 from ecv_core.errors import InputError, RunError, StoreError
 from ecv_core.records import FoldResult, Run, RunSpec, RunState, UserScores
 from ecv_core.runs.recorded import record, recorded_user_scores
-from ecv_core.store import Cell, Store, open_store
+from ecv_core.store import Cell, Store, interrupt, open_store
 from ecv_core.study.cells import planned
 from ecv_core.study.engine import compute
 from tests.jobs import fold_result
@@ -144,7 +144,7 @@ def test_a_kill_after_the_last_fold_costs_no_fold(store: Store, tmp_path: Path) 
     run_id = store.create([cell.spec], owner="gone:1:1")[0]
     for fold in range(10):
         store.add_fold(run_id, fold_result(fold, 0.3), stopped_at=None)
-    store.interrupt(["gone:1:1"])
+    interrupt(store, ["gone:1:1"])
 
     def never(url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
         raise AssertionError("every fold is there")
