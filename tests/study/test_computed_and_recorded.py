@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from ecv_core.errors import InputError, RunError, StoreError
 from ecv_core.records import FoldResult, Run, RunSpec, RunState, UserScores
@@ -169,8 +170,11 @@ def full_disk(store: Store) -> None:
     """From now on the database must not grow: SQLite's own way to have a disk this small."""
     with store._engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+
+    def full(connection: sa.Connection) -> None:  # signs of life have a connection of their own
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-        connection.commit()
+
+    sa.event.listen(store._engine, "begin", full)
 
 
 @pytest.mark.parametrize("nothing_at_all", [False, True])
