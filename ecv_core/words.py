@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from math import floor, log10
 from typing import Protocol
 
-from ecv_core.energy.savings import EnergyFacts
 import ecv_core.datasets as datasets
+from ecv_core.energy.savings import EnergyFacts
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec

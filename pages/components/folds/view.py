@@ -22,8 +22,8 @@ from ecv_core.words import counted
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER
-from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.cite import cite_and_describe, made_with
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
