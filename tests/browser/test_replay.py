@@ -36,7 +36,7 @@ def test_playing_goes_on_to_the_stop_and_asks_the_server_for_nothing(
     page.on("websocket", lambda socket: sockets.append(socket))
     open_page(page, f"{dashboard.url}/replay")
     figure = drawn(page)
-    sentence(page, "Before the first fold")
+    sentence(page, "^After 2 folds:")  # there is an interval to look at
     page.get_by_role("combobox", name="Speed").select_option("4")
     page.wait_for_timeout(1000)  # what loading the page asks for is over
     sent: list[str | bytes] = []
@@ -60,9 +60,10 @@ def test_the_arrow_keys_step_and_a_reload_comes_back_to_the_step(
 ) -> None:
     open_page(page, f"{dashboard.url}/replay")
     drawn(page)
+    sentence(page, "^After 2 folds:")
     page.keyboard.press("ArrowRight")
-    sentence(page, "^After 1 fold:")
-    page.keyboard.press("ArrowRight")
+    sentence(page, "^After 3 folds:")
+    page.keyboard.press("ArrowLeft")
     sentence(page, "^After 2 folds:")
     page.keyboard.press("ArrowLeft")
     sentence(page, "^After 1 fold:")

@@ -35,6 +35,21 @@ def test_the_slider_moves_sentence_cells_and_rules_by_keyboard(
     expect(stops).not_to_have_attribute("aria-label", before[1] or "")
 
 
+def test_a_click_on_a_cell_opens_its_run_and_back_comes_back(
+    page: Page, dashboard: Dashboard
+) -> None:
+    page.goto(f"{dashboard.url}/studies?study_datasets=ml-100k&study_algorithms=item-knn")
+    figure = page.locator('.st-key-study-figures .ecv-figure[data-drawn="true"]').first
+    expect(figure).to_be_visible(timeout=60_000)
+    figure.locator(".nsewdrag").first.click()  # the one cell
+    expect(page.get_by_role("heading", name="Replay")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("combobox", name="Run")).to_have_value(
+        "item-knn on ml-100k · nDCG@10 · recorded"
+    )
+    page.go_back()
+    expect(page.get_by_role("heading", name="Does it hold")).to_be_visible(timeout=60_000)
+
+
 def test_the_report_is_about_the_alpha_picked(page: Page, dashboard: Dashboard) -> None:
     page.goto(f"{dashboard.url}/studies?study_datasets=ml-100k")
     expect(page.get_by_role("button", name="Report at alpha 1e-4")).to_be_visible(timeout=60_000)

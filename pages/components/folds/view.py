@@ -32,6 +32,7 @@ from pages.components.shared.state import store
 from pages.components.shared.words import alpha_text, run_label
 
 _HEIGHT = 500
+_FILE = "the scores file: whoever opens it adds it again"
 
 
 def view_link(explored: Explored) -> None:
@@ -41,7 +42,8 @@ def view_link(explored: Explored) -> None:
     copy_link(
         chosen("source", "datasets", "algorithms")
         | ({"runs": mine} if mine else {})
-        | {ALPHA_KEY: [alpha_text(explored.usual)]}
+        | {ALPHA_KEY: [alpha_text(explored.usual)]},
+        without=_FILE if st.session_state.get("source") == "My file" else "",
     )
 
 
@@ -135,6 +137,11 @@ def charts(explored: Explored) -> None:
             slider=SLIDER,
             steps=lambda: tradeoff_steps(explored.frame, explored.alphas, explored.texts),
             name="trade-off of all alphas",
+            opens={
+                one.name: f"replay?run={one.run_id}"
+                for one in explored.tradeoff.systems
+                if one.run_id
+            },
             table=lambda: explored.frame,
         )
     with right:

@@ -19,9 +19,10 @@ from ecv_core.lessons.saved import saved_frame
 from ecv_core.records import Run
 from pages.components.learn.parts import Moving, numbers_behind
 from pages.components.learn.rule import ALPHAS, alpha_slider
+from pages.components.shared.cite import PAPER_LINK
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.plot import plot
-from pages.components.shared.words import alpha_text, watt_hours
+from pages.components.shared.words import alpha_text, in_order, watt_hours
 
 SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
 _HEIGHT = 430
@@ -38,7 +39,7 @@ def show() -> None:
             "the recorded runs come without energy, and this chapter is about it; record runs "
             "with a meter: python -m ecv_core study"
         )
-    datasets = sorted(metered["dataset"].unique())
+    datasets = in_order(metered["dataset"].unique())
     texts = [alpha_text(alpha) for alpha in ALPHAS]
     with st.container(key=_BOX):
         alpha_slider(SLIDER, KEY, _BOX)
@@ -61,7 +62,7 @@ def show() -> None:
 
 
 _PAPER = (
-    f"The paper reports, over its 30 pairs: {PAPER_STOP} folds, {PAPER_COST_PERCENT} % of the "
+    f"{PAPER_LINK} report, over their 30 pairs: {PAPER_STOP} folds, {PAPER_COST_PERCENT} % of the "
     f"energy, a difference of {PAPER_DIFFERENCE_PERCENT} % to 10-fold."
 )
 

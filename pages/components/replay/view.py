@@ -31,6 +31,8 @@ from pages.components.shared.words import (
 
 NAME = "replay"
 _SECONDS = 1.2
+_BEGIN = 2
+"""Folds shown at first: the first interval is there to look at, and the stop is still to come."""
 SPEEDS = [
     ("slow, 2.4 s a fold", 0.5),
     ("normal, 1.2 s", 1.0),
@@ -138,7 +140,7 @@ def controls(chosen: Chosen, *, present: bool = False) -> bool:
         seconds=[_SECONDS] * count,
         speeds=SPEEDS,
         speed=1.0,
-        step=asked_step(count),
+        step=asked_step(count, min(_BEGIN, count)),
         pauses=[stop] if stop is not None and stop < count else [],
         label="Folds seen",
         present=present,

@@ -17,7 +17,7 @@ from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.runs import COMPARED, follow
 from pages.components.shared.state import escaped, run_list, sentence, store
-from pages.components.shared.words import metric_label, rule_words, run_title
+from pages.components.shared.words import in_order, metric_label, rule_words, run_title
 
 KEY = "compared"
 MOST = 40
@@ -95,7 +95,7 @@ def examples(known: Mapping[str, Known] | None = None) -> list[Example]:
     if len(last) > 1:
         found.append(Example(f"The {len(last)} runs I started last", last[::-1]))
     recorded = {key: run for key, run in known.items() if isinstance(run, Run)}
-    datasets = sorted({run.spec.dataset for run in recorded.values()})
+    datasets = in_order(run.spec.dataset for run in recorded.values())
     if datasets:
         dataset = FAVOURITE if FAVOURITE in datasets else datasets[0]
         keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
@@ -150,7 +150,14 @@ def _known() -> dict[str, Known]:
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         recorded = []
-    return known | {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in recorded}
+    by_place = {(run.spec.dataset, run.spec.algorithm): run for run in recorded}
+    algorithms = in_order(algorithm for _, algorithm in by_place)
+    return known | {
+        f"{dataset}--{algorithm}": by_place[dataset, algorithm]
+        for dataset in in_order(dataset for dataset, _ in by_place)
+        for algorithm in algorithms
+        if (dataset, algorithm) in by_place
+    }
 
 
 def _label(key: str, run: Known) -> str:

@@ -17,7 +17,7 @@ from pages.components.runs.import_run import import_run
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.state import escaped, run_list, sentences, store
-from pages.components.shared.words import counted, metric_label, rule_words, run_title
+from pages.components.shared.words import counted, in_order, metric_label, rule_words, run_title
 
 SECONDS_BETWEEN_LOOKS = 2.0
 PICKED, OPENED = "runs-picked", "runs-opened"
@@ -142,7 +142,7 @@ def _filtered(rows: Sequence[ListedRun]) -> list[ListedRun]:
     )
     datasets = dataset.multiselect(
         "Dataset",
-        sorted({row.spec.dataset for row in rows}),
+        in_order(row.spec.dataset for row in rows),
         key="of_dataset",
         bind="query-params",
     )

@@ -72,7 +72,24 @@ def picture(entries: Sequence[Entry], best: Sequence[str]) -> None:
         height=compare_height(frame),
         name="comparison",
         table=lambda: frame,
+        opens=_addresses(entries),
     )
+    st.caption("A click on a mean opens its run.")
+
+
+def _addresses(entries: Sequence[Entry]) -> dict[str, str]:
+    """Where a click on a mean leads, by the axis of its panel and its place there."""
+    own = {row.run_id for row in run_list().rows()}
+    panels: dict[tuple[str, str], list[Run]] = {}
+    for entry in entries:
+        panels.setdefault((entry.run.spec.dataset, entry.metric), []).append(entry.run)
+    return {
+        f"y{number if number > 1 else ''}|{place}": (
+            f"{'.' if run.run_id in own else 'replay'}?run={run.run_id}"
+        )
+        for number, runs in enumerate(panels.values(), start=1)
+        for place, run in enumerate(runs)
+    }
 
 
 def _links(entries: Sequence[Entry]) -> None:

@@ -51,6 +51,31 @@ const shown = (data, dark) => {
   };
 };
 
+// The address of the run that a cell or point stands for; nothing for most figures.
+const addressOf = (data, { x, y, text, data: trace }) => {
+  const names = [`${x}|${y}`, `${trace.yaxis ?? "y"}|${y}`, text];
+  const found = data.opens?.[names.find((name) => name in data.opens)];
+  return found && new URL(found, document.baseURI).href;
+};
+
+const opensRuns = (node, data) => {
+  node.ecvOpens = data; // a figure that is drawn anew may stand for other runs
+  if (node.ecvListens) return;
+  node.ecvListens = true;
+  const pointer = (shape) => {
+    const drag = node.querySelector(".nsewdrag");
+    if (drag) drag.style.cursor = shape;
+  };
+  node.on("plotly_hover", ({ points }) => {
+    if (addressOf(node.ecvOpens, points[0])) pointer("pointer");
+  });
+  node.on("plotly_unhover", () => pointer(""));
+  node.on("plotly_click", ({ points }) => {
+    const address = addressOf(node.ecvOpens, points[0]);
+    if (address) window.location.assign(address);
+  });
+};
+
 const config = { responsive: true, displaylogo: false, displayModeBar: false };
 const drawn = new WeakMap();
 
@@ -101,6 +126,7 @@ export default function ({ data, parentElement }) {
       return plotly.react(node, figure.data, narrowed(figure.layout, width), config);
     };
     await paint();
+    if (Object.keys(data.opens ?? {}).length || node.ecvListens) opensRuns(node, data);
     node.dataset.drawn = "true";
   };
   let paint = () => {};

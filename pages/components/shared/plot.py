@@ -7,7 +7,7 @@ a small component that calls `Plotly.react` with the plotly.js of the installed 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
@@ -50,6 +50,7 @@ def plot(
     name: str = "",
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
+    opens: Mapping[str, str] | None = None,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
@@ -68,8 +69,22 @@ def plot(
             CSV, only when asked for.
         caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
             by default its name. The slider's step is added to it.
+        opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
+            both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
     """
-    _draw(make, version, key, alt, height, top, slider, steps, name or key, caption or name)
+    _draw(
+        make,
+        version,
+        key,
+        alt,
+        height,
+        top,
+        slider,
+        steps,
+        name or key,
+        caption or name,
+        dict(opens or {}),
+    )
     if table is not None:
         chart_table(table, key=key, name=name or key, alt=alt)
 
@@ -85,6 +100,7 @@ def _draw(
     steps: Callable[[], Steps] | None,
     name: str,
     caption: str,
+    opens: dict[str, str],
 ) -> None:
     script = plotly_script()
     if script is None:
@@ -105,6 +121,7 @@ def _draw(
         "name": file_name(name),
         "title": name,
         "caption": caption,
+        "opens": opens,
     }
     if moves:
         data |= {"slider": slider, "steps": moves}

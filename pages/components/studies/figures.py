@@ -128,7 +128,8 @@ def figures(done: Summary) -> None:
             st.header(f"Difference to {done.k}-fold, in percent", anchor=False)
             st.caption(
                 f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
-                f"{glossary_link('k-fold-mean', 'k-fold mean')}. Smaller is better."
+                f"{glossary_link('k-fold-mean', 'k-fold mean')}. Smaller is better. "
+                "A click on a cell opens its run."
             )
             _heatmap(
                 done,
@@ -171,8 +172,17 @@ def _heatmap(done: Summary, value: str, scale: CellScale, *, what: str, hover: s
             title=titles[what],
         ),
         name=f"study {what}",
+        opens=_addresses(done),
         table=lambda: done.cells,
     )
+
+
+def _addresses(done: Summary) -> dict[str, str]:
+    """Where a click on a cell leads: its run, fold by fold."""
+    return {
+        f"{one.algorithm}|{one.dataset}": f"replay?run={one.run_id}"
+        for one in done.tradeoff.systems
+    }
 
 
 def _ranks(done: Summary) -> None:
@@ -201,6 +211,7 @@ def _ranks(done: Summary) -> None:
             slider=SLIDER,
             steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
             name="study ranks",
+            opens=_addresses(done),
             table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
         )
 

@@ -18,6 +18,7 @@ from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.store import StudyRecord
 from ecv_core.words import counted
 from pages.components.shared.state import KEPT, sentences, user_scores
+from pages.components.shared.words import in_order
 from pages.components.studies.live import cells_of, live_grid
 from pages.components.studies.picker import RECORDED, StudyPicker
 
@@ -120,7 +121,7 @@ def _with_several_splits(runs: Sequence[Run]) -> list[str]:
         except InputError:
             continue
         found[dataset] = len(block.runs)
-    return sorted(found, key=lambda dataset: -found[dataset])
+    return sorted(in_order(found), key=lambda dataset: -found[dataset])
 
 
 def _select(
