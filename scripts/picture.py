@@ -24,8 +24,8 @@ PATIENCE = 120_000
 """Milliseconds to wait for anything, on a busy machine."""
 
 STILLS = {
-    "explore": ("explore?alpha=0.0001", "What you pay", 415),
-    "study": ("study?alpha=0.0001", "Difference to", 470),
+    "explore": ("folds?alpha=0.0001", "Energy and difference", 415),
+    "study": ("studies?alpha=0.0001", "Difference to", 470),
     "learn": ("learn?chapter=rule", "When is it enough", 90),
 }
 """Name of a picture: the address, the beginning of a heading, and how far down that shall be."""

@@ -1,4 +1,4 @@
-"""The frame of stops -> how often folding stops after each fold, as bars that follow alpha."""
+"""The frame of stops -> how often the rule stops after each fold, as bars that follow alpha."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[st
         )
         likely = int(np.argmax(percent))
         alts.append(
-            f"Where folding stops over all orders at alpha {text}: after {mean:.2f} folds on "
+            f"Where the rule stops over all orders at alpha {text}: after {mean:.2f} folds on "
             f"average, most often after fold {folds[likely]} ({percent[likely]:.0f} % of orders)."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
