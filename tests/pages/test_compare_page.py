@@ -84,7 +84,7 @@ def test_one_click_opens_an_example_of_recorded_runs(app, record):
     assert button.label == "Every algorithm on ml-100k"
     button.click().run()
     assert not app.exception
-    assert "ml-100k--popular,ml-100k--item-knn" in app.query_params["runs"]  # the order of all pages
+    assert "ml-100k--popular,ml-100k--item-knn" in app.query_params["runs"]
     assert table(app, "best")["name"].tolist() == ["item-knn", "popular"]
 
 

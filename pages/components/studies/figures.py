@@ -142,7 +142,7 @@ def figures(done: Summary) -> None:
             st.header("Folds used", anchor=False)
             st.caption(
                 f"Figure 3 of the paper: the mean {glossary_link('stop')}. Fewer folds, less "
-                f"{glossary_link('energy', 'energy')}."
+                f"{glossary_link('energy', 'energy')}. A click on a cell opens its run."
             )
             _heatmap(
                 done,
