@@ -60,9 +60,10 @@ def check_needs(spec: RunSpec) -> None:
 
     Raises: DatasetError for the dataset, or if it is not on disk.
     """
-    algorithm = models.algorithm(spec.algorithm)
-    if algorithm.needs is not Need.NOTHING:
-        algorithm.check(prepared(spec.dataset))
+    for name in (spec.algorithm, *spec.adjust_by):
+        algorithm = models.algorithm(name)
+        if algorithm.needs is not Need.NOTHING:
+            algorithm.check(prepared(spec.dataset))
 
 
 def folds_folder() -> Path:

@@ -74,6 +74,7 @@ def make_spec(
         )
     cutoffs = {cutoff for cutoff in (1, 5, 10, 20) if not entry.items or cutoff <= entry.items}
     asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
+    _check_adjusted(asked["adjust_by"], rule, algorithm, resolved)
     if asked["min_folds"] is None:
         asked["min_folds"] = usual_min_folds(rule, k)
     asked["country"] = energy.country(asked["country"]).code
@@ -182,6 +183,23 @@ def _check_only_folds(only_folds: tuple[int, ...], k: int) -> None:
         raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
     if len(set(only_folds)) != len(only_folds):
         raise FoldsError(f"each fold can be run once, but --only-folds has {list(only_folds)}")
+
+
+def _check_adjusted(aids: tuple[str, ...], rule: str, algorithm: str, params: Params) -> None:
+    """Refuse cheap models that cannot correct this run's mean. Raises: InputError, UnknownName."""
+    if aids and "adjust_by" not in stopping.rule(rule).settings:
+        takers = [known.id for known in stopping.RULES.values() if "adjust_by" in known.settings]
+        raise InputError(
+            f"adjust_by ({', '.join(aids)}) belongs to the rule {' or '.join(takers)}, but the "
+            f"rule is {rule}; leave it out, or choose that rule"
+        )
+    for aid in aids:
+        if models.algorithm(aid).resolve({}) == params and aid == algorithm:
+            raise InputError(
+                f"'{aid}' cannot be adjusted by itself: it would have run all folds; leave it out"
+            )
+        if aids.count(aid) > 1:
+            raise InputError(f"adjust_by names '{aid}' twice; leave one out")
 
 
 def _check_negatives(negatives: int, n: int, dataset: str, items: int | None) -> None:

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis import orders
+from ecv_core.analysis.order_free import asked_about_sets, check_order_free
 from ecv_core.errors import InputError
 from ecv_core.records import Energy, FoldResult, Progress, no_progress
 from ecv_core.stopping import Fixed, Never, Precision, StoppingRule
 from ecv_core.stopping import rule as rule_named
+from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.efold import EFold, least_alpha
 from ecv_core.stopping.fold_variance import fold_variance
 from ecv_core.stopping.precision import least_tolerance
@@ -38,6 +40,9 @@ class Scores:
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
     random: bool = True
     """Whether the model draws random numbers in training; True where that is not known."""
+    aids: Aids | None = None
+    """Cheap models on the same users that correct the precision rule's mean; None: the plain one.
+    """
     results: tuple[FoldResult, ...] | None = None
     """What rules from outside are shown; k of them, in the order of `folds`. None where there is
     nothing but the scores."""
@@ -75,7 +80,7 @@ def explore(
 
         first = EFold(alpha=1.0, min_folds=min_folds).first
     elif rule == "precision":
-        half = _precision_half_widths(subsets, scores, confidence)
+        subsets, half = _precision(subsets, scores, confidence)
         least = least_tolerance(half, subsets.means)
 
         def step(before: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -186,8 +191,9 @@ def outcome(
         )
     results = _shown(scores)
     if getattr(rule, "order_free", False) and len(results) <= MAX_ASKED_K:
-        _check_order_free(rule, results)
-        return _asked_about_sets(scores, results, rule, confidence, within_percent)
+        check_order_free(rule, results)
+        walk = asked_about_sets(scores.folds, results, rule, confidence, scores.costs)
+        return replace(walk.at(0.0, within_percent=within_percent), setting=None)
     order = orders.drawn_orders(len(results), draws, seed)
 
     def stops(_shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -230,55 +236,10 @@ def _first_stop(rule: StoppingRule, results: Sequence[FoldResult]) -> int:
     return next((n for n in range(1, k) if rule.decide(results[:n]).stop), k)
 
 
-def _asked_about_sets(
-    scores: Scores,
-    results: Sequence[FoldResult],
-    rule: StoppingRule,
-    confidence: float,
-    within_percent: float | None,
-) -> orders.Outcome:
-    subsets = orders.FoldSubsets(scores.folds)
-    masks = subsets.lattice.masks
-
-    def stops(before: int, after: int) -> bool:
-        newest = int(masks[after] ^ masks[before]).bit_length() - 1
-        seen = [result for fold, result in enumerate(results) if masks[before] >> fold & 1]
-        return rule.decide([*seen, results[newest]]).stop
-
-    def step(before: NDArray[np.int32], after: NDArray[np.int32]) -> NDArray[np.float64]:
-        rows = [[stops(one, end) for one, end in zip(row, after, strict=True)] for row in before]
-        return np.where(np.array(rows), 0.0, np.inf)
-
-    half = subsets.half_widths(confidence)
-    walk = orders.Orders(subsets, half, step, costs=scores.costs)
-    return replace(walk.at(0.0, within_percent=within_percent), setting=None)
-
-
-def _check_order_free(rule: StoppingRule, results: Sequence[FoldResult]) -> None:
-    """Refuse a rule that decides otherwise when what came before the newest fold is shuffled."""
-    for row in orders.drawn_orders(len(results), _CHECKED, seed=0).tolist():
-        for n in range(3, len(row) + 1):
-            seen, newest = row[: n - 1], row[n - 1]
-            one, other = (
-                rule.decide([*(results[fold] for fold in before), results[newest]]).stop
-                for before in (seen, sorted(seen))
-            )
-            if one != other:
-                raise InputError(
-                    f"the rule {type(rule).__name__} says that it is order_free, but after the "
-                    f"folds {seen} and then {newest} it decides otherwise than after "
-                    f"{sorted(seen)} and then {newest}; leave order_free out"
-                )
-
-
-_CHECKED = 20
-"""Orders on which a rule's word is checked."""
-
-
-def _precision_half_widths(
+def _precision(
     subsets: orders.FoldSubsets, scores: Scores, confidence: float
-) -> NDArray[np.float64]:
-    """Of every set of folds; shape (2^k,), NaN for the empty set."""
+) -> tuple[orders.FoldSubsets, NDArray[np.float64]]:
+    """The sets with the means that the rule goes by, and its half widths; NaN for the empty set."""
     if scores.users is None:
         raise InputError(
             "the precision rule needs every user's score, which these folds come without; "
@@ -293,6 +254,17 @@ def _precision_half_widths(
     if len(values) != subsets.k:
         raise InputError(f"there are {subsets.k} folds, but users' scores of {len(values)}")
     half = np.full(len(subsets.means), np.nan)
-    variance = fold_variance(values, subsets.lattice.contains()[1:], random=scores.random)
+    chosen = subsets.lattice.contains()[1:]
+    if scores.aids is None:
+        variance = fold_variance(values, chosen, random=scores.random)
+    elif subsets.k > MAX_ASKED_K:
+        raise InputError(
+            f"means corrected by cheap models are explored for up to {MAX_ASKED_K} folds, but "
+            f"there are {subsets.k}; use fewer folds"
+        )
+    else:
+        sharper = adjusted(scores.folds, values, scores.aids, chosen, random=scores.random)
+        variance = sharper.variance
+        subsets = subsets.estimated(np.concatenate([[np.nan], sharper.means]))
     half[1:] = variance.half_widths(subsets.k, confidence)
-    return half
+    return subsets, half

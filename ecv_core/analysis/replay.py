@@ -59,6 +59,11 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
             f"the rule '{spec.rule}' needs every user's score, which this run comes without; "
             "play it with the rule 'e-fold'"
         )
+    if spec.adjust_by:
+        raise InputError(
+            f"the rule '{spec.rule}' was adjusted by {', '.join(spec.adjust_by)}, which cannot be "
+            "played again; play it with the rule 'e-fold'"
+        )
     told = [folds[at] for at in order_of(len(folds), seed)]
     k = spec.max_folds
     played = moments(rule_of(spec), told, spec.confidence)

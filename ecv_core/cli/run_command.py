@@ -49,9 +49,10 @@ def run(options: argparse.Namespace) -> int:
     fold.folds_of(spec)
     from tqdm import tqdm
 
-    from ecv_core.runner import GivesUp, InProcess, execute, this_process, work
+    from ecv_core.runner import GivesUp, InProcess, aid_runs, execute, this_process, work
     from ecv_core.runs.document import run_document
     from ecv_core.store import open_store
+    from ecv_core.words import watt_hours
 
     store = open_store()
     run_id = store.create([spec], owner=this_process())[0]
@@ -85,6 +86,10 @@ def run(options: argparse.Namespace) -> int:
         raise RunError(run.error or f"the run was {run.state}; its finished folds are kept")
     if options.json != "-":
         print(_summary(run))
+        for name, aid in aid_runs(store, spec).items():
+            if aid is not None:
+                cost = f"{len(aid.folds)} folds, {watt_hours(aid.joules)}"
+                print(f"adjusted by {name}: run {aid.run_id}, {cost} besides the energy above")
     return OK
 
 

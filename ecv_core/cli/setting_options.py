@@ -35,7 +35,7 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
     else:
         about["default"] = None if known.unless_asked else known.default
         about["metavar"] = known.metavar or str(known.default or known.name.upper())
-        about["type"] = partial(_whole_numbers, known) if known.kind is tuple else known.kind
+        about["type"] = partial(_several, known) if known.kind is tuple else known.kind
     parser.add_argument(str(known.option), **about | changed)
 
 
@@ -55,8 +55,8 @@ def _help(known: Setting) -> str:
     return words.strip()
 
 
-def _whole_numbers(known: Setting, text: str) -> tuple[int, ...]:
+def _several(known: Setting, text: str) -> tuple[int | str, ...]:
     try:
-        return tuple(int(part) for part in text.split(",") if part)
+        return tuple(known.each(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
         raise InputError(f"{known.option} takes numbers like 0,1 but got '{text}'") from None

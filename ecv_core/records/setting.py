@@ -37,6 +37,8 @@ class Setting:
     """int, float, str, bool or tuple; from the annotation of the field."""
     default: Any
     role: Role
+    each: type = str
+    """Of a tuple's values: int or str."""
     help: str = ""
     """One or two sentences, for the command line and for the page."""
     label: str = ""
@@ -88,7 +90,8 @@ class Setting:
         Raises: InputError if it is of another type.
         """
         if self.kind is tuple:
-            return tuple(given)
+            parts = [one.strip() for one in given.split(",")] if isinstance(given, str) else given
+            return tuple(converted(self.each, one, self._said) for one in parts if one != "")
         if given is None and self.default is None:
             return None
         return converted(self.kind, given, self._said)
@@ -132,7 +135,11 @@ def settings_of(record: type) -> dict[str, Setting]:
     hints = get_type_hints(record)
     return {
         one.name: Setting(
-            name=one.name, kind=_kind(hints[one.name]), default=one.default, **one.metadata
+            name=one.name,
+            kind=_kind(hints[one.name]),
+            default=one.default,
+            each=next((kind for kind in get_args(hints[one.name]) if kind is int), str),
+            **one.metadata,
         )
         for one in fields(record)
         if one.metadata

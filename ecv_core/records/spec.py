@@ -173,6 +173,17 @@ class RunSpec:
         unless_asked="the rule's",
         of_rule=True,
     )
+    adjust_by: tuple[str, ...] = setting(
+        (),
+        Role.STOP,
+        label="Cheap models",
+        help="Models whose folds cost little: they run all folds first, and what they tell of how "
+        "easy each fold is makes the mean of the others sharper, so that fewer folds are needed.",
+        metavar="popular,item-knn",
+        row="adjusted by",
+        of_rule=True,
+    )
+    """Ids of algorithms, at their default parameters, that correct the mean; mostly none."""
     full: bool = setting(
         False,
         Role.STOP,

@@ -1,5 +1,6 @@
 """Runs in the background: the only package that knows about threads, processes and executors."""
 
+from ecv_core.runner.aids import aid_runs
 from ecv_core.runner.drive import GivesUp, execute
 from ecv_core.runner.manager import RunManager
 from ecv_core.runner.owner import recover, this_process
@@ -11,6 +12,7 @@ __all__ = [
     "InProcess",
     "Queue",
     "RunManager",
+    "aid_runs",
     "execute",
     "recover",
     "this_process",

@@ -12,6 +12,7 @@ from typing import TypeVar
 from ecv_core import stopping
 from ecv_core.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
+from ecv_core.runner.aids import adjusted_rule, aid_runs, aid_spec
 from ecv_core.runner.owner import beating, this_process
 from ecv_core.runner.worker import InProcess, Worker, failure, work
 from ecv_core.spec import rule_of
@@ -67,6 +68,7 @@ def execute(
     on_fold: Callable[[Run], None] = lambda run: None,
     on_trouble: Callable[[str | None], None] = lambda sentence: None,
     closing: Callable[[], bool] = lambda: False,
+    waiting: tuple[str, ...] = (),
 ) -> None:
     """Drive a queued run until it is done, from its next missing fold on.
 
@@ -81,10 +83,11 @@ def execute(
         on_fold: called with the run after each fold is on disk.
         on_trouble: called with a sentence while a fold cannot be saved, and with None after.
         closing: whether this program is about to end; the run is interrupted then.
+        waiting: a run that this one is computed for; cancelling that cancels this one.
     """
     if store.start(run_id, owner=this_process()):
         with beating(store):
-            _drive(store, run_id, worker, job, rule, on_fold, on_trouble, closing)
+            _drive(store, run_id, worker, job, rule, on_fold, on_trouble, closing, waiting)
 
 
 def _drive(
@@ -96,17 +99,22 @@ def _drive(
     on_fold: Callable[[Run], None],
     on_trouble: Callable[[str | None], None],
     closing: Callable[[], bool],
+    waiting: tuple[str, ...],
 ) -> None:
     def finish(state: RunState, error: str | None = None) -> None:
         _insist(lambda: store.finish(run_id, state, error=error, owner=this_process()), on_trouble)
 
     try:
+        spec = store.run(run_id).spec
+        if rule is None:
+            _run_aids(store, run_id, worker, job, on_trouble, closing)
+            rule = adjusted_rule(store, spec) if spec.adjust_by else None
         while (index := next_fold(store.run(run_id))) is not None:
-            if store.cancel_requested(run_id):
+            if _cancelled(store, (run_id, *waiting)):
                 raise Cancelled
             if closing():
                 raise Terminated
-            result = _one_fold(store, run_id, worker, job, index)
+            result = _one_fold(store, run_id, worker, job, index, waiting)
             if not _save(store, run_id, result, rule, on_trouble):
                 return  # somebody has resumed it elsewhere, and goes on
             on_fold(store.run(run_id))
@@ -137,14 +145,53 @@ def next_fold(run: Run) -> int | None:
     return next((fold for fold in run.spec.fold_order if fold not in done), None)
 
 
+def _run_aids(
+    store: Store,
+    run_id: str,
+    worker: Worker | InProcess,
+    job: Job,
+    on_trouble: Callable[[str | None], None],
+    closing: Callable[[], bool],
+) -> None:
+    """Run the cheap models that a run is adjusted by, where they are not there yet."""
+    spec = store.run(run_id).spec
+    for name, found in aid_runs(store, spec).items():
+        if found is not None:
+            continue
+        aid = store.create([aid_spec(spec, name)], owner=this_process())[0]
+        execute(
+            *(store, aid, worker),
+            job=job,
+            on_trouble=on_trouble,
+            closing=closing,
+            waiting=(run_id,),
+        )
+        done = store.run(aid)
+        if done.state is RunState.CANCELLED:
+            raise Cancelled
+        if closing():
+            raise Terminated
+        if done.state is not RunState.FINISHED:
+            raise RunError(f"'{name}', which it is adjusted by, failed: {done.error}")
+
+
+def _cancelled(store: Store, run_ids: tuple[str, ...]) -> bool:
+    return any(store.cancel_requested(run_id) for run_id in run_ids)
+
+
 def _one_fold(
-    store: Store, run_id: str, worker: Worker | InProcess, job: Job, index: int
+    store: Store,
+    run_id: str,
+    worker: Worker | InProcess,
+    job: Job,
+    index: int,
+    waiting: tuple[str, ...],
 ) -> FoldResult:
     spec = store.run(run_id).spec
     future: Future[FoldResult] = worker.submit(job, store.url, run_id, spec, index)
     try:
         while not wait([future], timeout=CANCEL_POLL_SECONDS).done:
-            if store.cancel_requested(run_id):
+            if _cancelled(store, (run_id, *waiting)):
                 raise Cancelled
         return future.result()
     except (Cancelled, BrokenExecutor):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.records import SETTINGS, FoldResult, Interval, Moment, RunSpec
 from ecv_core.stopping.after_stop import stop_interval
-from ecv_core.stopping.base import OwnInterval, Rule, StoppingRule
+from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule
 from ecv_core.stopping.efold import E_FOLD, EFold
 from ecv_core.stopping.fixed import FIXED, Fixed
 from ecv_core.stopping.interval import difference_percent, mean_and_deviation, mean_interval
@@ -148,7 +148,11 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
                 n=n,
                 fold=results[n - 1].fold,
                 score=scores[-1],
-                mean=mean_and_deviation(scores)[0],
+                mean=(
+                    rule.mean(results[:n])
+                    if isinstance(rule, OwnMean)
+                    else mean_and_deviation(scores)[0]
+                ),
                 interval=(
                     rule.interval(results[:n])
                     if isinstance(rule, OwnInterval)

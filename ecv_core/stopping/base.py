@@ -43,6 +43,18 @@ class OwnInterval(Protocol):
         """
 
 
+@runtime_checkable
+class OwnMean(Protocol):
+    """A rule that knows the k-fold mean better than by the mean of the folds so far."""
+
+    def mean(self, results: Sequence[FoldResult]) -> float:
+        """The estimate after these folds; their plain mean once all folds are in.
+
+        Args:
+            results: as for `StoppingRule.decide`.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A stopping rule as users know it."""

@@ -8,20 +8,19 @@ docs/method.md for the formula, its sources, and what it was measured to hold.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
-_BLOCK = 2**22
+from ecv_core.stopping.user_moments import user_moments
 
 UNSTABLE = 0.01
 """Fold means that differ so much with at most this probability by users alone are unstable."""
 ONE_FOLD = 11.0
 """Variance allowed after one fold of a model that draws random numbers, in that of its users."""
-_TRUST = {False: 12.0, True: 0.75}
+TRUST = {False: 12.0, True: 0.75}
 """How many folds the users' part is worth beside the folds seen, by `random`."""
 _USERS = 4.25
 """Without randomness the users' part counts as known from that many folds besides the e seen."""
@@ -29,8 +28,6 @@ _MOST_FREEDOM = 4.0
 """Of a model that draws random numbers: a rule that looks after each fold stops at a lucky one."""
 _UNSTABLE_FREEDOM = 2.0
 """An unstable training has folds far from the others, as no normal distribution has."""
-_NORMAL = 1e9
-"""Degrees of freedom at which Student's t is the normal distribution."""
 _ROUNDING = 1e-12
 
 
@@ -86,7 +83,7 @@ class FoldVariance:
         """
         seen = self.sizes - 1.0
         known = self.users_freedom
-        trust = np.minimum(_TRUST[self.random], known)
+        trust = np.minimum(TRUST[self.random], known)
         if self.random:
             alone = np.where(seen > 0, self.users, ONE_FOLD * self.users), known
             freedom = np.minimum(trust + seen, _MOST_FREEDOM)
@@ -133,66 +130,13 @@ def fold_variance(
 def user_variance(
     values: NDArray[np.floating], chosen: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The part of the variance of a fold's mean that its users explain.
-
-    Users differ far more from each other than one user does from fold to fold. Where the same users
-    come back in every fold their differences cancel, and only the spread within users counts; where
-    other users come, the whole spread between users does. So, with the overlap p (the share of a
-    fold's users that another fold has too) and n users per fold,
-
-        variance = (p * within + (1 - p) * between) / n
-
-    `within` is pooled over users with at least two of the folds, `between` over the users of each
-    fold. With one fold p is 0, which is on the safe side.
+    """The part of the variance of a fold's mean that its users explain; see `UserMoments`.
 
     Args: as for `fold_variance`.
-    Returns: variances, NaN where they cannot be known, as with one fold of a single user; and their
-        degrees of freedom after Satterthwaite (1946), at least 1. Both of shape (sets,).
+    Returns: as `UserMoments.variance_of`.
     """
-    values = np.asarray(values, dtype=np.float64)
-    folds = len(values)
-    present = ~np.isnan(values)
-    filled = np.where(present, values, 0.0)
-    # Users present in the same folds contribute alike, so only these patterns are walked.
-    codes = present.T @ (1 << np.arange(folds, dtype=np.int64))
-    patterns, which = np.unique(codes, return_inverse=True)
-    holds = ((patterns[:, None] >> np.arange(folds)) & 1).astype(np.float64)
-    people = np.bincount(which, minlength=len(patterns)).astype(np.float64)
-    pairs = np.array(list(itertools.combinations(range(folds), 2)), dtype=np.intp).reshape(-1, 2)
-    one, other = pairs.T
-    # A user's sum of squares about the mean of n scores is that of all their differences over n.
-    apart = np.zeros((len(pairs), len(patterns)))
-    for row, (f, g) in enumerate(pairs):
-        squares = np.where(present[f] & present[g], (filled[f] - filled[g]) ** 2, 0.0)
-        apart[row] = np.bincount(which, weights=squares, minlength=len(patterns))
-    common = (holds[:, one] * holds[:, other]).T @ people
-    users = present.sum(axis=1).astype(np.float64)
-    means = filled.sum(axis=1) / np.maximum(users, 1)
-    about_mean = np.where(present, (values - means[:, None]) ** 2, 0.0).sum(axis=1)
-
-    found = np.empty(len(chosen))
-    freedoms = np.empty(len(chosen))
-    block = max(1, _BLOCK // max(len(patterns), 1))
-    for start in range(0, len(chosen), block):
-        sets = chosen[start : start + block].astype(np.float64)
-        size = sets.sum(axis=1)
-        paired = sets[:, one] * sets[:, other]
-        seen = sets @ holds.T
-        per_fold = sets @ users / size
-        with np.errstate(invalid="ignore", divide="ignore"):
-            freedom = np.maximum(seen - 1, 0) @ people
-            among = sets @ np.maximum(users - 1, 0)
-            within = (paired @ apart / np.maximum(seen, 1)).sum(axis=1) / freedom
-            between = (sets @ about_mean) / among
-            overlap = (paired @ common) / (size * (size - 1) / 2) / per_fold
-            inner, outer = overlap * within, (1 - overlap) * between
-            mixed = inner + outer
-            satterthwaite = mixed**2 / (inner**2 / freedom + outer**2 / among)
-            paired_up = freedom > 0
-            found[start : start + block] = np.where(paired_up, mixed, between) / per_fold
-            degrees = np.where(paired_up & (mixed > 0), satterthwaite, among)
-            freedoms[start : start + block] = np.clip(degrees, 1, _NORMAL)
-    return found, freedoms
+    one = np.ones((len(chosen), 1))
+    return user_moments(np.asarray(values)[None], chosen).variance_of(one)
 
 
 def _observed(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
 from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, RunSpec
+from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.base import Rule, after
 from ecv_core.stopping.fold_variance import ONE_FOLD, UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
@@ -34,6 +36,7 @@ class Precision:
     Looks at per-user scores, so that the first fold can be enough on large data.
     """
 
+    needs_user_scores: ClassVar[bool] = True
     tolerance: float
     """A share of the mean: 0.03 is 3 %."""
     k: int = 10
@@ -44,19 +47,29 @@ class Precision:
     min_folds: int = 1
     random: bool = True
     """Whether the model draws random numbers in training; in a run, as its algorithm says."""
+    adjust_by: Sequence[str] = ()
+    """Algorithms whose folds cost little: they run all k, and correct the mean of the others."""
+    aids: Aids | None = field(default=None, compare=False, repr=False)
+    """Their scores; in a run, those of the database."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adjust_by", tuple(self.adjust_by))
+
+    def mean(self, results: Sequence[FoldResult]) -> float:
+        """The k-fold mean as these folds tell it, corrected by the cheap models if there are."""
+        return self._known(results)[0]
 
     def interval(self, results: Sequence[FoldResult]) -> Interval | None:
         """Where the k-fold mean is, as far as these folds tell; None where they do not."""
-        mean, _ = mean_and_deviation([result.score for result in results])
-        half = float(self._variance(results).half_widths(self.k, self.confidence)[0])
+        mean, variance = self._known(results)
+        half = float(variance.half_widths(self.k, self.confidence)[0])
         if math.isnan(half):
             return None
         return Interval(low=mean - half, high=mean + half, kind=IntervalKind.K_FOLD_MEAN)
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
-        mean, _ = mean_and_deviation([result.score for result in results])
-        variance = self._variance(results)
+        mean, variance = self._known(results)
         half = variance.half_widths(self.k, self.confidence)
         known = float(least_tolerance(half, np.array([mean]))[0])
         if math.isinf(known):
@@ -64,6 +77,9 @@ class Precision:
                 stop=False, reason=f"{after(n)}: too few users to tell how far it is off: go on."
             )
         found = f"{after(n)}: known within {known:.1%}, asked for {self.tolerance:.1%}"
+        if self.adjust_by and n < self.k:
+            plain, _ = mean_and_deviation([result.score for result in results])
+            found += f", the mean corrected from {plain:.4f} to {mean:.4f}"
         found += self._noted(variance, n)
         if known > self.tolerance:
             return Decision(stop=False, reason=f"{found}: go on.")
@@ -73,10 +89,32 @@ class Precision:
             )
         return Decision(stop=True, reason=f"{found}: stop.")
 
-    def _variance(self, results: Sequence[FoldResult]) -> FoldVariance:
+    def _known(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
+        """The mean to go by, and what these folds tell of its variance."""
+        scores = [result.score for result in results]
         values = user_matrix(results, self.metric)
+        if self.adjust_by:
+            return self._corrected(results)
         everything = np.ones((1, len(results)), dtype=np.bool_)
-        return fold_variance(values, everything, random=self.random)
+        variance = fold_variance(values, everything, random=self.random)
+        return mean_and_deviation(scores)[0], variance
+
+    def _corrected(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
+        aids = self.aids
+        if aids is None or not set(self.adjust_by) <= set(aids.names) or len(aids.folds) != self.k:
+            raise InputError(
+                f"the precision rule is adjusted by {', '.join(self.adjust_by)}, of which all "
+                f"{self.k} folds are needed beforehand; run them with the rule 'never'"
+            )
+        places = [aids.folds.index(result.fold) for result in results]
+        chosen = np.zeros((1, self.k), dtype=np.bool_)
+        chosen[0, places] = True
+        scores = np.full(self.k, np.nan)
+        scores[places] = [result.score for result in results]
+        users = {one.fold: one.user_scores for one in results if one.user_scores is not None}
+        values = aids.matrix(users, self.metric)
+        found = adjusted(scores, values, aids, chosen, random=self.random)
+        return float(found.means[0]), found.variance
 
     def _noted(self, variance: FoldVariance, n: int) -> str:
         """What the reader of a decision must know beside the numbers; mostly nothing."""
@@ -137,6 +175,7 @@ def _build(spec: RunSpec) -> Precision:
         metric=spec.metric_name,
         confidence=spec.confidence,
         min_folds=spec.min_folds,
+        adjust_by=spec.adjust_by,
     )
 
 
@@ -150,7 +189,7 @@ PRECISION = Rule(
     ),
     source="this project; moderated variance of the fold means (Smyth 2004), finite population",
     meaning="is as precise as asked for",
-    settings=("tolerance", "confidence", "min_folds"),
+    settings=("tolerance", "confidence", "min_folds", "adjust_by"),
     least_folds=1,
     default_folds=1,
     needs_user_scores=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +47,17 @@ class FoldSubsets:
         spread = sizes >= 2
         self.deviations[spread] = unit * np.sqrt(squares[masks][spread] / (sizes[spread] - 1.0))
         self.differences = differences_percent(self.means, self.means[-1])
+
+    def estimated(self, means: NDArray[np.float64]) -> FoldSubsets:
+        """The same sets, with these estimates of the k-fold mean in place of their plain means.
+
+        Args:
+            means: shape (2^k,); that of all folds must be the k-fold mean.
+        """
+        found = copy(self)
+        found.means = means
+        found.differences = differences_percent(means, means[-1])
+        return found
 
     @property
     def k(self) -> int:
