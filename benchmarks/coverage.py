@@ -173,7 +173,8 @@ def at_the_stop(
     return found
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table as documents have it."""
     lines = [heads, ["---"] * len(heads), *rows]
     sys.stdout.write("\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n\n")
 
@@ -205,7 +206,7 @@ def _print_recorded() -> None:
             means = np.mean(used, axis=0)
             cells = [f"{cell} ({folds:.2f})" for cell, folds in zip(cells, means, strict=True)]
         rows.append([f"**{word} of {len(kept)} recorded runs**", *cells, f"{of(ratios):.2f}"])
-    _table(heads, rows)
+    table(heads, rows)
     low, high = (float(chi2.ppf(share, K - 1)) / (K - 1) for share in (0.025, 0.975))
     sys.stdout.write(
         f"Above: the recorded runs below {PROMISED:.0%} at some tolerance, if any, and the "
@@ -227,7 +228,7 @@ def _print_made() -> None:
             cells.append(_percent(min(within for within, _ in groups)))
             what = "random numbers" if random else "none"
             rows.append([f"model draws {what}, tolerance {100 * tolerance:g} %", *cells])
-    _table(heads, rows)
+    table(heads, rows)
 
 
 def _print_stops() -> None:
@@ -236,7 +237,7 @@ def _print_stops() -> None:
         [str(n) if n else "**any**", _percent(share), _percent(plain), _percent(wide)]
         for n, share, plain, wide in at_the_stop(1e-4, 0.01)
     ]
-    _table(heads, rows)
+    table(heads, rows)
 
 
 def main() -> None:

@@ -167,6 +167,11 @@ def outcome(
         by_alpha = isinstance(rule, EFold)
         if isinstance(rule, Precision):
             scores = replace(scores, random=scores.random and rule.random)
+            if rule.adjust_by and scores.aids is None:
+                raise InputError(
+                    f"the precision rule is adjusted by {', '.join(rule.adjust_by)}, but these "
+                    "folds come without their scores; give a run, beside which they are found"
+                )
         walk = explore(
             scores,
             "e-fold" if by_alpha else "precision",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from ecv_core.analysis.tradeoff import system_of
 from ecv_core.analysis.tradeoff.users import with_users
 from ecv_core.errors import InputError
 from ecv_core.library.run import Run
-from ecv_core.runs.recorded import recorded_user_scores
+from ecv_core.runs.adjusting import aids_of
+from ecv_core.runs.recorded import recorded_under_splits, recorded_user_scores
 from ecv_core.splits import check_exchangeable
-from ecv_core.stopping import StoppingRule
+from ecv_core.stopping import Precision, StoppingRule
 from ecv_core.store import open_store
 
 
@@ -46,7 +48,7 @@ def orders(
         scores which are not there.
     """
     return exploration.outcome(
-        _of_run(scores) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),
+        _of_run(scores, rule) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),
         rule,
         confidence=confidence,
         draws=draws,
@@ -55,7 +57,7 @@ def orders(
     )
 
 
-def _of_run(run: Run) -> Scores:
+def _of_run(run: Run, rule: StoppingRule) -> Scores:
     if not run.record.whole:
         raise InputError(
             f"run {run.run_id} has {len(run.scores)} of {run.spec.k} folds, but every order of the "
@@ -66,4 +68,14 @@ def _of_run(run: Run) -> Scores:
     )
     system = system_of(run.record, run.spec.metric_name)
     users = recorded_user_scores(run.run_id) or open_store().user_scores(run.run_id)
-    return with_users(run.record, users, system.scores)
+    found = with_users(run.record, users, system.scores)
+    if not (isinstance(rule, Precision) and rule.adjust_by):
+        return found
+    store = open_store()
+    aids = aids_of(
+        run.spec,
+        rule.adjust_by,
+        [*recorded_under_splits(), *store.runs()],
+        lambda run_id: recorded_user_scores(run_id) or store.user_scores(run_id),
+    )
+    return replace(found, aids=aids, users=aids.matrix(users, run.spec.metric_name))

@@ -12,9 +12,10 @@ from typing import TypeVar
 from ecv_core import stopping
 from ecv_core.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
-from ecv_core.runner.aids import adjusted_rule, aid_runs, aid_spec
+from ecv_core.runner.aids import adjusted_rule, aid_runs
 from ecv_core.runner.owner import beating, this_process
 from ecv_core.runner.worker import InProcess, Worker, failure, work
+from ecv_core.runs.adjusting import aid_spec
 from ecv_core.spec import rule_of
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import GONE, Store
