@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
     from ecv_core.library.run import runs as runs
+    from ecv_core.library.select import Selected as Selected
+    from ecv_core.library.select import select as select
     from ecv_core.records import Decision as Decision
     from ecv_core.records import FoldResult as FoldResult
     from ecv_core.records import Folds as Folds
@@ -45,6 +47,7 @@ _HOMES = {
     "ecv_core.library.evaluate": ("evaluate",),
     "ecv_core.library.order": ("orders",),
     "ecv_core.library.run": ("Run", "Runs"),
+    "ecv_core.library.select": ("Selected", "select"),
     "ecv_core.records": ("Decision", "FoldResult", "Folds", "Interactions"),
     "ecv_core.selection.pruner": ("FoldPruner",),
     "ecv_core.splits": ("fold_matrices",),
@@ -70,6 +73,7 @@ __all__ = [
     "Rule",
     "Run",
     "Runs",
+    "Selected",
     "StdStagnation",
     "StoppingRule",
     "__version__",
@@ -82,6 +86,7 @@ __all__ = [
     "orders",
     "register_rule",
     "runs",
+    "select",
     "split",
 ]
 

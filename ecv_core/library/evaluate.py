@@ -64,7 +64,7 @@ def evaluate(
     fold.prepared(asked.dataset)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(asked)
     fold.folds_of(asked)
-    with _store(keep and strange is None) as store:
+    with kept_or_not(keep and strange is None) as store:
         return _executed(store, asked, strange, on_fold)
 
 
@@ -97,7 +97,7 @@ def _executed(
 
 
 @contextmanager
-def _store(keep: bool) -> Iterator[Store]:
+def kept_or_not(keep: bool) -> Iterator[Store]:
     """The database, or one that is gone afterwards."""
     if keep:
         yield open_store()

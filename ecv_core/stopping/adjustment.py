@@ -109,7 +109,8 @@ class Aids:
     def covariances(self) -> Floats:
         """Of these, as the users of all folds tell; shape (2 * models, 2 * models)."""
         everything = np.ones((1, len(self.folds)), dtype=np.bool_)
-        return user_moments(self.helpers, everything).covariances[0]
+        found: Floats = user_moments(self.helpers, everything).covariances[0]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

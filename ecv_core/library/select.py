@@ -1,0 +1,127 @@
+"""Which of several is best, from one line of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ecv_core.library.evaluate import kept_or_not
+from ecv_core.selection.computing import compute, named_contenders, terms_for
+from ecv_core.selection.document import selection_document
+from ecv_core.selection.live import Live
+from ecv_core.selection.rounds import Until
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A decided selection; a notebook shows it as a sentence and a table."""
+
+    live: Live
+    """Everything that is known of it."""
+    dataset: str
+    metric: str
+    """With its cut-off: 'ndcg@10'."""
+
+    @property
+    def winner(self) -> str:
+        """The best contender, as it was named."""
+        winner: str = self._document["winner"]
+        return winner
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """Those that cannot be told from the winner; with until='order' pairs, 'a = b'."""
+        return tuple(
+            one if isinstance(one, str) else " = ".join(one) for one in self._document["tied"]
+        )
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """All of them, best first, as far as it was asked for."""
+        return tuple(self._document["order"])
+
+    @property
+    def folds_used(self) -> Mapping[str, int]:
+        """Of each contender."""
+        used: dict[str, int] = self._document["folds_used"]
+        return used
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, with its numbers."""
+        return self.live.sentence(self._document["contenders"], self.dataset)
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        assert self.live.played is not None  # it is decided
+        played = replace(self.live.played, joules_of_all_folds=self.live.joules_expected)
+        return selection_document(self.live.contenders, self.live.terms, self.metric, played)
+
+    def document(self) -> dict[str, Any]:
+        """The selection as plain JSON values, as `select --json` writes it."""
+        return dict(self._document)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per contender, best first: folds used, and its difference to the leader when it
+        was last looked at (contender minus leader), with the ends of its interval."""
+        import pandas as pd
+
+        last: dict[str, dict[str, Any]] = {}
+        for one in self._document["rounds"]:
+            last |= one["differences"]
+        rows = {
+            name: (
+                self.folds_used[name],
+                last.get(name, {}).get("difference"),
+                *last.get(name, {}).get("interval", (None, None)),
+            )
+            for name in self.order
+        }
+        columns = ["folds_used", "difference", "low", "high"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+    def __repr__(self) -> str:
+        return f"<Selected: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.sentence)}</p>{self.frame().to_html()}"
+
+
+def select(
+    dataset: str,
+    contenders: Sequence[str],
+    *,
+    until: Until = "winner",
+    indifference: float = 0.0,
+    confidence: float = 0.95,
+    keep: bool = True,
+    on_fold: Callable[[Live], None] = lambda live: None,
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> Selected:
+    """Find the best of several contenders, each stopped as soon as it cannot win any more.
+
+    Folds run one after the other in this process; those of the database are used.
+
+    Args:
+        dataset: an id of `datasets()`, on disk; see `load`.
+        contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each.
+        until: 'winner', or 'order' for the place of everybody.
+        indifference: contenders closer than this share of the leader's mean are equally good.
+        confidence: of the verdict, in (0, 1).
+        keep: leave it in the database, where the page "Which is best?" finds it.
+        on_fold: told where the selection is after every fold.
+        settings: as of `spec.make_spec`, the same for all: split, k, seed, metric, n, ...
+    Raises: InputError for what cannot be compared or run; RunError if a fold fails.
+    """
+    named = named_contenders(dataset, contenders, **settings)
+    spec = named[0][1]
+    terms = terms_for(spec, confidence=confidence, indifference=indifference, until=until)
+    with kept_or_not(keep) as store:
+        live = compute(store, named, terms, on_fold=on_fold)
+    return Selected(live, dataset, spec.metric_name)

@@ -1,0 +1,87 @@
+"""A selection computed to its end in this process, for the command line and for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ecv_core.datasets as datasets
+from ecv_core import fold, models
+from ecv_core.errors import InputError, RunError
+from ecv_core.evaluation import METRICS
+from ecv_core.records import RunSpec, RunState
+from ecv_core.runner import InProcess, execute, this_process, work
+from ecv_core.runner.drive import Job
+from ecv_core.selection.live import Live, advance, begin, look
+from ecv_core.selection.names import parse_contender
+from ecv_core.selection.rounds import Terms, Until
+from ecv_core.spec import make_spec
+from ecv_core.store import Store
+
+
+def named_contenders(
+    dataset: str,
+    words: Sequence[str],
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> list[tuple[str, RunSpec]]:
+    """Contenders and their specs.
+
+    Args:
+        dataset: an id, on disk.
+        words: 'ALGORITHM[:name=value[,name=value]...]' each.
+        settings: as of `spec.make_spec`, for all of them.
+    Raises: InputError for what cannot be run, or no contender.
+    """
+    if not words:
+        raise InputError(f"name at least two contenders, of: {', '.join(models.ALGORITHMS)}")
+    named = []
+    for word in words:
+        algorithm, params = parse_contender(word)
+        spec = make_spec(
+            dataset=dataset, algorithm=algorithm, params=params, **settings, rule="never"
+        )
+        fold.check_needs(spec)
+        named.append((word, spec))
+    fold.prepared(datasets.entry(dataset).id)  # a dataset that cannot be read is bad input
+    return named
+
+
+def terms_for(spec: RunSpec, *, confidence: float, indifference: float, until: Until) -> Terms:
+    """What is asked of contenders that are run with this spec."""
+    return Terms(
+        k=spec.k,
+        confidence=confidence,
+        indifference=indifference,
+        until=until,
+        higher_is_better=METRICS[spec.metric].higher_is_better,
+    )
+
+
+def compute(
+    store: Store,
+    named: Sequence[tuple[str, RunSpec]],
+    terms: Terms,
+    *,
+    job: Job = work,
+    on_fold: Callable[[Live], None] = lambda live: None,
+    on_trouble: Callable[[str | None], None] = lambda sentence: None,
+) -> Live:
+    """Compute one fold after another until it is decided; those in the store are used.
+
+    Args:
+        store: where it is kept.
+        named: the contenders, as of `named_contenders`.
+        terms: what is asked.
+        job: computes a fold; see `runner.drive.Job`.
+        on_fold: told after every fold that was computed.
+        on_trouble: as of `execute`.
+    Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
+    """
+    selection_id = begin(store, named, terms, known=store.runs())
+    while (run_id := advance(store, selection_id, owner=this_process())) is not None:
+        execute(store, run_id, InProcess(), job=job, on_trouble=on_trouble)
+        run = store.run(run_id)
+        if run.state is not RunState.FINISHED:
+            raise RunError(run.error or f"the run was {run.state}; finished folds are kept")
+        on_fold(look(store, selection_id))
+    return look(store, selection_id)
