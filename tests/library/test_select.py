@@ -52,8 +52,8 @@ def test_what_it_cannot_be_adjusted_by_is_refused():
         ecv.evaluate("synthetic", "ease", rule=ecv.Precision(tolerance=0.1, adjust_by=["ease"]))
     with pytest.raises(InputError, match="belongs to the rule precision, but the rule is e-fold"):
         ecv.evaluate("synthetic", "ease", adjust_by=["popular"])
+    twice = ecv.Precision(tolerance=0.1, adjust_by=["popular", "popular"])
     with pytest.raises(InputError, match="names 'popular' twice"):
-        twice = ecv.Precision(tolerance=0.1, adjust_by=["popular", "popular"])
         ecv.evaluate("synthetic", "ease", rule=twice)
     with pytest.raises(InputError, match="no algorithm is called 'popula'"):
         ecv.evaluate("synthetic", "ease", rule="precision", tolerance=0.1, adjust_by="popula")

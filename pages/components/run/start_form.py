@@ -53,7 +53,7 @@ def start_form() -> None:
         picked |= stop_settings(max(picked["k"], 2))
         ordered = not exchangeable(picked["split"])
         if picked["k"] == 1 or ordered:
-            picked |= {"rule": "never", "min_folds": None}
+            picked |= {"rule": "never", "min_folds": None, "adjust_by": ()}
         if ordered and picked["k"] > 1:
             st.info(
                 "The folds of this split come in the order of time and may drift, so no rule may "
@@ -62,7 +62,12 @@ def start_form() -> None:
             )
         try:
             wanted = [
-                make_spec(dataset=entry.id, algorithm=name, params=params[name], **picked)
+                make_spec(
+                    dataset=entry.id,
+                    algorithm=name,
+                    params=params[name],
+                    **picked | {"adjust_by": _others(picked.get("adjust_by", ()), name)},
+                )
                 for name in names
                 if folds_ready
             ]
@@ -134,3 +139,8 @@ def _summary(specs: list[RunSpec], names: list[str], trouble: EcvError | None) -
     folds = f"up to {spec.k} folds" if spec.rule != "never" and not spec.full else f"{spec.k} folds"
     text = f"**{titles}** on **{spec.dataset}**, {folds}, {metric_label(spec)}"
     return f"{text}, {rule_words(spec)}"
+
+
+def _others(aids: tuple[str, ...], algorithm: str) -> tuple[str, ...]:
+    """Cheap models but the one that runs: nothing is adjusted by itself."""
+    return tuple(aid for aid in aids if aid != algorithm)

@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from ecv_core.energy import countries
-from ecv_core.records import SETTINGS, Role
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import SETTINGS, Need, Role
 from ecv_core.stopping import RULES, Rule
 from pages.components.shared.given import give, keep_given
 from pages.components.shared.glossary import explained
@@ -22,7 +23,7 @@ ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] +
 ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
 TOLERANCES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1)
 TOLERANCE = 0.03
-_PLACED = ("rule", "alpha", "tolerance", "full", "confidence", "min_folds", "country")
+_PLACED = ("rule", "alpha", "tolerance", "adjust_by", "full", "confidence", "min_folds", "country")
 """Settings that have a place of their own on the form."""
 
 
@@ -45,6 +46,8 @@ def stop_settings(k: int) -> dict[str, Any]:
         picked["alpha"] = _alpha()
     if "tolerance" in chosen.settings:
         picked["tolerance"] = _tolerance()
+    if "adjust_by" in chosen.settings:
+        picked["adjust_by"] = _adjust_by()
     if not {"alpha", "tolerance"} & set(chosen.settings):
         st.caption(chosen.help)
     at_hand = chosen.axis == "min_folds"  # what the rule is about is not folded away
@@ -145,6 +148,16 @@ def _alpha() -> float:
     )
     st.caption(alpha_meaning(float(picked)))
     return float(picked)
+
+
+def _adjust_by() -> tuple[str, ...]:
+    """Of the models that draw no random numbers: their folds are the quick ones."""
+    cheap = [
+        known.id
+        for known in ALGORITHMS.values()
+        if not known.random and known.needs is Need.NOTHING
+    ]
+    return tuple(st.multiselect(options=cheap, placeholder="none", **about("adjust_by")))
 
 
 def _tolerance() -> float:
