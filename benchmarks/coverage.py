@@ -23,12 +23,10 @@ from scipy.stats import chi2
 from ecv_core.analysis.exploration import Scores, explore
 from ecv_core.analysis.tradeoff import system_of
 from ecv_core.analysis.tradeoff.users import with_users
+from ecv_core.lessons.at_the_stop import at_the_stop
 from ecv_core.models import ALGORITHMS
 from ecv_core.runs.recorded import FOLDER, recorded_runs, recorded_user_scores
-from ecv_core.stopping.after_stop import look_level
-from ecv_core.stopping.efold import EFold, least_alpha
 from ecv_core.stopping.fold_variance import FoldVariance, fold_variance
-from ecv_core.stopping.interval import t_factors, t_quantile
 
 TOLERANCES = (0.02, 0.03, 0.05)
 PROMISED = 0.95
@@ -140,39 +138,6 @@ def over_orders(
     return [(one.within or 0.0, one.mean_stop) for one in found]
 
 
-def at_the_stop(
-    alpha: float, deviation: float, *, runs: int = 500_000, seed: int = 0
-) -> list[tuple[int, float, float, float]]:
-    """The paper's rule on normal scores: does the interval at the stop hold the true mean?
-
-    Returns: stop (0 for all together), share of runs, coverage of Student's t, and of the interval
-        that allows for the stop.
-    """
-    scores = deviation * np.random.default_rng(seed).standard_normal((runs, K))
-    means, variances = running(scores)
-    widths = 2 * t_factors(K, PROMISED) * np.sqrt(variances)
-    first = EFold(alpha=alpha).first
-    stops = np.zeros(scores.shape, dtype=np.bool_)
-    stops[:, first - 1 :] = least_alpha(widths[:, first - 2 : -1], widths[:, first - 1 :]) <= alpha
-    stops[:, -1] = True
-    at = stops.argmax(axis=1)
-    rows = np.arange(runs)
-    off = np.abs(means[rows, at]) / np.sqrt(variances[rows, at] / (at + 1))
-    level = 1 - look_level(first, K, PROMISED)
-    plain, wide = (
-        off <= np.array([0.0] + [t_quantile(n - 1, one) for n in range(2, K + 1)])[at]
-        for one in (PROMISED, level)
-    )
-    found = [(0, 1.0, float(plain.mean()), float(wide.mean()))]
-    for n in range(first, K + 1):
-        here = at == n - 1
-        if here.mean() > 0.001:
-            found.append(
-                (n, float(here.mean()), float(plain[here].mean()), float(wide[here].mean()))
-            )
-    return found
-
-
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table as documents have it."""
     lines = [heads, ["---"] * len(heads), *rows]
@@ -234,8 +199,8 @@ def _print_made() -> None:
 def _print_stops() -> None:
     heads = ["stop after", "share of runs", "Student's t holds", "allowing for the stop"]
     rows = [
-        [str(n) if n else "**any**", _percent(share), _percent(plain), _percent(wide)]
-        for n, share, plain, wide in at_the_stop(1e-4, 0.01)
+        [str(one.stop or "**any**"), *map(_percent, (one.share, one.plain, one.wide))]
+        for one in at_the_stop(1e-4, 0.01)
     ]
     table(heads, rows)
 

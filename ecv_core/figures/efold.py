@@ -8,7 +8,7 @@ from typing import Literal
 import pandas as pd
 
 from ecv_core.frames import with_columns
-from ecv_core.records import Moment
+from ecv_core.records import IntervalKind, Moment
 
 COLUMNS = {
     "n": "folds seen so far, 1 .. k",
@@ -45,6 +45,8 @@ def efold_frame(moments: Sequence[Moment], stopped_at: int | None) -> pd.DataFra
         for moment in moments
     ]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    kinds = {moment.interval.kind for moment in moments if moment.interval}
+    frame.attrs["holds"] = str(next(iter(kinds), IntervalKind.MEAN))
     reals = dict.fromkeys(("score", "mean", "low", "high", "width"), "float64")
     return frame.astype({"n": "int64", "fold": "int64", "used": "bool"} | reals)
 

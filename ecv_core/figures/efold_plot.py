@@ -47,7 +47,13 @@ def efold_figure(
     low, top = plot_range(frame, span)
     figure = go.Figure()
     used, checked = frame[frame["used"]], frame[~frame["used"]]
-    _band(figure, used, colours, colours.band, f"{100 * confidence:g} % {BAND}")
+    _band(
+        figure,
+        used,
+        colours,
+        colours.band,
+        f"{100 * confidence:g} % {BAND} of the {frame.attrs.get('holds', 'mean')}",
+    )
     if not checked.empty:
         rest = frame[frame["n"] >= (stopped_at or 0)]
         _band(figure, rest, colours, colours.faint_band, "")

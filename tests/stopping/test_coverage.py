@@ -6,7 +6,8 @@ The settings are those of `python -m benchmarks.coverage`, which tells the whole
 import numpy as np
 import pytest
 
-from benchmarks.coverage import at_the_stop, made, made_of_groups, over_orders, recorded
+from benchmarks.coverage import made, made_of_groups, over_orders, recorded
+from ecv_core.lessons.at_the_stop import at_the_stop
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.stopping import mean_interval
 from ecv_core.stopping.after_stop import look_level, stop_interval
@@ -60,7 +61,7 @@ def test_unstable_trainings_keep_94_percent_of_their_orders():
 def test_t_at_the_stop_is_too_narrow_and_what_allows_for_looks_is_not():
     # the paper's rule, alpha 1e-4, scores that deviate by 0.01; 200,000 runs
     told = {
-        n: (share, plain, wide) for n, share, plain, wide in at_the_stop(1e-4, 0.01, runs=200_000)
+        one.stop: (one.share, one.plain, one.wide) for one in at_the_stop(1e-4, 0.01, runs=200_000)
     }
     assert told[0][1] == pytest.approx(0.93, abs=0.003)
     assert told[3][1] == pytest.approx(0.65, abs=0.02)

@@ -11,7 +11,7 @@ from typing import Any
 from ecv_core.energy.savings import Tally, tallies
 from ecv_core.records import Moment, Run, RunState
 from ecv_core.stopping import difference_percent
-from ecv_core.words import ESTIMATED_DIGITS
+from ecv_core.words import ESTIMATED_DIGITS, half_named
 from pages.components.shared.words import duration, metric_label
 
 
@@ -138,11 +138,11 @@ def _e_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
     stop = story.stopped_at
     if stop is not None and n >= stop:
         moment = story.moments[stop - 1]
-        half = f" ± {moment.interval.width / 2:.4f}" if moment.interval else ""
+        half = half_named(moment.interval, story.k)
         label = metric_label(story.run.spec)
         how = "stopped" if stop < story.k else "never stopped early, done"
         after = f"{how} after {stop} folds, {duration(told[stop].seconds)}"
-        return f"{after}: {label} {moment.mean:.4f}{half}"
+        return f"{after}: {label} {moment.mean:.4f}{f', {half}' if half else ''}"
     return _running(story, n)
 
 

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Moment, Run
-from ecv_core.words import FORECAST
+from ecv_core.words import FORECAST, half_named, uncertainty
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term
 from pages.components.shared.runs import source_sentence
@@ -19,20 +19,24 @@ from pages.components.shared.words import duration, grams, metric_label, saved_w
 def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
     """A pure function of the completed folds; the clock is in the bar."""
     k, at = run.k, run.at_stop
-    mean = "-"
+    mean, named = "-", ""
     if at:
-        half = f" ± {at.interval.width / 2:.4f}" if at.interval else ""
+        shown = uncertainty(run) if at.n == k and run.complete else at.interval
+        half = f" ± {shown.width / 2:.4f}" if shown else ""
         mean = f"{at.mean:.4f}{half}"
+        named = half_named(shown, k)
     st.metric(
         f"Mean {metric_label(run.spec)}",
         mean,
         help=explained(
-            f"Mean of the folds used, plus or minus half the width of its "
-            f"{100 * run.spec.confidence:g} % interval.",
+            f"Mean of the folds used. At {100 * run.spec.confidence:g} % confidence: "
+            f"{named or 'there is no interval yet'}.",
             metric_term(run.spec.metric),
             "confidence-interval",
         ),
     )
+    if named:
+        st.caption(f"{named[0].upper()}{named[1:]}, {100 * run.spec.confidence:g} % confidence.")
     left, right = _pair()
     left.metric(
         "Folds used",

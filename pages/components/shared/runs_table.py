@@ -13,6 +13,7 @@ from ecv_core.figures.compare import Entry
 from ecv_core.records import Run
 from pages.components.shared.words import metric_label
 
+_HOLDS = ": of the mean, or with the precision rule of where the k-fold mean is."
 RUN_COLUMNS = (
     "name",
     "mean",
@@ -114,8 +115,16 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
             ),
             "name": st.column_config.TextColumn("run", pinned=True),
             "mean": real("mean", 4, "At the stop, or so far."),
-            "low": real("from", 4, "Lower end of its interval."),
-            "high": real("to", 4, "Upper end of its interval."),
+            "low": real(
+                "from",
+                4,
+                f"Lower end of its interval{_HOLDS}",
+            ),
+            "high": real(
+                "to",
+                4,
+                f"Upper end of its interval{_HOLDS}",
+            ),
             "folds": st.column_config.TextColumn("folds used"),
             "stop": st.column_config.TextColumn("stop", help="The fold after which it stopped."),
             "k-fold mean": real("k-fold mean", 4, "Mean of all folds, where all have run."),

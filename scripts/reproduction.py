@@ -1,0 +1,178 @@
+"""The numbers of docs/reproduction.md, from the recorded runs, between markers.
+
+python -m scripts.reproduction           writes them, in a minute or two
+python -m scripts.reproduction --check   exit code 1 where the page says something else
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
+from ecv_core.analysis.tradeoff import explorable, system_of, tradeoff
+from ecv_core.analysis.tradeoff.curves import System, Tradeoff
+from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.registered import other_lines
+from ecv_core.analysis.tradeoff.rules import rules_frame
+from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
+from ecv_core.analysis.tradeoff.users import precision_of_run
+from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
+from ecv_core.words import alpha_text
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
+ALPHA = 1e-4
+PAPERS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
+"""The paper's algorithms."""
+PAPER_STOP = 4.15
+_WITHIN_PERCENT = 2.0
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _study() -> list[System]:
+    runs = [run for run in recorded_runs() if explorable(run)]
+    return [system_of(run, run.spec.metric_name) for run in runs]
+
+
+def headline() -> str:
+    """Difference, folds and energy at alpha 1e-4 and where the mean stop is the paper's."""
+    systems = _study()
+    papers = [one for one in systems if one.algorithm in PAPERS]
+    rows = [["paper (30 runs)", "1.81 %", "4.15", "41.5 %", ""]]
+    for name, some in (("all", systems), ("the paper's algorithms", papers)):
+        explored = tradeoff(some, within_percent=_WITHIN_PERCENT)
+        stops = explored.average.mean_stop
+        nearest = float(explored.alphas[int(np.abs(stops - PAPER_STOP).argmin())])
+        for alpha, why in ((ALPHA, ""), (nearest, ", mean stop nearest to the paper's")):
+            words = f"{name} ({len(some)} runs), alpha {alpha_text(float(f'{alpha:.1e}'))}{why}"
+            rows.append([words, *_headline(explored, alpha)])
+    heads = ["", "difference to 10-fold", "folds", "energy per run", "energy of all runs together"]
+    return _table(heads, rows)
+
+
+def _headline(explored: Tradeoff, alpha: float) -> list[str]:
+    at = headline_frame(explored, [alpha]).iloc[0]
+    return [
+        f"{at['difference_percent']:.2f} %",
+        f"{at['mean_stop']:.2f}",
+        f"{at['energy_percent']:.1f} %",
+        f"{at['joules_percent']:.1f} %",
+    ]
+
+
+def datasets() -> str:
+    """Per dataset: the span of differences and stops, and what stays of the ranks."""
+    systems = _study()
+    explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)
+    at = float(explored.alphas[max(int((explored.alphas <= ALPHA).sum()) - 1, 0)])
+    cells = cells_frame(explored, [at])
+    stays = stability_frame(rankings(systems, [at])).set_index("dataset")
+    rows = []
+    for dataset, here in cells.groupby("dataset"):
+        stop, off = here["mean_stop"], here["difference_percent"]
+        worst = here.loc[off.idxmax(), "algorithm"]
+        rows.append(
+            [
+                str(dataset),
+                str(len(here)),
+                f"{off.min():.2f} to {off.max():.2f} % ({worst})",
+                f"{stop.min():.1f} to {stop.max():.1f}",
+                f"{stays.loc[dataset, 'same_order_percent']:.0f} %",
+                f"{stays.loc[dataset, 'same_winner_percent']:.0f} %",
+            ]
+        )
+    heads = ["dataset", "algorithms", "difference (largest)", "folds", "same order", "same winner"]
+    return _table(heads, rows)
+
+
+def rules() -> str:
+    """The rules beside each other at alpha 1e-4."""
+    runs = [run for run in recorded_runs() if explorable(run)]
+    systems = [system_of(run, run.spec.metric_name) for run in runs]
+    curves = {}
+    for number, (run, system) in enumerate(zip(runs, systems, strict=True)):
+        curve = precision_of_run(run, recorded_user_scores(run.run_id), system, within_percent=_WITHIN_PERCENT)
+        if curve is not None:
+            curves[number] = curve
+    explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)
+    at = float(explored.alphas[max(int((explored.alphas <= ALPHA).sum()) - 1, 0)])
+    frame = rules_frame(explored, other_lines(systems, curves), [at])
+    by = frame.set_index(["rule", "weighting"])
+    rows = []
+    for rule in dict.fromkeys(frame["rule"]):
+        cells = []
+        for column in ("equal_energy_difference_percent", "equal_difference_energy_percent"):
+            digits = 3 if column.startswith("equal_energy") else 1
+            for weighting in ("cells", "joules"):
+                value = by.loc[(rule, weighting), column]
+                cells.append("out of reach" if np.isnan(value) else f"{value:.{digits}f} %")
+        rows.append([rule, *cells])
+    heads = ["rule", "off at equal energy", "by joules", "energy at equal difference", "by joules"]
+    return _table(heads, rows)
+
+
+def promise() -> str:
+    """The precision rule: within the tolerance, and folds."""
+    outcomes = {name: over_orders(scores) for name, scores in recorded().items()}
+    rows = []
+    for place, tolerance in enumerate(TOLERANCES):
+        kept = {name: found[place][0] for name, found in outcomes.items()}
+        folds = np.mean([found[place][1] for found in outcomes.values()])
+        least = min(kept, key=kept.__getitem__)
+        rows.append(
+            [
+                f"{tolerance:.0%}",
+                f"{folds:.2f}",
+                f"{100 * np.mean(list(kept.values())):.1f} %",
+                f"{100 * kept[least]:.1f} % ({least})",
+                str(sum(one < PROMISED for one in kept.values())),
+            ]
+        )
+    return _table(["asked for", "folds", "within", "least", "runs below 95 %"], rows)
+
+
+SECTIONS: dict[str, Callable[[], str]] = {
+    "headline": headline,
+    "datasets": datasets,
+    "rules": rules,
+    "promise": promise,
+}
+
+
+def section(text: str, name: str) -> str:
+    """What the page has between the markers of a section."""
+    found = _between(name).search(text)
+    if found is None:
+        raise ValueError(f"{PAGE.name} has no markers of the section '{name}'")
+    return found[2].strip()
+
+
+def _between(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- generated: {name} -->\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+
+
+def main() -> None:
+    """Write or check the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    stale = []
+    for name, made in SECTIONS.items():
+        now = made()
+        if section(text, name) != now:
+            stale.append(name)
+            text = _between(name).sub(lambda found, now=now: found[1] + now + found[3], text)
+    if "--check" in sys.argv[1:]:
+        sys.stdout.write(f"stale: {', '.join(stale) or 'nothing'}\n")
+        sys.exit(1 if stale else 0)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
