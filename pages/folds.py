@@ -15,6 +15,7 @@ from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import link_warnings_again
 from pages.components.shared.navigation import page
 from pages.components.shared.plot import preload_plots
+from pages.components.shared.stop_coverage import coverage_by_stop
 
 with page():
     st.title("How many folds are enough?", anchor=False)
@@ -40,5 +41,7 @@ with page():
         alpha_slider(explored.alphas, explored.usual, partial(print_charts, explored))
         numbers_row(explored)
         charts(explored)
+        with st.expander("Is the interval right where a run stops?", icon=":material/straighten:"):
+            coverage_by_stop()
         one_order(explored)
         add_precision(explored)

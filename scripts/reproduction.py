@@ -99,7 +99,9 @@ def rules() -> str:
     systems = [system_of(run, run.spec.metric_name) for run in runs]
     curves = {}
     for number, (run, system) in enumerate(zip(runs, systems, strict=True)):
-        curve = precision_of_run(run, recorded_user_scores(run.run_id), system, within_percent=_WITHIN_PERCENT)
+        curve = precision_of_run(
+            run, recorded_user_scores(run.run_id), system, within_percent=_WITHIN_PERCENT
+        )
         if curve is not None:
             curves[number] = curve
     explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)
