@@ -131,7 +131,7 @@ def promise() -> str:
         least = min(kept, key=kept.__getitem__)
         rows.append(
             [
-                f"{tolerance:.0%}",
+                f"{100 * tolerance:g} %",
                 f"{folds:.2f}",
                 f"{100 * np.mean(list(kept.values())):.1f} %",
                 f"{100 * kept[least]:.1f} % ({least})",

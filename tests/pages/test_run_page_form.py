@@ -363,3 +363,16 @@ def test_the_form_knows_the_runs_of_the_database(app, store, a_run):
     a_run([0.2, 0.3, 0.4], algorithm="nmf")  # 2 s and 36 J a fold: 3 x 1.7 s to 10 x 2.3 s
     app.run()
     assert any("take about 5.1 s to 23 s" in one.value for one in app.caption)
+
+
+def test_the_precision_rule_may_be_adjusted_by_cheap_models_but_not_by_the_run_itself(app, store):
+    app.run()
+    app.segmented_control(key="rule").set_value("precision").run()
+    cheap = app.multiselect(key="adjust_by")
+    assert "popular" in cheap.options
+    assert "multi-vae" not in cheap.options  # it draws random numbers: not a cheap one
+    cheap.set_value(["popular", "item-knn"]).run()
+    assert not app.exception
+    button(app, "Start").click().run()
+    spec = store.runs()[-1].spec  # ItemKNN, which is chosen first
+    assert (spec.algorithm, spec.adjust_by) == ("item-knn", ("popular",))
