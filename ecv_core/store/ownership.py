@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from ecv_core.records import RunState
 from ecv_core.store.rows import now
 from ecv_core.store.schema import owners, progress, runs
-
-if TYPE_CHECKING:
-    from ecv_core.store.store import Store
+from ecv_core.store.store import Store
 
 _ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
 GONE = "the program that ran it ended before it was done"
@@ -73,20 +70,3 @@ def interrupt(store: Store, gone: Collection[str]) -> None:
             .where(*theirs)
             .values(state=RunState.INTERRUPTED, finished_at=now(), error=GONE)
         )
-
-
-def held(connection: sa.Connection, run_id: str, owner: str) -> bool:
-    """Whether the owner has this run and goes on with it.
-
-    One that was taken for dead, and whose run nobody has resumed, has it again.
-    """
-    mine = (runs.c.run_id == run_id, runs.c.owner == owner)
-    back = (
-        runs.update()
-        .where(*mine, runs.c.state == RunState.INTERRUPTED)
-        .values(state=RunState.RUNNING, finished_at=None, error=None)
-    )
-    if connection.execute(back).rowcount:
-        return True
-    query = sa.select(runs.c.run_id).where(*mine, runs.c.state == RunState.RUNNING)
-    return connection.scalar(query) is not None

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
-from ecv_core.store import ownership, removal
+from ecv_core.store import removal
+from ecv_core.store.holding import held
 from ecv_core.store.rows import fold_row, now, run_rows, user_scores_record, user_scores_row
 from ecv_core.store.schema import (
     connect,
@@ -167,7 +168,7 @@ class Store:
     ) -> None:
         """Mark a run as no longer active; not if `owner`, who says so, no longer has it."""
         with self.transaction("written") as connection:
-            if owner is None or ownership.held(connection, run_id, owner):
+            if owner is None or held(connection, run_id, owner):
                 connection.execute(progress.delete().where(progress.c.run_id == run_id))
                 connection.execute(
                     runs.update()
@@ -210,7 +211,7 @@ class Store:
                             run_id=run_id, fold=result.fold, **user_scores_row(scores)
                         )
                     )
-            if owner is not None and not ownership.held(connection, run_id, owner):
+            if owner is not None and not held(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().where(progress.c.run_id == run_id))
             connection.execute(
