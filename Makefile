@@ -1,5 +1,5 @@
 # make run    set everything up and open the dashboard
-# make test   set everything up and run all tests, in a real browser too
+# make test   set everything up and run all tests, in a real browser too; ARGS=... for pytest
 # make check  format, lint, types, import rules
 # make bench  side-by-side speed and memory
 
@@ -15,7 +15,13 @@ run: $(VENV)/.run-ready
 
 test: $(VENV)/.dev-ready
 	@scripts/ensure-browser "$(BIN)"
+ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
+else
+	@# All but the browser's on every core, up to four; those that drive a browser one by one.
+	$(BIN)/python -m pytest -m "not browser" -n logical --maxprocesses 4 --dist worksteal; \
+		others=$$?; $(BIN)/python -m pytest -m browser && exit $$others
+endif
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check
