@@ -12,7 +12,7 @@ from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.fold import run_fold
 from ecv_core.records import RunState, codec
-from ecv_core.runner import InProcess, execute
+from ecv_core.runner import InProcess, execute, this_process
 from ecv_core.runs.document import run_document
 from ecv_core.runs.format import RunDocument
 from ecv_core.runs.recorded import record
@@ -33,7 +33,7 @@ def unmetered(url, run_id, spec, index):
 
 def whole(store, **settings):
     spec = make_spec(**{"dataset": "synthetic", "algorithm": "popular"} | settings)
-    (run_id,) = [store.create([spec], owner="test")[0]]
+    (run_id,) = [store.create([spec], owner=this_process())[0]]
     execute(store, run_id, InProcess(), job=unmetered)
     return store.run(run_id)
 
@@ -71,7 +71,7 @@ def test_a_study_runs_several_splits_and_reuses_what_is_known(algorithm, metric)
 
     class Queue:
         def start(self, specs):
-            return store.create(specs, owner="test")[0]
+            return store.create(specs, owner=this_process())[0]
 
     cells = look(store, begin(store, Queue(), [Cell(spec=spec) for spec in specs]))
     assert [cell.borrowed for cell in cells] == [True, False, False]

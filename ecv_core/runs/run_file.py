@@ -28,7 +28,7 @@ MAX_TEXT = 1000
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
-_OLD = ("folds_sha256", "negatives", "tolerance")
+_OLD = ("folds_sha256", "negatives", "only_folds", "tolerance")
 """Settings without a value that count in `content_sha256`; later ones do not, so that what names a
 run stays the same when a setting is added."""
 _SAME = 1e-9
@@ -76,7 +76,9 @@ def content_sha256(run: Run) -> str:
     """What names a run's results, whatever its id: 64 hex digits."""
     spec = json.loads(run.spec.to_json())
     content = {
-        "spec": {name: value for name, value in spec.items() if value is not None or name in _OLD},
+        "spec": {
+            name: value for name, value in spec.items() if value not in (None, []) or name in _OLD
+        },
         "stopped_at": run.stopped_at,
         "folds": [
             [
