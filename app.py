@@ -14,6 +14,7 @@ page = st.navigation(
         st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
         st.Page("pages/best.py", title="Which is best?", icon=":material/trophy:"),
         st.Page("pages/folds.py", title="How many folds?", icon=":material/tune:"),
+        st.Page("pages/baselines.py", title="Baselines", icon=":material/flag:"),
         st.Page("pages/splits.py", title="Splits", icon=":material/splitscreen:"),
         st.Page("pages/runs.py", title="Runs", icon=":material/balance:"),
         st.Page("pages/studies.py", title="Studies", icon=":material/grid_on:"),

@@ -3,7 +3,7 @@
 from setuptools import find_packages, setup
 
 SHIPPED = ["catalogue.toml", "energy/*", "lessons/*", "recorded/*", "recorded/*/*"]
-SHIPPED += ["recorded/*/users/*", "published/*"]
+SHIPPED += ["recorded/*/users/*", "recorded/*/grids/*", "published/*"]
 BESIDE_CODE = [f"**/*.{kind}" for kind in ("html", "jinja", "j2", "css", "svg", "tex", "toml")]
 
 setup(

@@ -1,6 +1,6 @@
 """One fold, start to end: the only module that knows the order of the stages.
 
-dataset -> prepare -> split -> fit -> score top-n -> metric -> FoldResult
+dataset -> prepare -> split -> fit -> score top-n, or predict ratings -> metric -> FoldResult
 """
 
 from __future__ import annotations
@@ -11,46 +11,39 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 import ecv_core.datasets as datasets
 from ecv_core import evaluation, models, splits
-from ecv_core.datasets import prepare
+from ecv_core.datasets import rated
+from ecv_core.datasets.ready import CORE
+from ecv_core.datasets.ready import prepared as prepared  # also for those who take it from here
+from ecv_core.datasets.ready import ratings as ratings
 from ecv_core.energy import EnergyMeter, NoMeter
 from ecv_core.errors import FoldsError
+from ecv_core.models.base import Model, RatingPredictor, Recommender
 from ecv_core.parameters import Params
 from ecv_core.records import (
     FoldResult,
     Folds,
     Interactions,
     Need,
+    Part,
     Progress,
+    Ratings,
     RunSpec,
+    Task,
     UserScores,
     no_progress,
 )
 
-CORE = 5
-"""Users and items with fewer interactions are pruned, as in the paper."""
 
-
-def prepared(dataset: str) -> Interactions:
-    """A dataset ready to be split: implicit, 5-core; kept on disk and in memory by its content.
-
-    Raises: DatasetError if it is not on disk, damaged, or not what the catalogue promises.
-    """
-    return _prepared(dataset, f"{datasets.source_key(dataset)}-{CORE}core")
-
-
-@lru_cache(maxsize=2)
-def _prepared(dataset: str, key: str) -> Interactions:
-    def make() -> Interactions:
-        return prepare.prepare(datasets.load(dataset), core=CORE)
-
-    interactions = prepare.cached(key, datasets.cache_dir(), make)
-    datasets.entry(dataset).check_prepared(interactions)
-    return interactions
+def data_of(spec: RunSpec) -> Interactions:
+    """What a run splits into folds: a dataset as its task needs it. Raises: DatasetError."""
+    return ratings(spec.dataset) if spec.task is Task.RATINGS else prepared(spec.dataset)
 
 
 def check_needs(spec: RunSpec) -> None:
@@ -62,8 +55,8 @@ def check_needs(spec: RunSpec) -> None:
     """
     for name in (spec.algorithm, *spec.adjust_by):
         algorithm = models.algorithm(name)
-        if algorithm.needs is not Need.NOTHING:
-            algorithm.check(prepared(spec.dataset))
+        if algorithm.needs is not Need.NOTHING or spec.task is Task.RATINGS:
+            algorithm.check(data_of(spec))
 
 
 def folds_folder() -> Path:
@@ -71,44 +64,43 @@ def folds_folder() -> Path:
     return datasets.data_dir() / "folds"
 
 
-def import_folds(dataset: str, path: Path) -> tuple[str, int]:
-    """Check a fold file or a split archive against a dataset and keep a copy.
+def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str, int]:
+    """Check a fold file or a split archive against a dataset, as its task needs it; keep a copy.
 
     Returns: its SHA-256 and its k.
     Raises: FoldsError if the file does not fit the dataset.
     """
-    folds = splits.read_split(path, prepared(dataset))
+    data = ratings(dataset) if task is Task.RATINGS else prepared(dataset)
+    folds = splits.read_split(path, data)
     return splits.store_folds(path, folds_folder()), folds.k
 
 
-def known_folds(dataset: str, name: str) -> tuple[str, int]:
+def known_folds(dataset: str, name: str, task: Task = Task.TOP_N) -> tuple[str, int]:
     """As `import_folds`, from a path or from the hash of a file that was imported before."""
     path = Path(name)
     if not path.exists() and re.fullmatch("[0-9a-f]{64}", name):
         path = splits.stored_folds_path(folds_folder(), name)
-    return import_folds(dataset, path)
+    return import_folds(dataset, path, task)
 
 
 def folds_csv(spec: RunSpec) -> bytes:
     """A run's folds as CSV text, `user_id,item_id,fold`."""
-    return splits.folds_csv(prepared(spec.dataset), folds_of(spec))
+    return splits.folds_csv(data_of(spec), folds_of(spec))
 
 
 def export_folds(spec: RunSpec, path: Path) -> None:
     """Write a run's folds as `user_id,item_id,fold`, so that others can use the very same ones."""
-    splits.write_folds(path, prepared(spec.dataset), folds_of(spec))
+    splits.write_folds(path, data_of(spec), folds_of(spec))
 
 
 def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
     """A run's split as a ZIP archive for others, with a README; see `splits.split_archive`."""
-    return splits.split_archive(
-        prepared(spec.dataset), folds_of(spec), form=form, facts=_facts(spec)
-    )
+    return splits.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
 
 
 def export_split(spec: RunSpec, path: Path, form: str = "csv") -> None:
     """Write `split_archive` to a file."""
-    splits.write_split(path, prepared(spec.dataset), folds_of(spec), form=form, facts=_facts(spec))
+    splits.write_split(path, data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
 
 
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:
@@ -121,9 +113,11 @@ def _facts(spec: RunSpec) -> list[tuple[str, str]]:
         ("Where from", entry.homepage),
         (
             "Filtering",
-            "every interaction counts as positive feedback, the earliest of a user and an item "
-            f"is kept, users and items with fewer than {CORE} interactions are pruned until none "
-            f"is left ({CORE}-core)",
+            "ratings as they are given, the earliest of a user and an item; none is pruned"
+            if spec.task is Task.RATINGS
+            else "every interaction counts as positive feedback, the earliest of a user and an "
+            f"item is kept, users and items with fewer than {CORE} interactions are pruned until "
+            f"none is left ({CORE}-core)",
         ),
         ("Split file", f"SHA-256 {spec.folds_sha256}" if spec.folds_sha256 else ""),
     ]
@@ -136,7 +130,7 @@ def folds_of(spec: RunSpec) -> Folds:
     Raises: FoldsError if the data cannot be split so.
     """
     return _folds(
-        prepared(spec.dataset),
+        data_of(spec),
         spec.split,
         spec.split_params,
         spec.folds_sha256,
@@ -193,37 +187,25 @@ def run_fold(
         phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
     ) -> None:
         nonlocal inner_curve
-        inner_curve = curve
+        if phase == "fit":
+            inner_curve = curve
         progress(phase, step, steps, curve=curve)
 
-    interactions = prepared(spec.dataset)
+    interactions = data_of(spec)
     algorithm = models.algorithm(spec.algorithm)
     algorithm.check(interactions)
     # What happens once per process is no fold's cost: imports, and dealing the folds.
     model = algorithm.build(dict(spec.params))
-    import_module("torch")
+    if spec.task is Task.TOP_N:
+        import_module("torch")
     progress("split", 0, 0)
-    folds = folds_of(spec)
+    folds_of(spec)  # and are kept
     meter = meter or NoMeter()
     meter.start()
     begin = time.perf_counter()
     try:
-        parts = splits.fold_matrices(interactions, folds, index)
-        fitting = time.perf_counter()
-        seed = fold_seed(spec.seed, index)
-        algorithm.fit(model, parts.train, parts.history, seed=seed, progress=fitting_progress)
-        fitted = time.perf_counter()
-        result = evaluation.evaluate(
-            model,
-            parts.seen,
-            parts.held_out,
-            spec.cutoffs,
-            progress=progress,
-            train=parts.train,
-            protocol=protocol_of(spec, index),
-            also=(spec.metric,),
-            log_odds=algorithm.log_odds,
-        )
+        stages = _rate if spec.task is Task.RATINGS else _rank
+        result, fitting, fitted = stages(spec, index, interactions, model, fitting_progress)
         end = time.perf_counter()
     finally:
         energy = meter.stop()
@@ -239,6 +221,61 @@ def run_fold(
         energy=energy,
         user_scores=_user_scores(result, spec.n),
     )
+
+
+def _rank(
+    spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
+) -> tuple[evaluation.Evaluation, float, float]:
+    """Split, fit and rank; with the times at which fitting began and ended."""
+    algorithm = models.algorithm(spec.algorithm)
+    parts = splits.fold_matrices(interactions, folds_of(spec), index)
+    fitting = time.perf_counter()
+    seed = fold_seed(spec.seed, index)
+    ranker = cast("Recommender", model)
+    algorithm.fit(ranker, parts.train, parts.history, seed=seed, progress=progress)
+    fitted = time.perf_counter()
+    result = evaluation.evaluate(
+        ranker,
+        parts.seen,
+        parts.held_out,
+        spec.cutoffs,
+        progress=progress,
+        train=parts.train,
+        protocol=protocol_of(spec, index),
+        also=(spec.metric,),
+        log_odds=algorithm.log_odds,
+    )
+    return result, fitting, fitted
+
+
+def _rate(
+    spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
+) -> tuple[evaluation.Evaluation, float, float]:
+    """Split, fit and predict ratings; with the times at which fitting began and ended.
+
+    The model sees who is asked about what, never the rating; its predictions after each step give
+    the curve of the held-out RMSE, by which nothing is stopped or chosen.
+    """
+    scale = rated.scale_of(interactions, datasets.entry(spec.dataset).scale)
+    parts = splits.usable_parts(interactions, folds_of(spec), index)
+    held = parts == Part.TEST
+    train = Ratings.of(interactions, parts == Part.TRAIN, scale)
+    given = Ratings.of(interactions, held, scale)
+    curve: list[float] = []
+
+    def report(step: int, steps: int, predicted: NDArray[np.float64] | None = None) -> None:
+        if predicted is not None:
+            curve.append(round(evaluation.clipped_rmse(predicted, given.values, scale), 6))
+        progress("fit", step, steps, curve=curve)
+
+    fitting = time.perf_counter()
+    predicted = cast("RatingPredictor", model).predict(
+        train, given.pairs, seed=fold_seed(spec.seed, index), report=report
+    )
+    fitted = time.perf_counter()
+    progress("evaluate", 0, 1)
+    result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale)
+    return result, fitting, fitted
 
 
 def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:

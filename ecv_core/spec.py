@@ -10,8 +10,9 @@ from typing import Any
 import ecv_core.datasets as datasets
 from ecv_core import energy, evaluation, models, splits, stopping
 from ecv_core.errors import FoldsError, InputError, UnknownName
+from ecv_core.models.parameters import Algorithm
 from ecv_core.parameters import Params
-from ecv_core.records import SETTINGS, ParamValue, RunSpec
+from ecv_core.records import RATING_METRICS, SETTINGS, ParamValue, RunSpec, Task
 from ecv_core.stopping import StoppingRule
 
 
@@ -40,8 +41,13 @@ def make_spec(
     model = models.algorithm(algorithm)
     resolved = model.resolve(params or {})
     asked = _asked(settings)
+    for name, usual in (("metric", usual_metric(model.task)), ("split", usual_split(model.task))):
+        asked[name] = usual if asked[name] is None else asked[name]
     metric, n, negatives, split = (asked[key] for key in ("metric", "n", "negatives", "split"))
-    evaluation.check_metric(metric, sampled=negatives is not None, log_odds=model.log_odds)
+    if model.task is Task.RATINGS:
+        _check_ratings(model, metric, negatives)
+    else:
+        evaluation.check_metric(metric, sampled=negatives is not None, log_odds=model.log_odds)
     resolved_split: Params = ()
     imported = asked["folds_sha256"] is not None
     k = usual_k(split, imported=imported) if asked["k"] is None else asked["k"]
@@ -62,7 +68,8 @@ def make_spec(
     rule = usual_rule(split, k) if asked["rule"] is None else asked["rule"]
     _check_rule(rule, split, k)
     _check_only_folds(asked["only_folds"], k)
-    if entry.items is not None and n > entry.items:
+    ranked = model.task is Task.TOP_N
+    if ranked and entry.items is not None and n > entry.items:
         raise InputError(f"n must be at most the {entry.items:,} items of {dataset}, but is {n}")
     if negatives is not None:
         _check_negatives(negatives, n, dataset, entry.items)
@@ -72,7 +79,7 @@ def make_spec(
             " has one value per fold and none per user; choose another rule, or a metric such as "
             "ndcg"
         )
-    cutoffs = {cutoff for cutoff in (1, 5, 10, 20) if not entry.items or cutoff <= entry.items}
+    cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not entry.items or one <= entry.items)}
     asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
     _check_adjusted(asked["adjust_by"], rule, algorithm, resolved)
     if asked["min_folds"] is None:
@@ -124,6 +131,16 @@ def _signature() -> Signature:
 make_spec.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
+def usual_metric(task: Task) -> str:
+    """The metric where nobody asks for one."""
+    return "rmse" if task is Task.RATINGS else str(SETTINGS["metric"].default)
+
+
+def usual_split(task: Task) -> str:
+    """The split where nobody asks for one: of ratings, ten disjoint parts of 10 % of them all."""
+    return "record-k-fold" if task is Task.RATINGS else str(SETTINGS["split"].default)
+
+
 def usual_k(split: str, *, imported: bool = False) -> int:
     """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
     default: int = SETTINGS["k"].default
@@ -157,6 +174,21 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
                 one.check(value)
         asked[name] = value
     return asked
+
+
+def _check_ratings(model: Algorithm, metric: str, negatives: int | None) -> None:
+    """Refuse to have a model rank that predicts ratings. Raises: InputError."""
+    known = evaluation.metric(metric)
+    if metric not in RATING_METRICS:
+        raise InputError(
+            f"{known.title} is of ranked items, but {model.id} predicts ratings; choose "
+            f"{' or '.join(sorted(RATING_METRICS))}, or an algorithm that ranks, such as ease"
+        )
+    if negatives is not None:
+        raise InputError(
+            f"negatives are for ranked items, but {model.id} predicts ratings; leave their number "
+            "out"
+        )
 
 
 def _check_rule(rule: str, split: str, k: int) -> None:
@@ -197,6 +229,12 @@ def _check_adjusted(aids: tuple[str, ...], rule: str, algorithm: str, params: Pa
         if models.algorithm(aid).resolve({}) == params and aid == algorithm:
             raise InputError(
                 f"'{aid}' cannot be adjusted by itself: it would have run all folds; leave it out"
+            )
+        mine, its = models.algorithm(algorithm).task, models.algorithm(aid).task
+        if mine is not its:
+            raise InputError(
+                f"'{aid}' {its.words} and {algorithm} {mine.words}, so it tells nothing of it; "
+                "adjust by one that does the same"
             )
         if aids.count(aid) > 1:
             raise InputError(f"adjust_by names '{aid}' twice; leave one out")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import ecv_core.datasets as datasets
-from ecv_core import stopping
+from ecv_core import models, stopping
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
@@ -17,8 +17,12 @@ from ecv_core.cli.setting_options import add_settings, asked_settings
 from ecv_core.cli.split_options import OF_SPLITS, add_split_options
 from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError, RunError
-from ecv_core.records import SETTINGS, Run, RunSpec, RunState
+from ecv_core.records import SETTINGS, Run, RunSpec, RunState, Task
 from ecv_core.spec import make_spec
+from ecv_core.words import duration
+
+LONG = 600.0
+"""Seconds of a fit from which on one is told before it starts."""
 
 
 def run_options(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +48,10 @@ def run(options: argparse.Namespace) -> int:
     spec = spec_of(options)
     from ecv_core import fold
 
-    fold.prepared(spec.dataset)  # a dataset that cannot be read is bad input, not a failed run
+    fold.data_of(spec)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(spec)
     fold.folds_of(spec)
+    _say_how_long(spec, len(fold.data_of(spec)))
     from tqdm import tqdm
 
     from ecv_core.runner import GivesUp, InProcess, aid_runs, execute, this_process, work
@@ -75,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
 
         def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
             words = f"{phase} {step}/{steps}" if steps else phase
-            bar.set_description(f"{words}, inner nDCG@100 {curve[-1]:.4f}" if curve else words)
+            name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
+            bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
 
         job = partial(work, also=show)
         trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
@@ -93,6 +99,17 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
+def _say_how_long(spec: RunSpec, size: int) -> None:
+    """Before it starts, of a run whose fits take long."""
+    rough = models.algorithm(spec.algorithm).rough_seconds(dict(spec.params), size)
+    if spec.task is Task.RATINGS and rough > LONG:
+        print(
+            f"Each fold will take about {duration(rough)} of one core, for {size:,} ratings; "
+            "fewer steps or dimensions take less.",
+            file=sys.stderr,
+        )
+
+
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
     asked = asked_settings(options)
@@ -100,7 +117,9 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     if options.folds:
         from ecv_core import fold
 
-        asked["folds_sha256"], k = fold.known_folds(options.dataset, options.folds)
+        asked["folds_sha256"], k = fold.known_folds(
+            options.dataset, options.folds, models.algorithm(options.algorithm).task
+        )
         if options.k not in (None, k):
             raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
         asked["k"] = k

@@ -39,7 +39,7 @@ def select_live(options: argparse.Namespace) -> int:
         folds_sha256=sha256,
         k=k,
         seed=42 if options.seed is None else options.seed,
-        metric=options.metric or "ndcg",
+        metric=options.metric,
         n=options.n,
     )
     spec = named[0][1]

@@ -62,6 +62,10 @@ class DatasetEntry:
     """After preparation, as are `items` and `interactions`; None for a user's own file."""
     items: int | None = None
     interactions: int | None = None
+    rated: tuple[int, int, int] | None = None
+    """Users, items and ratings where ratings are kept as they are given; None where not known."""
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest rating; None where only the ratings themselves tell."""
     has_ratings: bool | None = None
     """Of the official file; None where only reading the file tells."""
     has_timestamps: bool | None = None
@@ -102,6 +106,17 @@ class DatasetEntry:
             f"the file on disk is not {self.id}: it has {_counts(found)} after preparation where "
             f"the catalogue says {_counts(promised)}; give it another name to use it as a dataset "
             "of its own, or replace it by the official file"
+        )
+
+    def check_rated(self, rated: Interactions) -> None:
+        """`check_prepared` for ratings as they are given. Raises: DatasetError."""
+        found = (rated.n_users, rated.n_items, len(rated))
+        if self.rated is None or self.generated or found == tuple(self.rated):
+            return
+        raise DatasetError(
+            f"the file on disk is not {self.id}: it has {_counts(found)} where the catalogue says "
+            f"{_counts(self.rated)}; give it another name to use it as a dataset of its own, or "
+            "replace it by the official file"
         )
 
 
@@ -168,6 +183,7 @@ def _parse(dataset_id: str, fields: dict[str, Any]) -> DatasetEntry:
     )
     files = official + _plain_files(dataset_id) if official else ()
     fields["bibtex"] = fields.get("bibtex", "").strip()
+    fields |= {name: tuple(fields[name]) for name in ("rated", "scale") if name in fields}
     return DatasetEntry(id=dataset_id, files=files, **fields)
 
 

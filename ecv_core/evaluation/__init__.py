@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import InputError
+from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation.full import full_ranking
 from ecv_core.evaluation.metrics import (
     METRICS,
@@ -29,6 +29,7 @@ from ecv_core.evaluation.protocol import (
     Protocol,
 )
 from ecv_core.evaluation.ranking import per_user
+from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
 from ecv_core.evaluation.task import Task
 from ecv_core.evaluation.topn import TopN, hits_of, recommend
@@ -48,8 +49,10 @@ __all__ = [
     "Scorer",
     "TopN",
     "check_metric",
+    "clipped_rmse",
     "column_title",
     "evaluate",
+    "evaluate_ratings",
     "hits_of",
     "metric",
     "per_user",
@@ -145,6 +148,44 @@ def evaluate(
     )
     values = sampled_ranking(task) if protocol.sampled else full_ranking(task)
     return _evaluation(task, values)
+
+
+def evaluate_ratings(
+    predicted: NDArray[np.float64],
+    given: NDArray[np.floating],
+    users: NDArray[np.integer],
+    scale: tuple[float, float],
+) -> Evaluation:
+    """RMSE and MAE of predicted ratings, over all ratings of a fold and as each user adds to them.
+
+    Args:
+        predicted: by the model, of any size: clipped to the scale; shape (ratings,).
+        given: what was held out; shape (ratings,).
+        users: whose they are; shape (ratings,).
+        scale: the lowest and the highest rating that can be given.
+    Returns: `values` are as `rating.errors_by_user` says; their means are the metrics.
+    Raises: RunError for a prediction that is not finite.
+    """
+    if not np.isfinite(predicted).all():
+        raise RunError(
+            f"{np.sum(~np.isfinite(predicted)):,} of {len(predicted):,} predicted ratings are not "
+            "finite numbers, so the model has not learnt; choose a lower learning rate or more "
+            "regularization"
+        )
+    whose, parts, pooled = errors_by_user(np.clip(predicted, *scale), given, users)
+    return Evaluation(
+        users=whose,
+        metrics=tuple(parts),
+        values=np.stack(list(parts.values()), axis=1),
+        means=pooled,
+    )
+
+
+def clipped_rmse(
+    predicted: NDArray[np.floating], given: NDArray[np.floating], scale: tuple[float, float]
+) -> float:
+    """RMSE of predictions clipped to the scale; NaN where one is NaN."""
+    return float(np.sqrt(np.mean((np.clip(predicted, *scale) - given) ** 2)))
 
 
 def _evaluation(task: Task, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:

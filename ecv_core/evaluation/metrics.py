@@ -23,7 +23,7 @@ class Kind(StrEnum):
     PROBABILITIES = "probabilities"
     """Probabilities of an interaction, from a model that predicts them."""
     RATINGS = "ratings"
-    """Predicted ratings, from a model that predicts them."""
+    """Predicted ratings, all of a fold together, from a model that predicts them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class Metric:
     title: str
     kind: Kind
     formula: str
-    """LaTeX, for one user (for one fold where the kind is LISTS). H: the held-out items; i_r: the
-    item at rank r; rel_r: 1 where it is held out, else 0; n: the cut-off."""
+    """LaTeX, for one user (for one fold where the kind is LISTS or RATINGS). H: the held-out items,
+    or ratings; i_r: the item at rank r; rel_r: 1 where it is held out, else 0; n: the cut-off."""
     help: str
     source: str
     elsewhere: str
@@ -199,20 +199,22 @@ METRICS: dict[str, Metric] = {
         id="mae",
         title="MAE",
         kind=Kind.RATINGS,
-        formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{r}_i - r_i|",
-        help="How far predicted ratings are off, on average.",
+        formula=r"\frac{1}{|H|} \sum_{(u,i) \in H} |\hat{r}_{ui} - r_{ui}|",
+        help="How far predicted ratings are from those given, on average over all ratings of the "
+        "fold.",
         source="Herlocker et al. (2004)",
-        elsewhere="RecBole pools all ratings; LensKit offers both means.",
+        elsewhere="RecBole agrees. LensKit also offers the mean of every user's own.",
         higher_is_better=False,
     ),
     "rmse": Metric(
         id="rmse",
         title="RMSE",
         kind=Kind.RATINGS,
-        formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{r}_i - r_i)^2}",
-        help="How far predicted ratings are off; large errors weigh more.",
-        source="Herlocker et al. (2004)",
-        elsewhere="RecBole pools all ratings; LensKit offers both means.",
+        formula=r"\sqrt{\frac{1}{|H|} \sum_{(u,i) \in H} (\hat{r}_{ui} - r_{ui})^2}",
+        help="How far predicted ratings are from those given, over all ratings of the fold; large "
+        "errors weigh more.",
+        source="Herlocker et al. (2004); the measure of the Netflix Prize",
+        elsewhere="RecBole agrees. LensKit also offers the mean of every user's own.",
         higher_is_better=False,
     ),
 }
@@ -260,9 +262,9 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
     known = metric(metric_id)
     if known.kind is Kind.RATINGS:
         raise InputError(
-            f"{known.title} compares predicted ratings with given ones, but the algorithms here "
-            "rank items from implicit feedback and predict no ratings; choose a ranking metric "
-            "such as ndcg"
+            f"{known.title} compares predicted ratings with given ones, but algorithms that rank "
+            "items from implicit feedback predict no ratings; choose one that does, such as "
+            "bayesian-mf, or a ranking metric such as ndcg"
         )
     if known.kind is Kind.PROBABILITIES and not log_odds:
         raise InputError(

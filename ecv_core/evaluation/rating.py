@@ -1,4 +1,4 @@
-"""Predictions and what came true -> prediction errors per user: log loss, MAE, RMSE."""
+"""Predictions and what came true -> prediction errors: log loss, and MAE and RMSE of ratings."""
 
 from __future__ import annotations
 
@@ -22,35 +22,37 @@ def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
     return np.logaddexp(0.0, np.where(np.asarray(chosen, dtype=bool), -odds, odds))
 
 
-def mae(predicted: ArrayLike, given: ArrayLike, users: ArrayLike) -> Floats:
-    """Mean absolute error of each user's predicted ratings.
+def errors_by_user(
+    predicted: ArrayLike, given: ArrayLike, users: ArrayLike
+) -> tuple[NDArray[np.int32], dict[str, Floats], dict[str, float]]:
+    """MAE and RMSE over all ratings of a fold, and what each user adds to them.
+
+    Both are ratios of sums over users, so they are no mean of users' own. What a user adds is
+    linearized: with s_u the user's sum of (absolute, squared) errors, n_u ratings, m users and N
+    ratings in all, the mean error is E = sum s_u / N, and
+
+        z_u = f(E) + f'(E) * (s_u - n_u * E) / (N / m)
+
+    with f the identity, or the root for RMSE. The mean of z_u over users is f(E) exactly, and the
+    variance of that mean is that of a ratio, ratings grouped by user (delta method).
 
     Args:
-        predicted: ratings as a model predicts them; shape (ratings,).
+        predicted: ratings as a model predicts them; shape (ratings,), at least one.
         given: ratings as users gave them; shape (ratings,).
-        users: whose they are, codes from 0, each at least once; shape (ratings,).
-    Returns: in units of the rating; shape (users,).
-    Source: Herlocker et al. (2004).
+        users: whose they are, codes; shape (ratings,).
+    Returns: the users, ascending; z_u by metric, of shape (users,); each metric over all ratings.
+    Source: Cochran (1977), Sampling Techniques, section 6.4, for the ratio; Herlocker et al. (2004)
+        for the metrics.
     """
-    return _per_user(np.abs(_errors(predicted, given)), users)
-
-
-def rmse(predicted: ArrayLike, given: ArrayLike, users: ArrayLike) -> Floats:
-    """Root of the mean squared error of each user's predicted ratings; arguments as for `mae`.
-
-    Returns: in units of the rating; shape (users,).
-    Source: Herlocker et al. (2004).
-    """
-    root: Floats = np.sqrt(_per_user(_errors(predicted, given) ** 2, users))
-    return root
-
-
-def _errors(predicted: ArrayLike, given: ArrayLike) -> Floats:
-    error: Floats = np.asarray(predicted, dtype=np.float64) - np.asarray(given, dtype=np.float64)
-    return error
-
-
-def _per_user(values: Floats, users: ArrayLike) -> Floats:
-    codes = np.asarray(users, dtype=np.intp)
-    means: Floats = np.bincount(codes, weights=values) / np.bincount(codes)
-    return means
+    error = np.asarray(predicted, dtype=np.float64) - np.asarray(given, dtype=np.float64)
+    whose, codes, counts = np.unique(users, return_inverse=True, return_counts=True)
+    per_user = len(error) / len(whose)
+    parts: dict[str, Floats] = {}
+    pooled: dict[str, float] = {}
+    for name, losses in (("rmse", error**2), ("mae", np.abs(error))):
+        sums = np.bincount(codes, weights=losses)
+        mean = float(losses.mean())
+        pooled[name] = float(np.sqrt(mean)) if name == "rmse" else mean
+        slope = 1.0 if name == "mae" else 0.5 / pooled[name] if mean > 0 else 0.0
+        parts[name] = pooled[name] + slope * (sums - counts * mean) / per_user
+    return whose.astype(np.int32), parts, pooled

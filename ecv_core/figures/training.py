@@ -1,4 +1,4 @@
-"""Inner validation curves of a run's folds -> a tidy frame -> a figure."""
+"""Curves of a run's folds, step by step of their fits -> a tidy frame -> a figure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from ecv_core.figures.palette import base_layout, palette
 
 COLUMNS = ("fold", "epoch", "ndcg", "best", "newest")
 METRIC = "inner nDCG@100"
+"""What models stop early by, higher is better."""
+HELD_OUT = "RMSE of the held-out ratings"
+"""What models of ratings report, lower is better; nothing is stopped or chosen by it."""
 
 
 def training_frame(curves: Sequence[tuple[int, Sequence[float]]]) -> pd.DataFrame:
     """One row per fold and epoch.
 
     Args:
-        curves: (fold, nDCG@100 on the inner validation part after each epoch), newest fold last.
+        curves: (fold, FoldResult.inner_curve), newest fold last.
     Returns: columns COLUMNS; `best` marks the first best epoch of each fold, `newest` the rows of
         the last fold.
     """
@@ -47,20 +50,36 @@ def training_text(frame: pd.DataFrame) -> str:
     return f"{found}, {last['ndcg']:.4f} in epoch {last['epoch']}."
 
 
+def held_out_text(frame: pd.DataFrame) -> str:
+    """What the newest curve of the held-out RMSE says; empty without a curve."""
+    newest = frame[frame["newest"]]
+    if newest.empty:
+        return ""
+    last = newest.iloc[-1]
+    return f"Fold {last['fold']}: {HELD_OUT} {last['ndcg']:.4f} after step {last['epoch']}."
+
+
 def training_figure(
-    frame: pd.DataFrame, *, epochs: int, dark: bool = False, height: int = 260
+    frame: pd.DataFrame,
+    *,
+    epochs: int,
+    metric: str = METRIC,
+    dark: bool = False,
+    height: int = 260,
 ) -> go.Figure:
-    """The newest fold's curve with its best epoch, and the earlier folds' behind it.
+    """The newest fold's curve, and the earlier folds' behind it; a star marks the best epoch.
 
     Args:
         frame: from `training_frame`.
         epochs: at most so many; fixes the x axis while no fold has stopped.
+        metric: METRIC, or HELD_OUT, which has no best to be chosen by.
         dark: colours for a dark page.
         height: in pixels.
     """
     colours = palette(dark)
     figure = go.Figure()
-    hover = "fold %{meta}, epoch %{x}<br>" + METRIC + " %{y:.4f}<extra></extra>"
+    step = "epoch" if metric == METRIC else "step"
+    hover = "fold %{meta}, " + step + " %{x}<br>" + metric + " %{y:.4f}<extra></extra>"
     for fold, rows in frame.groupby("fold", sort=False):
         newest = bool(rows["newest"].iloc[0])
         colour, width = (colours.mean, 4) if newest else (colours.muted, 1.5)
@@ -75,7 +94,7 @@ def training_figure(
             showlegend=False,
             hovertemplate=hover,
         )
-        if newest:
+        if newest and metric == METRIC:
             best = rows[rows["best"]].iloc[0]
             figure.add_scatter(
                 x=[best["epoch"]],
@@ -95,14 +114,14 @@ def training_figure(
         | {
             "margin": {"l": 12, "r": 20, "t": 20, "b": 12},
             "xaxis": {
-                "title": {"text": "epoch"},
+                "title": {"text": step},
                 "range": [0.5, min(epochs, max(10, 1.15 * longest)) + 0.5],
                 "showgrid": False,
                 "zeroline": False,
                 "automargin": True,
             },
             "yaxis": {
-                "title": {"text": METRIC},
+                "title": {"text": metric},
                 "gridcolor": colours.grid,
                 "zeroline": False,
                 "automargin": True,

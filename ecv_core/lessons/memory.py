@@ -101,4 +101,5 @@ def _model(name: str) -> Recommender:
     if name == MEMORISER:
         return Memoriser()
     chosen = models.algorithm(name)
-    return chosen.build(dict(chosen.resolve({})))
+    model: Recommender = chosen.build(dict(chosen.resolve({})))
+    return model

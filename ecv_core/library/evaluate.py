@@ -61,7 +61,7 @@ def evaluate(
     asked = spec.make_spec(dataset=dataset, algorithm=algorithm, **known, **settings)
     if strange is not None:
         asked = replace(asked, rule=record_of(strange, None, None, None).id)
-    fold.prepared(asked.dataset)  # a dataset that cannot be read is bad input, not a failed run
+    fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(asked)
     fold.folds_of(asked)
     with kept_or_not(keep and strange is None) as store:

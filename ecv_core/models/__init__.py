@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from ecv_core.errors import UnknownName
+from ecv_core.models.bayesian import (
+    BAYESIAN_MF,
+    BAYESIAN_SVD_PP,
+    BAYESIAN_TIME_SVD,
+    BAYESIAN_TIME_SVD_PP,
+    BAYESIAN_TIME_SVD_PP_FLIPPED,
+)
+from ecv_core.models.bias import BIAS
+from ecv_core.models.biased_als import BIASED_ALS
 from ecv_core.models.bpr_mf import BPR_MF
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.implicit_mf import IMPLICIT_MF
@@ -15,11 +24,13 @@ from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
 from ecv_core.models.rp3beta import RP3BETA
+from ecv_core.models.sgd_mf import SGD_MF
 from ecv_core.models.triple2vec import TRIPLE2VEC
 from ecv_core.models.user_knn import USER_KNN
 from ecv_core.models.vbcar import VBCAR
+from ecv_core.records import Task
 
-__all__ = ["ALGORITHMS", "algorithm"]
+__all__ = ["ALGORITHMS", "algorithm", "serving"]
 
 ALGORITHMS: dict[str, Algorithm] = {
     "popular": POPULAR,
@@ -36,8 +47,21 @@ ALGORITHMS: dict[str, Algorithm] = {
     "ngcf": NGCF,
     "triple2vec": TRIPLE2VEC,
     "vbcar": VBCAR,
+    "bias": BIAS,
+    "sgd-mf": SGD_MF,
+    "biased-als": BIASED_ALS,
+    "bayesian-mf": BAYESIAN_MF,
+    "bayesian-svd++": BAYESIAN_SVD_PP,
+    "bayesian-time-svd": BAYESIAN_TIME_SVD,
+    "bayesian-time-svd++": BAYESIAN_TIME_SVD_PP,
+    "bayesian-time-svd++-flipped": BAYESIAN_TIME_SVD_PP_FLIPPED,
 }
 """Every algorithm by its id, in the order in which pages list them."""
+
+
+def serving(task: Task) -> list[str]:
+    """Ids of the algorithms that can be asked for this, in the registry's order."""
+    return [name for name, known in ALGORITHMS.items() if known.task is task]
 
 
 def algorithm(algorithm_id: str) -> Algorithm:

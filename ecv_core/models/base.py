@@ -1,4 +1,4 @@
-"""What a recommender is to this project: fit on a training matrix, score blocks of users."""
+"""What a model is to this project: it scores items for users, or it predicts ratings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.records import History, Progress, no_progress
+from ecv_core.records import History, Pairs, Progress, Ratings, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -50,3 +50,46 @@ class HistoryRecommender(Recommender, Protocol):
         history: History | None = None,
     ) -> None:
         """As `Recommender.fit`; with what the model needs, for each stored entry of `train`."""
+
+
+class Report(Protocol):
+    """Told of each step of a fit; it may raise `errors.Cancelled` to end it."""
+
+    def __call__(
+        self, step: int, steps: int, predicted: NDArray[np.float64] | None = None, /
+    ) -> None:
+        """Note a step.
+
+        Args:
+            step: how far the fit is.
+            steps: how many there are.
+            predicted: what the model would answer after this step, where it can say; shape
+                (pairs,).
+        """
+
+
+class RatingPredictor(Protocol):
+    """A model that learns from ratings and answers what it is asked, in one go.
+
+    In one go, because a sampler's answer is an average over its steps, and keeping every step to
+    answer later takes gigabytes. Who is asked about what is known from the start; no rating is.
+    """
+
+    def predict(
+        self, train: Ratings, asked: Pairs, *, seed: int, report: Report
+    ) -> NDArray[np.float64]:
+        """Learn from the training part of a fold and predict the ratings of the held-out part.
+
+        Args:
+            train: at least one rating. Users and items may have none.
+            asked: whose rating of what, and when; users and items may be unknown to `train`. Never
+                learnt from.
+            seed: fixes every random choice; same seed, same ratings, same machine, same answer.
+            report: called before the first and after each step.
+        Returns: of any size, the caller clips them to the scale; shape (pairs,).
+        Raises: RunError if training diverges; Cancelled from `report`.
+        """
+
+
+Model = Recommender | RatingPredictor
+"""What `Algorithm.build` makes; `Algorithm.task` says which."""

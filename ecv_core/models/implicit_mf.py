@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.errors import RunError
+from ecv_core.models.lenskit_start import panics_as, start_lenskit
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.records import ParamValue, Progress, no_progress
 
@@ -54,16 +53,11 @@ class ImplicitMF:
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(_dataset(train), options)  # type: ignore[no-untyped-call]
-        try:
+        with panics_as(_DIVERGED):
             for epoch in range(self._epochs):
                 trainer.train_epoch()
                 progress("fit", epoch + 1, self._epochs)
             trainer.als_half_epoch(self._epochs + 1, trainer.u_ctx)
-        except BaseException as error:
-            # LensKit's compiled part panics on a singular system, and that is no Exception.
-            if type(error).__name__ != "PanicException":
-                raise
-            raise RunError(_DIVERGED) from error
         users, items = scorer.user_embeddings, scorer.item_embeddings
         if users is None or not (np.isfinite(users).all() and np.isfinite(items).all()):
             raise RunError(_DIVERGED)
@@ -73,27 +67,6 @@ class ImplicitMF:
         import torch
 
         return self._users[torch.from_numpy(users)] @ self._items.T
-
-
-def _start_lenskit() -> None:
-    """Set LensKit's thread pools up once, and leave torch's as they are.
-
-    Left alone LensKit sets torch to one thread, and warns and logs if torch is already in use.
-    """
-    import torch
-    from lenskit.parallel import config
-
-    if config._config is None:
-        threads = torch.get_num_threads()
-        log = logging.getLogger(config.__name__)
-        level = log.level
-        log.setLevel(logging.ERROR)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                config.initialize(processes=1, threads=threads, backend_threads=threads)
-        finally:
-            log.setLevel(level)
 
 
 def _dataset(train: csr_array) -> Dataset:
@@ -114,7 +87,7 @@ def build(params: Mapping[str, ParamValue]) -> ImplicitMF:
     """An unfitted model with these parameters."""
     for module in ("pandas", "lenskit.als", "lenskit.data"):
         import_module(module)  # a second, once per process, that no fit should be charged for
-    _start_lenskit()
+    start_lenskit()
     return ImplicitMF(
         factors=int(params["factors"]),
         epochs=int(params["epochs"]),

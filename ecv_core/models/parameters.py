@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from scipy.sparse import csr_array
 
@@ -18,6 +18,7 @@ from ecv_core.records import (
     Need,
     ParamValue,
     Progress,
+    Task,
     no_progress,
 )
 
@@ -34,8 +35,9 @@ class Algorithm:
     """What it does, its cost and when to use it, in at most three sentences."""
     paper: str
     parameters: tuple[Parameter, ...]
-    build: Callable[[Mapping[str, ParamValue]], Recommender]
-    """Makes an unfitted model; imports what it needs only when called."""
+    build: Callable[[Mapping[str, ParamValue]], Any]
+    """Makes an unfitted `models.base.Model`, the kind that `task` says; imports what it needs only
+    when called."""
     paper_default: Mapping[str, ParamValue] = field(default_factory=dict)
     """Values of the paper, or of the system that made the model known, where they are not ours."""
     paper_default_title: str = "paper default"
@@ -45,6 +47,11 @@ class Algorithm:
     random: bool = True
     """Whether fitting draws random numbers: all users of a fold then share the luck of its
     training, of which the scores of one fold tell nothing."""
+    task: Task = Task.TOP_N
+    """What it can be asked for: `build` makes a `Recommender` or a `RatingPredictor`."""
+    rate: float = 0.0
+    """Of a model of ratings: seconds on one core for each rating, dimension and step (or epoch) of
+    a fit, roughly; 0 where every fit is quick."""
     needs: Need = Need.NOTHING
     """What it learns from beside who has what; then it is a `HistoryRecommender`."""
 
@@ -60,6 +67,16 @@ class Algorithm:
         Raises: InputError for an unknown name or a bad value.
         """
         return resolve(self.parameters, given, of=self.id)
+
+    def rough_seconds(self, params: Mapping[str, ParamValue], ratings: int) -> float:
+        """How long a fit takes on one core, within a factor of about two; 0 where it is quick.
+
+        Args:
+            params: every parameter.
+            ratings: to learn from.
+        """
+        steps = float(params.get("steps", params.get("epochs", 0)))
+        return self.rate * ratings * float(params.get("dimension", 0)) * steps
 
     def check(self, interactions: Interactions) -> None:
         """Refuse a dataset without what the model learns from. Raises: DatasetError."""

@@ -7,13 +7,16 @@ from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.moment import Decision, Interval, IntervalKind, Moment
 from ecv_core.records.need import LACKS, Need
 from ecv_core.records.progress import Progress, no_progress
+from ecv_core.records.ratings import Pairs, Ratings
 from ecv_core.records.run import FoldProgress, Run, RunState
 from ecv_core.records.setting import SCORES, Role, Setting, setting
 from ecv_core.records.spec import SETTINGS, WITHOUT_CUTOFF, RunSpec
+from ecv_core.records.task import RATING_METRICS, Task
 
 __all__ = [
     "AMOUNT",
     "LACKS",
+    "RATING_METRICS",
     "SCORES",
     "SETTINGS",
     "WITHOUT_CUTOFF",
@@ -28,14 +31,17 @@ __all__ = [
     "IntervalKind",
     "Moment",
     "Need",
+    "Pairs",
     "ParamValue",
     "Part",
     "Progress",
+    "Ratings",
     "Role",
     "Run",
     "RunSpec",
     "RunState",
     "Setting",
+    "Task",
     "UserScores",
     "no_progress",
     "setting",

@@ -79,13 +79,14 @@ class FoldResult:
 
     fold: int
     score: Number
-    """Mean over the evaluated users of the run's metric at its n."""
+    """Mean over the evaluated users of the run's metric at its n; over all ratings of RMSE."""
     metrics: Mapping[str, float]
     """Every metric at every cut-off, 'ndcg@10' -> mean over users."""
     users: int
     """How many users had something held out, and so count."""
     inner_curve: tuple[float, ...] = ()
-    """nDCG@100 on the inner validation part after each epoch, where a model stops early by it."""
+    """nDCG@100 on the inner validation part after each epoch, where a model stops early by it; of
+    predicted ratings the RMSE of the held-out part after each step, by which nothing is stopped."""
     fit_seconds: Amount
     evaluate_seconds: Amount
     total_seconds: Amount

@@ -18,7 +18,7 @@ class Progress(Protocol):
             phase: what is being done: "fit".
             step: how far it is.
             steps: 0 where the total is not known.
-            curve: nDCG@100 on the inner validation part after each epoch of a fit so far.
+            curve: of a fit so far, as `FoldResult.inner_curve`.
         """
 
 

@@ -8,6 +8,7 @@ from typing import Self
 
 from ecv_core.parameters import Params
 from ecv_core.records.setting import SCORES, Role, Setting, setting, settings_of
+from ecv_core.records.task import RATING_METRICS, Task
 
 WITHOUT_CUTOFF = frozenset({"auc", "log-loss", "mae", "rmse"})
 """Ids of the metrics that look at more than the top n, so that n is no part of their name."""
@@ -33,6 +34,7 @@ class RunSpec:
         metavar="NAME",
         row="folds",
         differ="fold strategies",
+        unless_asked="user-k-fold; record-k-fold where ratings are predicted",
     )
     split_params: Params = setting((), Role.FOLDS, flag="-", differ="settings of the split")
     """Every parameter of the split, defaults filled in, sorted by name."""
@@ -65,7 +67,9 @@ class RunSpec:
         "ndcg",
         Role.MEASURE,
         help="The score that the rule watches. The other metrics of lists are computed too.",
+        metavar="NAME",
         differ="metrics",
+        unless_asked="ndcg; rmse where ratings are predicted",
     )
     n: int = setting(
         10,
@@ -226,6 +230,11 @@ class RunSpec:
         way_out="a module draws 2 to 5 W",
     )
     """All the time; None leaves CodeCarbon's assumption, 10 W or more."""
+
+    @property
+    def task(self) -> Task:
+        """What the model is asked for, which the metric tells."""
+        return Task.RATINGS if self.metric in RATING_METRICS else Task.TOP_N
 
     @property
     def metric_name(self) -> str:

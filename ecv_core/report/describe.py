@@ -184,7 +184,7 @@ def describe_advice(
 def _setup(specs: Sequence[RunSpec]) -> list[str]:
     """What was evaluated, and how."""
     return [
-        data_sentences(spec.dataset for spec in specs),
+        data_sentences(specs),
         algorithm_sentence(specs),
         split_sentence(specs),
         score_sentence(specs),

@@ -14,7 +14,7 @@ from ecv_core import models
 from ecv_core.energy import SOURCES
 from ecv_core.energy.savings import energy_of
 from ecv_core.errors import UnknownName
-from ecv_core.records import Run, RunSpec
+from ecv_core.records import Run, RunSpec, Task
 from ecv_core.report.citation import key_of, short
 from ecv_core.report.latex import escaped
 from ecv_core.report.provenance import version_words
@@ -65,23 +65,28 @@ def cited(marked: str) -> list[str]:
     return list(dict.fromkeys(what for kind, what in _MARK.findall(marked) if kind == "cite"))
 
 
-def data_sentences(names: Iterable[str]) -> str:
+def data_sentences(specs: Sequence[RunSpec]) -> str:
     """Which data, how large after preparation, and how it was filtered."""
+    rated = all(spec.task is Task.RATINGS for spec in specs)
     known = datasets.catalogue()
     parts = []
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(spec.dataset for spec in specs):
         entry = known.get(name)
         if entry is None:
             parts.append(f"the dataset '{name}'")
             continue
         size = ""
-        if entry.users and entry.items and entry.interactions:
+        if rated and entry.rated:
+            size = " ({:,} users, {:,} items, {:,} ratings)".format(*entry.rated)
+        elif entry.users and entry.items and entry.interactions:
             size = (
                 f" ({entry.users:,} users, {entry.items:,} items, "
                 f"{entry.interactions:,} interactions)"
             )
         title = entry.title if entry.title != name else f"the dataset '{name}'"
         parts.append(f"{title}{cite(entry.bibtex)}{size}")
+    if rated:
+        return f"We used {joined(parts)}, with all ratings as they are given."
     return (
         f"We used {joined(parts)}. Every interaction counts as positive feedback, whatever its "
         "rating; users and items with fewer than five interactions were removed repeatedly until "
@@ -143,6 +148,11 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
             return (
                 f"{text}; each held-out item was ranked against {spec.negatives:,} sampled items "
                 f"({spec.negative_sampling})."
+            )
+        if spec.task is Task.RATINGS:
+            return (
+                f"{text}, over all held-out ratings of a fold, with predictions clipped to the "
+                "scale."
             )
         what = "all items" if spec.candidates == "all" else "all items with a training interaction"
         return f"{text}; {what} but those in the user's training data were ranked."

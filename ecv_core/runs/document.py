@@ -11,7 +11,7 @@ from ecv_core.energy.savings import energy_of
 from ecv_core.parameters import Params
 from ecv_core.records import SCORES, SETTINGS, Role, Run, RunSpec
 from ecv_core.runs.format import EnergyDocument, FoldDocument, MomentDocument, RunDocument, ends
-from ecv_core.spec import usual_k, usual_min_folds, usual_rule
+from ecv_core.spec import usual_k, usual_metric, usual_min_folds, usual_rule, usual_split
 
 
 def run_document(run: Run) -> dict[str, Any]:
@@ -56,6 +56,8 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
             copy is kept on this machine.
     """
     usual = {name: one.default for name, one in SETTINGS.items()} | {
+        "metric": usual_metric(spec.task),
+        "split": usual_split(spec.task),
         "k": usual_k(spec.split, imported=spec.folds_sha256 is not None),
         "rule": usual_rule(spec.split, spec.k),
         "min_folds": usual_min_folds(spec.rule, spec.k),

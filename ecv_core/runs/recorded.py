@@ -19,6 +19,9 @@ from ecv_core.runs.user_scores import read_user_scores, write_user_scores
 FOLDER = SHIPPED / "recorded"
 """Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
 
+RATINGS = FOLDER / "ratings"
+"""Folder of recorded runs that predict ratings, `<dataset>--<algorithm>[-d<dimension>].json`."""
+
 SPLITS = "splits"
 """Folder below it for studies of splits: one `<dataset>--<algorithm>--<split>.json` per run."""
 
@@ -94,7 +97,8 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
 
 
 def _path_of(run_id: str, folder: Path) -> Path | None:
-    paths = (*sorted(folder.glob("*.json")), *sorted((folder / SPLITS).glob("*.json")))
+    within = (folder, folder / SPLITS, folder / RATINGS.name)
+    paths = [path for one in within for path in sorted(one.glob("*.json"))]
     for path in paths:
         if path.stem == run_id:
             return path

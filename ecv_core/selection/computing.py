@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ecv_core.datasets as datasets
 from ecv_core import fold, models
 from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation import METRICS
@@ -42,7 +41,7 @@ def named_contenders(
         )
         fold.check_needs(spec)
         named.append((word, spec))
-    fold.prepared(datasets.entry(dataset).id)  # a dataset that cannot be read is bad input
+    fold.data_of(named[0][1])  # a dataset that cannot be read is bad input
     return named
 
 

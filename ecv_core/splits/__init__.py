@@ -10,7 +10,7 @@ from ecv_core.splits.exchange.archive import FORMS, split_archive, write_split
 from ecv_core.splits.exchange.archive_reading import read_split
 from ecv_core.splits.exchange.files import IMPORTED, folds_csv, read_folds, write_folds
 from ecv_core.splits.exchange.storage import store_folds, stored_folds_path
-from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices
+from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices, usable_parts
 from ecv_core.splits.leakage import Leakage, leakage
 from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
 from ecv_core.splits.registry import SPLITS
@@ -42,6 +42,7 @@ __all__ = [
     "store_folds",
     "stored_folds_path",
     "strategy",
+    "usable_parts",
     "write_folds",
     "write_split",
 ]

@@ -58,11 +58,7 @@ def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldM
     Raises: FoldsError if the folds have no such index or belong to other interactions, or if the
         fold has nothing to learn from or nothing held out.
     """
-    parts = checked_parts(interactions, folds, index)
-    counts = np.bincount(parts, minlength=len(Part))
-    for part, word in ((Part.TRAIN, "to learn from"), (Part.TEST, "held out")):
-        if not counts[part]:
-            raise FoldsError(_nothing(interactions, folds, index, word, int(counts[Part.UNKNOWN])))
+    parts = usable_parts(interactions, folds, index)
     return FoldMatrices(
         train=_matrix(interactions, parts == Part.TRAIN),
         validation=_matrix(interactions, parts == Part.VALIDATION),
@@ -70,6 +66,16 @@ def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldM
         interactions=interactions,
         learnt=parts == Part.TRAIN,
     )
+
+
+def usable_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:
+    """The Part of each interaction in fold `index`. Raises: FoldsError as `fold_matrices`."""
+    parts = checked_parts(interactions, folds, index)
+    counts = np.bincount(parts, minlength=len(Part))
+    for part, word in ((Part.TRAIN, "to learn from"), (Part.TEST, "held out")):
+        if not counts[part]:
+            raise FoldsError(_nothing(interactions, folds, index, word, int(counts[Part.UNKNOWN])))
+    return parts
 
 
 def checked_parts(interactions: Interactions, folds: Folds, index: int) -> NDArray[np.int8]:

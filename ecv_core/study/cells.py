@@ -14,8 +14,8 @@ from typing import Any
 import ecv_core.datasets as datasets
 from ecv_core import splits
 from ecv_core.errors import DatasetError
-from ecv_core.fold import check_needs, prepared
-from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.fold import check_needs, data_of
+from ecv_core.records import Run, RunSpec, RunState, Task
 from ecv_core.runs.recorded import recorded_path
 from ecv_core.spec import make_spec
 from ecv_core.store import Cell
@@ -38,7 +38,7 @@ def planned(
         datasets_of: ids.
         algorithms: ids.
         splits_of: ids of strategies, each with its own default number of folds; single splits too.
-            Without any it is a study of datasets x algorithms, under the usual split.
+            Without any it is a study of datasets x algorithms, under each algorithm's usual split.
         folder: where the runs are to be recorded, if they are.
         settings: of all runs, as of `make_spec`; one seed for all, so that algorithms share folds.
     Raises: InputError for an unknown name, or a setting that cannot be.
@@ -47,9 +47,7 @@ def planned(
     ways: list[str | None] = list(splits_of) or [None]
     return [
         Cell(
-            spec=make_spec(
-                dataset=dataset, algorithm=algorithm, split=split or USUAL_SPLIT, **settings
-            ),
+            spec=make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings),
             path=None if folder is None else recorded_path(folder, dataset, algorithm, split),
         )
         for dataset in datasets_of
@@ -63,12 +61,12 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
 
     Reads and splits a dataset once, and only where that can tell.
     """
-    known: dict[tuple[str, str, int], str | None] = {}
+    known: dict[tuple[str, str, int, Task], str | None] = {}
     for cell in cells:
         spec = cell.spec
-        way = spec.dataset, spec.split, spec.k
+        way = spec.dataset, spec.split, spec.k, spec.task
         if way not in known:
-            known[way] = _unable(*way)
+            known[way] = _unable(spec)
         why = known[way]
         if why is None:
             try:
@@ -78,11 +76,12 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
         yield cell, why
 
 
-def _unable(dataset: str, split: str, k: int) -> str | None:
+def _unable(spec: RunSpec) -> str | None:
     """Why a dataset cannot be read or split; None where it can."""
-    if not datasets.available(datasets.entry(dataset)):
-        return f"{dataset} is not on disk"
-    return None if split == USUAL_SPLIT else splits.obstacle(prepared(dataset), split, k)
+    if not datasets.available(datasets.entry(spec.dataset)):
+        return f"{spec.dataset} is not on disk"
+    usual = spec.split == USUAL_SPLIT
+    return None if usual else splits.obstacle(data_of(spec), spec.split, spec.k)
 
 
 def filled(cells: Iterable[Cell], own: Sequence[Run], recorded: Sequence[Run] = ()) -> list[Cell]:

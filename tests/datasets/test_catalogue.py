@@ -18,7 +18,7 @@ PAPER = {
     "ml-1m": (6_040, 3_416, 999_611),
 }
 
-OURS = {"synthetic", *PAPER, "ta-feng"}
+OURS = {"synthetic", *PAPER, "ta-feng", "ml-10m"}
 
 
 def test_has_the_default_dataset_the_six_of_the_paper_and_one_with_baskets(data_folder: Path):
@@ -47,7 +47,7 @@ def test_says_whose_each_dataset_is_and_where_it_comes_from(dataset_id: str):
     )
 
 
-@pytest.mark.parametrize("dataset_id", ["ml-100k", "ml-1m"])
+@pytest.mark.parametrize("dataset_id", ["ml-100k", "ml-1m", "ml-10m"])
 def test_says_that_movielens_may_not_be_redistributed(dataset_id: str):
     assert "no redistribution" in datasets.entry(dataset_id).licence
 

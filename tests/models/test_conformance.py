@@ -1,4 +1,4 @@
-"""What every algorithm of the registry promises, whatever it is."""
+"""What every algorithm that ranks promises; of ratings: test_rating_conformance.py."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,12 @@ import torch
 from scipy.sparse import csr_array
 
 from ecv_core.errors import Cancelled, DatasetError
-from ecv_core.models import ALGORITHMS
+from ecv_core.models import ALGORITHMS, serving
 from ecv_core.models.base import Recommender
-from ecv_core.records import History, Need, no_progress
+from ecv_core.records import History, Need, Task, no_progress
 
-PERSONAL = sorted(set(ALGORITHMS) - {"popular"})
+RANKING = sorted(serving(Task.TOP_N))
+PERSONAL = sorted(set(RANKING) - {"popular"})
 
 
 STEPS = {name: {"epochs": 100} for name in ("neu-mf", "triple2vec", "vbcar")}
@@ -25,7 +26,7 @@ def fitted(algorithm_id, train, *, seed=1, progress=no_progress, **params) -> Re
     return model
 
 
-@pytest.fixture(params=sorted(ALGORITHMS))
+@pytest.fixture(params=RANKING)
 def algorithm_id(request):
     return request.param
 

@@ -1,14 +1,17 @@
-"""Eight pages in their order, views in the address, and where old addresses lead."""
+"""Nine pages in their order, views in the address, and where old addresses lead."""
 
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.util import calc_hash
 
-ORDER = ["Learn", "Run", "Which is best?", "How many folds?", "Splits", "Runs", "Studies", "Replay"]
+ORDER = [
+    *("Learn", "Run", "Which is best?", "How many folds?", "Baselines", "Splits", "Runs"),
+    *("Studies", "Replay"),
+]
 
 
-PATHS = ["learn", "", "run", "best", "folds", "splits", "runs", "studies", "replay"]
+PATHS = ["learn", "", "run", "best", "folds", "baselines", "splits", "runs", "studies", "replay"]
 
 
 def titles(app):

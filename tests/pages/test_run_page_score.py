@@ -2,6 +2,7 @@
 
 from ecv_core.evaluation import SAMPLED_WARNING
 from ecv_core.records import RunState
+from ecv_core.spec import make_spec
 
 
 def button(app, label):
@@ -43,11 +44,22 @@ def test_the_chosen_metric_is_defined_with_its_source_and_its_peers(app):
     assert "Elliot" in words
 
 
-def test_metrics_that_no_algorithm_can_serve_are_not_offered(app):
+def test_metrics_of_ranked_items_and_of_ratings_are_offered(app):
     app.run()
     offered = app.selectbox(key="metric").options
-    assert {"AUC", "Log loss", "EPC", "Item coverage", "Gini index"} < set(offered)
-    assert not {"MAE", "RMSE"} & set(offered)
+    assert {"AUC", "Log loss", "EPC", "Item coverage", "Gini index", "MAE", "RMSE"} < set(offered)
+
+
+def test_an_algorithm_that_predicts_ratings_brings_its_metric_and_split(app, store):
+    app.run()
+    pick = next(one for one in app.get("button_group") if one.key == "algorithm")
+    pick.set_value(["bias"]).run()
+    assert app.selectbox(key="metric").value == "rmse"
+    assert app.selectbox(key="split").value == "record-k-fold"
+    button(app, "Start").click().run()
+    spec = store.runs()[0].spec
+    assert (spec.algorithm, spec.metric_name, spec.split) == ("bias", "rmse", "record-k-fold")
+    assert spec == make_spec(dataset="synthetic", algorithm="bias", alpha=spec.alpha)
 
 
 def test_a_metric_that_does_not_fit_is_a_sentence_and_nothing_can_start(app):
@@ -64,11 +76,11 @@ def test_too_few_negatives_are_a_sentence(app):
     assert "every held-out item is a hit" in app.error[0].value
 
 
-def test_a_link_to_a_metric_that_is_not_offered_says_why(app):
+def test_a_link_to_a_metric_of_ratings_for_an_algorithm_that_ranks_says_why(app):
     app.query_params["metric"] = "RMSE"
     app.run()
-    assert "predict no ratings" in warnings(app)[0]
-    assert app.selectbox(key="metric").value == "ndcg"
+    assert "predict no ratings" in app.error[0].value
+    assert button(app, "Start").disabled
 
 
 def test_a_link_to_an_unknown_metric_names_those_there_are(app):

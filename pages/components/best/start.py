@@ -7,7 +7,8 @@ import streamlit as st
 from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS
 from ecv_core.fold import check_needs
-from ecv_core.records import Run, RunSpec
+from ecv_core.models import algorithm
+from ecv_core.records import Run, RunSpec, Task
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.live import advance, begin
 from ecv_core.selection.names import contender_name, parse_contender
@@ -15,7 +16,7 @@ from ecv_core.spec import make_spec
 from pages.components.best.choice import open_selection
 from pages.components.best.settings import Asked
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
-from pages.components.run.fold_settings import fold_settings
+from pages.components.run.fold_settings import fold_settings, usual_of_task
 from pages.components.shared.dataset_picker import dataset_picker
 from pages.components.shared.given import keep_given
 from pages.components.shared.state import KEPT, manager, sentence, sentences, store
@@ -89,7 +90,9 @@ def _algorithms() -> tuple[Named, list[Run], bool]:
         placeholder="item-knn:neighbours=50\nitem-knn:neighbours=200,shrink=10",
         help="An algorithm with other parameters: `algorithm:name=value,name=value`.",
     )
-    picked, folds_ready = fold_settings(entry.id, ready)
+    usual_of_task(names)
+    task = algorithm(names[0]).task if names else Task.TOP_N
+    picked, folds_ready = fold_settings(entry.id, ready, task)
     params = parameter_settings(names)
     wanted = [(name, params[name]) for name in names]
     wanted += [parse_contender(line.strip()) for line in (more or "").splitlines() if line.strip()]

@@ -13,8 +13,15 @@ import streamlit as st
 import ecv_core.datasets as datasets
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.training import training_figure, training_frame, training_text
-from ecv_core.records import Moment, Run
+from ecv_core.figures.training import (
+    HELD_OUT,
+    METRIC,
+    held_out_text,
+    training_figure,
+    training_frame,
+    training_text,
+)
+from ecv_core.records import Moment, Run, Task
 from ecv_core.report import provenance, run_report
 from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for, run_document
@@ -175,30 +182,40 @@ _HEIGHT = 280
 
 
 def training(run: Run) -> None:
-    """The curves of a run whose model stops early; nothing for any other run."""
+    """The curves of a run whose model stops early or predicts ratings; nothing for any other."""
     params = dict(run.spec.params)
-    if not params.get("early_stopping"):
+    ratings = run.spec.task is Task.RATINGS
+    steps = int(params.get("steps", params.get("epochs", 0)))
+    if not (params.get("early_stopping") or (ratings and steps > 1)):
         return
-    st.header("Training, epoch by epoch", anchor=False)
     curves = [(fold.fold, fold.inner_curve) for fold in run.folds if fold.inner_curve]
     if run.progress is not None and run.progress.curve:
         curves.append((run.progress.fold, run.progress.curve))
+    if ratings and not curves and run.folds:
+        return  # of a model that answers once, at its end
+    title = "Fit, step by step" if ratings else "Training, epoch by epoch"
+    st.header(title, anchor=False)
     if not curves:
         st.caption("The curve starts with the first epoch.")
         return
     frame = training_frame(curves)
-    text = training_text(frame)
+    text = held_out_text(frame) if ratings else training_text(frame)
+    metric = HELD_OUT if ratings else METRIC
     plot(
-        lambda dark: training_figure(
-            frame, epochs=int(params["epochs"]), dark=dark, height=_HEIGHT
-        ),
+        lambda dark: training_figure(frame, epochs=steps, metric=metric, dark=dark, height=_HEIGHT),
         version=(run.run_id, tuple((fold, len(curve)) for fold, curve in curves)),
         key="training",
-        alt=f"Inner nDCG@100 after each epoch. {text}",
+        alt=f"{metric[0].upper()}{metric[1:]} after each {'step' if ratings else 'epoch'}. {text}",
         height=_HEIGHT,
         name=f"{run_title(run)} training",
         table=lambda: frame,
     )
+    if ratings:
+        st.caption(
+            f"{text} One fit gives the RMSE that it would have had with any smaller number of "
+            "steps. Nothing is stopped or chosen by it."
+        )
+        return
     st.caption(
         f"{text} Training stops after {params['patience']} epochs without a better one and keeps "
         "the best. The inner part is taken from the training data, never from what is held out."

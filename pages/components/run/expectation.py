@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+import ecv_core.datasets as datasets
+from ecv_core import models
 from ecv_core.energy.expected import Expected, KnownCosts, expected, together
 from ecv_core.errors import EcvError
-from ecv_core.records import RunSpec
+from ecv_core.records import RunSpec, Task
 from ecv_core.runs.recorded import recorded_run
 from pages.components.shared.state import run_list
 from pages.components.shared.words import counted, duration, watt_hours_range
@@ -25,10 +27,23 @@ def expectation_words(specs: Sequence[RunSpec], known: Sequence[KnownCosts]) -> 
     found = {spec.algorithm: expected(spec, known) for spec in specs}
     told = [one for one in found.values() if one is not None]
     missing = [name for name, one in found.items() if one is None]
+    if not told and (rough := _rough(specs)):
+        return f"Each fold will take about {duration(rough)} of one core, by a rough count."
     if not told:
         return "Time and energy: not known yet for this dataset and algorithm."
     text = _words(together(told))
     return f"{text} Not known yet: {', '.join(missing)}." if missing else text
+
+
+def _rough(specs: Sequence[RunSpec]) -> float:
+    """Seconds of the longest fit of a model of ratings, of a dataset whose size is known; or 0."""
+    rough = [0.0]
+    for spec in specs:
+        known = datasets.entry(spec.dataset) if spec.task is Task.RATINGS else None
+        if known is not None and known.rated:
+            algorithm = models.algorithm(spec.algorithm)
+            rough.append(algorithm.rough_seconds(dict(spec.params), known.rated[2]))
+    return max(rough)
 
 
 def _words(one: Expected) -> str:

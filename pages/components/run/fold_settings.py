@@ -9,9 +9,12 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from ecv_core import models
 from ecv_core.errors import EcvError
+from ecv_core.evaluation import METRICS, Kind
 from ecv_core.fold import import_folds
-from ecv_core.records import ParamValue
+from ecv_core.records import SETTINGS, ParamValue, Task
+from ecv_core.spec import usual_metric, usual_split
 from ecv_core.splits import IMPORTED, SPLITS
 from pages.components.run.score_settings import metric_select, score_settings
 from pages.components.shared.setting_widgets import about, setting_widget
@@ -22,9 +25,36 @@ STORED = "stored-folds"
 """In the session: (dataset, SHA-256, k) of the fold file whose run was opened for a new one."""
 
 
-def fold_settings(dataset: str, on_disk: bool) -> tuple[dict[str, Any], bool]:
+TASK_OF = "task-of"
+"""In the session: the task whose usual metric and split were offered."""
+
+
+def usual_of_task(names: list[str]) -> None:
+    """Call before metric and split are drawn: each task brings its own, as algorithms change.
+
+    Args:
+        names: of the picked algorithms; nothing changes where there are none.
+    """
+    if not names:
+        return
+    state, task = st.session_state, models.algorithm(names[0]).task
+    before = state.get(TASK_OF)
+    state[TASK_OF] = task
+    known = any(key in state or key in st.query_params for key in ("metric", "split"))
+    if task is (before or Task.TOP_N) or (before is None and known):
+        return
+    state["metric"], state["split"] = usual_metric(task), usual_split(task)
+
+
+def fold_settings(
+    dataset: str, on_disk: bool, task: Task = Task.TOP_N
+) -> tuple[dict[str, Any], bool]:
     """Widgets of folds and score; a fold file that does not fit is refused beside them.
 
+    Args:
+        dataset: its id.
+        on_disk: whether it can be read.
+        task: of the picked algorithms, which says what a fold file has to hold.
     Returns: what was picked, as arguments of `make_spec`; and whether it can be used, which it
         cannot while a fold file is wanted but not there yet.
     """
@@ -32,7 +62,8 @@ def fold_settings(dataset: str, on_disk: bool) -> tuple[dict[str, Any], bool]:
     usual_k(_asked_split())
     k = setting_widget("k", left)
     metric = metric_select(middle, **about("metric"))
-    n = setting_widget("n", right)
+    ranked = METRICS[metric].kind is not Kind.RATINGS
+    n = setting_widget("n", right) if ranked else SETTINGS["n"].default
     score = score_settings(metric)
     with st.expander(
         "Fold strategy and seed",
@@ -49,7 +80,9 @@ def fold_settings(dataset: str, on_disk: bool) -> tuple[dict[str, Any], bool]:
                 words += " This strategy makes one split, so k is 1 here."
             st.caption(words)
             params = strategy_parameters(strategy)
-        sha256, k, ready = _fold_file(dataset, on_disk, k) if split == IMPORTED else (None, k, True)
+        sha256, k, ready = (
+            _fold_file(dataset, on_disk, k, task) if split == IMPORTED else (None, k, True)
+        )
         seed = setting_widget("seed", width=200)
     picked = {
         "split": split,
@@ -69,7 +102,7 @@ def _asked_split() -> str:
     return asked if asked in (*SPLITS, IMPORTED) else next(iter(SPLITS))
 
 
-def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bool]:
+def _fold_file(dataset: str, on_disk: bool, k: int, task: Task) -> tuple[str | None, int, bool]:
     file = st.file_uploader(
         "Fold file",
         type=["csv", "gz", "zip"],
@@ -85,7 +118,7 @@ def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bo
         return None, k, False
     try:
         with st.spinner("Checking the folds against the dataset ..."):
-            sha256, folds = _imported(dataset, file.file_id, file)
+            sha256, folds = _imported(dataset, file.file_id, task.value, file)
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         return None, k, False
@@ -94,9 +127,9 @@ def _fold_file(dataset: str, on_disk: bool, k: int) -> tuple[str | None, int, bo
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def _imported(dataset: str, file_id: str, _file: UploadedFile) -> tuple[str, int]:
+def _imported(dataset: str, file_id: str, task: str, _file: UploadedFile) -> tuple[str, int]:
     name = Path(_file.name).name
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(_file.getvalue())
-        return import_folds(dataset, path)
+        return import_folds(dataset, path, Task(task))

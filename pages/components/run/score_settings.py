@@ -18,12 +18,17 @@ FULL, SAMPLED = "full ranking", "sampled negatives"
 NEGATIVES = 100
 """As many as most work that samples."""
 
-CHOICES = [name for name, known in METRICS.items() if known.kind is not Kind.RATINGS]
+CHOICES = list(METRICS)
 """Metrics that some algorithm here has a value of."""
 
 SYMBOLS = (
     r"$H$: the user's held-out items; $C$: candidates; $i_r$: the item at rank $r$; $rel_r$: 1 if "
     r"it is held out; $s$: scores; $p$: probabilities."
+)
+
+SYMBOLS_OF_RATINGS = (
+    r"$H$: the held-out pairs of user and item; $r$: the rating given; $\hat{r}$: the rating "
+    "predicted, clipped to the scale."
 )
 
 
@@ -38,8 +43,14 @@ def metric_select(place: DeltaGenerator, **about: Any) -> str:  # noqa: ANN401
 def score_settings(metric: str) -> dict[str, Any]:
     """The metric's definition and the widgets of the ranking protocol, folded away at first.
 
+    Predicted ratings have no such protocol: every held-out rating counts.
+
     Returns: what was picked, as arguments of `make_spec`.
     """
+    if METRICS[metric].kind is Kind.RATINGS:
+        with st.expander("How predictions are scored", icon=":material/leaderboard:"):
+            _definition(metric)
+        return {}
     sampled = SAMPLED in (st.session_state.get("ranking"), st.query_params.get("ranking"))
     with st.expander(
         "What is ranked, and how it is scored", icon=":material/leaderboard:", expanded=sampled
@@ -72,4 +83,5 @@ def _definition(metric: str) -> None:
     known = METRICS[metric]
     st.markdown(f"**{known.title}.** {known.help}")
     st.latex(known.formula)
-    st.caption(f"{SYMBOLS} Source: {known.source}. {known.elsewhere}")
+    symbols = SYMBOLS_OF_RATINGS if known.kind is Kind.RATINGS else SYMBOLS
+    st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}")

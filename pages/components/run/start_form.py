@@ -8,12 +8,12 @@ import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.fold import check_needs
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import SETTINGS, RunSpec
+from ecv_core.records import SETTINGS, RunSpec, Task
 from ecv_core.spec import make_spec
 from ecv_core.splits import IMPORTED, exchangeable
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.run.expectation import expectation
-from pages.components.run.fold_settings import STORED, fold_settings
+from pages.components.run.fold_settings import STORED, TASK_OF, fold_settings, usual_of_task
 from pages.components.run.link_check import link_check
 from pages.components.run.score_settings import FULL, NEGATIVES, SAMPLED
 from pages.components.run.stop_settings import (
@@ -46,7 +46,9 @@ def start_form() -> None:
         st.header("What to evaluate", anchor=False)
         entry, ready = dataset_picker()
         names = algorithm_picker()
-        picked, folds_ready = fold_settings(entry.id, ready)
+        usual_of_task(names)
+        task = ALGORITHMS[names[0]].task if names else Task.TOP_N
+        picked, folds_ready = fold_settings(entry.id, ready, task)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):
         st.header("When to stop", anchor=False)
@@ -112,6 +114,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         "tolerance": nearest_tolerance(spec.tolerance),
         min_folds_key(spec.rule): spec.min_folds,
         K_OF: spec.split,
+        TASK_OF: spec.task,
         STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
     values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ecv_core.models import ALGORITHMS
-from ecv_core.records import Need, Run
+from ecv_core.models import ALGORITHMS, serving
+from ecv_core.records import Need, Run, Task
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import StudyRecord
 from ecv_core.words import counted
@@ -87,7 +87,7 @@ def missing_sentence(runs: Sequence[Run]) -> str:
     """What of the recorded grid is there and what is not, said in full."""
     there = {(run.spec.dataset, run.spec.algorithm) for run in runs}
     # None of the paper's datasets has baskets.
-    able = [a for a, known in ALGORITHMS.items() if known.needs is not Need.BASKETS]
+    able = [a for a in serving(Task.TOP_N) if ALGORITHMS[a].needs is not Need.BASKETS]
     nowhere = [a for a in able if not any((d, a) in there for d in PAPER_DATASETS)]
     gaps = [f"**{', '.join(nowhere)}** on every dataset"] if nowhere else []
     for dataset in PAPER_DATASETS:

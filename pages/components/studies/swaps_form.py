@@ -9,8 +9,8 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
-from ecv_core.models import ALGORITHMS
-from ecv_core.records import Run, RunSpec
+from ecv_core.models import serving
+from ecv_core.records import Run, RunSpec, Task
 from ecv_core.splits import SPLITS
 from ecv_core.study.cells import planned
 from pages.components.shared.state import sentence, sentences
@@ -42,12 +42,12 @@ def start_form(shown: Sequence[Run]) -> None:
             persist_state="session",
             help="Those on this machine. Download others on the Run page.",
         )
-        algorithms = _pills("Algorithms", list(ALGORITHMS), _ALGORITHMS, "swaps_new_algorithms")
+        algorithms = _pills("Algorithms", serving(Task.TOP_N), _ALGORITHMS, "swaps_new_algorithms")
         names = _pills("Splits", list(SPLITS), _SPLITS, "swaps_new_splits")
         try:
             cells = planned(
                 [str(dataset)],
-                [algorithm for algorithm in ALGORITHMS if algorithm in algorithms],
+                [algorithm for algorithm in serving(Task.TOP_N) if algorithm in algorithms],
                 [split for split in SPLITS if split in names],
                 full=True,
             )

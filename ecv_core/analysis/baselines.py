@@ -1,0 +1,220 @@
+"""What papers report of rating prediction, beside our own runs of well-known methods."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from ecv_core import models
+from ecv_core.places import SHIPPED
+from ecv_core.records import Interval, ParamValue, Run, Task
+from ecv_core.runs.document import command_for
+from ecv_core.runs.recorded import RATINGS, recorded_runs, recorded_user_scores
+from ecv_core.stopping import Precision, mean_interval
+
+FOLDER = SHIPPED / "published"
+NINETY_TEN = "random 90:10"
+"""The protocol of our runs: of ten disjoint random parts one is held out."""
+EPOCHS = (8, 16, 32, 64, 128)
+"""After which the recorded grid knows the RMSE of a fit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One result: of a paper, or of a run of ours."""
+
+    method: str
+    rmse: float
+    by: str
+    """'inventors', 'others' (as a baseline, or with their own code), 'rerun' (by Rendle et al.),
+    'here' (recorded with this project) or 'yours'."""
+    protocol: str
+    """As the source says; '' where it could not be confirmed."""
+    source: str
+    """Where the number is found; for a run the command that repeats it."""
+    year: int | None = None
+    algorithm: str = ""
+    """The id of a run's algorithm."""
+    interval: tuple[float, float] | None = None
+    """95 %: of the mean of all folds, Student's t; of recorded runs of some folds, where the mean
+    of all is, as the precision rule has it; None for one fold, or a number alone."""
+    folds: int = 1
+    run_id: str = ""
+    defaults: bool = False
+    """A run with every parameter at its default: nobody has looked whether others suit better."""
+
+    @property
+    def published(self) -> bool:
+        """Whether a paper or its code reports it."""
+        return not self.run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What is published of one dataset."""
+
+    dataset: str
+    title: str
+    protocol: str
+    source: str
+    entries: tuple[Entry, ...]
+    """Best first."""
+
+
+@cache
+def published(dataset: str) -> Published:
+    """The published numbers of a dataset. Raises: KeyError for one of which we have none."""
+    return _all()[dataset]
+
+
+def published_datasets() -> list[str]:
+    """Ids of the datasets with published numbers."""
+    return list(_all())
+
+
+@cache
+def _all() -> dict[str, Published]:
+    found = {}
+    for path in sorted(FOLDER.glob("*.toml")):
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        usual = "" if "where confirmed" in document["protocol"] else document["protocol"]
+        entries = [
+            Entry(
+                method=one["method"],
+                rmse=one["rmse"],
+                by=one["by"],
+                protocol=one.get("protocol", one.get("split", usual)),
+                source=one.get("source", one.get("reported_in", document["source"])),
+                year=one.get("year"),
+            )
+            for one in document["results"]
+        ]
+        found[document["dataset"]] = Published(
+            dataset=document["dataset"],
+            title=document["title"],
+            protocol=document["protocol"],
+            source=document["source"],
+            entries=tuple(sorted(entries, key=lambda one: one.rmse)),
+        )
+    return found
+
+
+def entry_of(run: Run, *, by: str) -> Entry:
+    """A run of ours as an entry of the board.
+
+    Args:
+        run: of a model that predicts ratings by RMSE, with at least one fold.
+        by: 'here' or 'yours'.
+    """
+    algorithm = models.algorithm(run.spec.algorithm)
+    scores = [fold.score for fold in run.folds]
+    interval = _interval(run, random=algorithm.random)
+    usual = dict(algorithm.resolve({}))
+    changed = {name: value for name, value in run.spec.params if usual.get(name) != value}
+    words = ", ".join(f"{name} {value}" for name, value in changed.items())
+    same = run.spec.split == "record-k-fold" and run.spec.k == 10
+    return Entry(
+        method=f"{algorithm.title}{f' ({words})' if words else ''}",
+        rmse=sum(scores) / len(scores),
+        by=by,
+        protocol=NINETY_TEN if same else f"{run.spec.split}, k = {run.spec.k}",
+        source=command_for(run.spec),
+        interval=(interval.low, interval.high) if interval else None,
+        folds=len(scores),
+        run_id=run.run_id,
+        algorithm=run.spec.algorithm,
+        defaults=not changed,
+    )
+
+
+def _interval(run: Run, *, random: bool) -> Interval | None:
+    scores = [fold.score for fold in run.folds]
+    if 1 < len(scores) < run.spec.k:
+        users = recorded_user_scores(run.run_id)
+        if all(fold.fold in users for fold in run.folds):
+            metric = run.spec.metric_name
+            rule = Precision(tolerance=1.0, k=run.spec.k, metric=metric, random=random)
+            return rule.interval(
+                [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
+            )
+    return mean_interval(scores, 0.95)
+
+
+def own_entries(dataset: str, runs: Sequence[Run], *, by: str) -> list[Entry]:
+    """The runs of this dataset that predict ratings, best first."""
+    fit = [
+        run
+        for run in runs
+        if run.spec.dataset == dataset
+        and run.spec.task is Task.RATINGS
+        and run.spec.metric == "rmse"
+        and run.folds
+    ]
+    return sorted((entry_of(run, by=by) for run in fit), key=lambda one: one.rmse)
+
+
+def recorded(dataset: str) -> list[Run]:
+    """The recorded runs of this dataset that predict ratings."""
+    return [run for run in recorded_runs(RATINGS) if run.spec.dataset == dataset]
+
+
+def passed(rmse: float, entries: Sequence[Entry]) -> list[Entry]:
+    """Published methods that report a higher RMSE, the best of them first."""
+    behind = [one for one in entries if one.published and one.rmse > rmse]
+    return sorted(behind, key=lambda one: one.rmse)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetUp:
+    """One configuration of the recorded grid of sgd-mf."""
+
+    params: tuple[tuple[str, ParamValue], ...]
+    rmse: tuple[float, ...]
+    """After each number of EPOCHS, on average over its folds; empty where the fit diverged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetUps:
+    """The recorded grid of one method on one dataset."""
+
+    dataset: str
+    folds: tuple[int, ...]
+    values: dict[str, list[ParamValue]]
+    found: tuple[SetUp, ...]
+
+    def of(self, **params: ParamValue) -> SetUp | None:
+        """The configuration with these values; None if it is not recorded."""
+        wanted = tuple(sorted(params.items()))
+        return next((one for one in self.found if one.params == wanted), None)
+
+    @property
+    def last(self) -> list[float]:
+        """The RMSE of every configuration that converged, after all epochs; lowest first."""
+        return sorted(one.rmse[-1] for one in self.found if one.rmse)
+
+
+def set_ups(dataset: str) -> SetUps | None:
+    """The recorded grid of sgd-mf on this dataset, if there is one."""
+    path = RATINGS / "grids" / f"{dataset}--sgd-mf.json"
+    if not path.exists():
+        return None
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for one in document["configurations"]:
+        curves = one.get("after_8_16_32_64_128", [])
+        found.append(
+            SetUp(
+                params=tuple(sorted(one["params"].items())),
+                rmse=tuple(sum(folds) / len(folds) for folds in curves),
+            )
+        )
+    return SetUps(
+        dataset=dataset,
+        folds=tuple(document["folds"]),
+        values=document["grid"],
+        found=tuple(found),
+    )

@@ -1,0 +1,281 @@
+"""Published results and our own -> tidy frames -> figures 1 to 5 of Rendle, Zhang, Koren (2019)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.analysis.baselines import Entry
+from ecv_core.figures.palette import base_layout, palette
+from ecv_core.records import Run
+
+WHO = {
+    "inventors": "its inventors",
+    "others": "others, as a baseline",
+    "rerun": "run again by Rendle et al.",
+    "here": "run here",
+    "yours": "your run",
+}
+"""Who ran it, in the words of the legend."""
+_SYMBOLS = {
+    "inventors": "x",
+    "others": "triangle-up",
+    "rerun": "diamond",
+    "here": "circle",
+    "yours": "star",
+}
+ROW = 25
+"""Height of one entry of the board, in pixels."""
+
+
+def board_frame(entries: Sequence[Entry]) -> pd.DataFrame:
+    """One row per entry, best first, with who ran it, protocol, folds, interval and source."""
+    rows = [
+        {
+            "method": one.method,
+            "rmse": one.rmse,
+            "who": WHO[one.by],
+            "by": one.by,
+            "year": one.year,
+            "protocol": one.protocol or "not confirmed",
+            "folds": one.folds,
+            "low": one.interval[0] if one.interval else math.nan,
+            "high": one.interval[1] if one.interval else math.nan,
+            "set-up": "defaults, not examined" if one.defaults else "",
+            "source": one.source,
+        }
+        for one in sorted(entries, key=lambda one: one.rmse)
+    ]
+    return pd.DataFrame(rows)
+
+
+def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Figures 1 and 2 as a list: every result at its RMSE, best on top, marked by who ran it."""
+    colours = palette(dark)
+    figure = go.Figure()
+    for at, (by, symbol) in enumerate(_SYMBOLS.items()):
+        rows = frame[frame["by"] == by]
+        if rows.empty:
+            continue
+        high = (rows["high"] - rows["rmse"]).fillna(0).tolist()
+        figure.add_scatter(
+            x=rows["rmse"],
+            y=rows.index.tolist(),
+            mode="markers",
+            name=WHO[by],
+            marker={"symbol": symbol, "size": 11, "color": colours.series[at]},
+            error_x={"type": "data", "array": high, "visible": any(high), "thickness": 2},
+            customdata=rows[["method", "protocol", "source"]].to_numpy(),
+            hovertemplate="%{customdata[0]}: RMSE %{x:.4f}<br>%{customdata[1]}<br>"
+            "%{customdata[2]}<extra></extra>",
+        )
+    figure.update_layout(
+        base_layout(colours, height_of(frame))
+        | {
+            "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
+            "showlegend": True,
+            "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom"},
+            "xaxis": {
+                "title": {"text": "RMSE (lower is better)"},
+                "gridcolor": colours.grid,
+                "zeroline": False,
+                "automargin": True,
+            },
+            "yaxis": {
+                "tickvals": frame.index.tolist(),
+                "ticktext": frame["method"].tolist(),
+                "range": [len(frame) - 0.5, -0.5],
+                "zeroline": False,
+                "gridcolor": colours.grid,
+                "automargin": True,
+            },
+        }
+    )
+    return figure
+
+
+def progress_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 420) -> go.Figure:
+    """Figures 1 and 2: published results by year, with runs of ours as lines across them.
+
+    Args:
+        frame: from `board_frame`; results without a year are left out.
+        dark: colours for a dark page.
+        height: in pixels.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    for at, by in enumerate(("inventors", "others")):
+        rows = frame[(frame["by"] == by) & frame["year"].notna()]
+        figure.add_scatter(
+            x=rows["year"],
+            y=rows["rmse"],
+            mode="markers+text",
+            name=WHO[by],
+            text=rows["method"],
+            textposition="middle right" if by == "inventors" else "middle left",
+            marker={"symbol": _SYMBOLS[by], "size": 11, "color": colours.series[at]},
+            hovertemplate="%{text}, %{x}: RMSE %{y:.4f}<extra></extra>",
+        )
+    ours = frame[frame["by"].isin(("here", "yours"))].drop_duplicates("method")
+    years = frame["year"].dropna()
+    for at, (_, row) in enumerate(ours.iterrows()):
+        figure.add_hline(
+            y=row["rmse"],
+            line={"color": colours.series[3], "width": 2, "dash": ("solid", "dash", "dot")[at % 3]},
+            annotation={
+                "text": f"{row['method']} {row['rmse']:.4f}",
+                "font": {"color": colours.series[3]},
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "x": 0,
+            },
+        )
+    layout = {
+        "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom"},
+        "xaxis": {
+            "title": {"text": "year"},
+            "range": [years.min() - 2, years.max() + 2],
+            "tickformat": "d",
+            "showgrid": False,
+            "automargin": True,
+        },
+        "yaxis": {
+            "title": {"text": "RMSE (lower is better)"},
+            "gridcolor": colours.grid,
+            "automargin": True,
+        },
+    }
+    figure.update_layout(base_layout(colours, height) | layout)
+    return figure
+
+
+def height_of(frame: pd.DataFrame) -> int:
+    """Of the board, in pixels."""
+    return 130 + ROW * len(frame)
+
+
+def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str], fold: int = 0) -> pd.DataFrame:
+    """One row per algorithm and dimension: the RMSE of one fold that all of them have."""
+    rows = [
+        {
+            "algorithm": run.spec.algorithm,
+            "dimension": int(dict(run.spec.params)["dimension"]),
+            "rmse": result.score,
+        }
+        for run in runs
+        if run.spec.algorithm in algorithms
+        for result in run.folds
+        if result.fold == fold
+    ]
+    frame = pd.DataFrame(rows, columns=["algorithm", "dimension", "rmse"])
+    return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
+
+
+def steps_frame(runs: Sequence[Run], fold: int = 0) -> pd.DataFrame:
+    """One row per algorithm and step of its fit: the RMSE of one fold after it."""
+    rows = [
+        {"algorithm": run.spec.algorithm, "step": step, "rmse": value}
+        for run in runs
+        for result in run.folds
+        if result.fold == fold
+        for step, value in enumerate(result.inner_curve, start=1)
+    ]
+    return pd.DataFrame(rows, columns=["algorithm", "step", "rmse"])
+
+
+def curves_figure(
+    frame: pd.DataFrame, *, across: str, dark: bool = False, height: int = 380
+) -> go.Figure:
+    """RMSE against dimension (figures 3 and 5) or steps (figure 4), one line per algorithm.
+
+    Args:
+        frame: from `dimension_frame` or `steps_frame`.
+        across: its column for the x axis, on a logarithmic scale.
+        dark: colours for a dark page.
+        height: in pixels.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    for at, (name, rows) in enumerate(frame.groupby("algorithm", sort=True)):
+        figure.add_scatter(
+            x=rows[across],
+            y=rows["rmse"],
+            mode="lines+markers" if across == "dimension" else "lines",
+            name=str(name),
+            line={
+                "color": colours.series[at % len(colours.series)],
+                "width": 2.5,
+                "dash": ("solid", "dash", "dot", "dashdot")[at % 4],
+            },
+            hovertemplate=f"{name}, {across} %{{x}}: RMSE %{{y:.4f}}<extra></extra>",
+        )
+    layout = {
+        "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom"},
+        "xaxis": {
+            "title": {"text": across},
+            "type": "log",
+            "gridcolor": colours.grid,
+            "automargin": True,
+            "tickvals": [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+        },
+        "yaxis": {
+            "title": {"text": "RMSE (lower is better)"},
+            "gridcolor": colours.grid,
+            "automargin": True,
+            "tickformat": ".3f",
+        },
+    }
+    figure.update_layout(base_layout(colours, height) | layout)
+    return figure
+
+
+def spread_frame(set_ups: Sequence[float], entries: Sequence[Entry]) -> pd.DataFrame:
+    """One row per configuration of one method, and one per published method."""
+    one = "one method, its settings"
+    many = "published methods"
+    rows = [{"of": one, "rmse": value, "name": "sgd-mf"} for value in set_ups]
+    rows += [
+        {"of": many, "rmse": entry.rmse, "name": entry.method}
+        for entry in entries
+        if entry.published
+    ]
+    return pd.DataFrame(rows, columns=["of", "rmse", "name"])
+
+
+def spread_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 210) -> go.Figure:
+    """Two rows of dots on one axis: how far settings are apart, and how far methods are."""
+    colours = palette(dark)
+    figure = go.Figure()
+    for at, (name, rows) in enumerate(frame.groupby("of", sort=False)):
+        figure.add_scatter(
+            x=rows["rmse"],
+            y=[name] * len(rows),
+            mode="markers",
+            marker={
+                "size": 13,
+                "symbol": ("circle-open", "x")[at % 2],
+                "color": colours.series[at],
+                "line": {"width": 2},
+            },
+            customdata=rows["name"],
+            hovertemplate="%{customdata}: RMSE %{x:.4f}<extra></extra>",
+            showlegend=False,
+        )
+    layout = {
+        "margin": {"l": 12, "r": 20, "t": 10, "b": 12},
+        "xaxis": {
+            "title": {"text": "RMSE (lower is better)"},
+            "gridcolor": colours.grid,
+            "automargin": True,
+        },
+        "yaxis": {"automargin": True, "gridcolor": colours.grid},
+    }
+    figure.update_layout(base_layout(colours, height) | layout)
+    return figure

@@ -1,0 +1,146 @@
+"""Biased matrix factorization by alternating least squares, through LensKit's pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.errors import RunError
+from ecv_core.models.base import Report
+from ecv_core.models.lenskit_start import panics_as, start_lenskit
+from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.records import Pairs, ParamValue, Ratings, Task
+
+_DIVERGED = (
+    "biased-als could not be trained: its equations have no finite solution in single precision; "
+    "try a higher regularization or a smaller dimension"
+)
+
+
+class BiasedALS:
+    """LensKit's BiasedMFScorer, trained epoch by epoch, and its pipeline for predictions.
+
+    The pipeline solves a user's vector once more against the final items, and falls back to
+    LensKit's biases for users and items without a rating.
+    """
+
+    def __init__(
+        self, *, dimension: int, epochs: int, regularization: float, damping: float
+    ) -> None:
+        self._dimension = dimension
+        self._epochs = epochs
+        self._regularization = regularization
+        self._damping = damping
+
+    def predict(
+        self, train: Ratings, asked: Pairs, *, seed: int, report: Report
+    ) -> NDArray[np.float64]:
+        report(0, self._epochs)
+        import pandas as pd
+        from lenskit.als import BiasedMFScorer
+        from lenskit.batch import predict
+        from lenskit.data import ItemList, ItemListCollection, from_interactions_df
+        from lenskit.pipeline import predict_pipeline
+        from lenskit.training import TrainingOptions
+
+        scorer = BiasedMFScorer(
+            embedding_size=self._dimension,
+            epochs=self._epochs,
+            regularization=self._regularization,
+            damping=self._damping,
+        )
+        frame = pd.DataFrame(
+            {"user_id": train.users, "item_id": train.items, "rating": train.values}
+        )
+        data = from_interactions_df(frame, rating_col="rating")
+        options = TrainingOptions(rng=np.random.default_rng(seed))
+        with panics_as(_DIVERGED):
+            trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
+            for epoch in range(self._epochs):
+                trainer.train_epoch()
+                if epoch + 1 < self._epochs:
+                    report(epoch + 1, self._epochs)
+            trainer.finalize()
+        if scorer.user_embeddings is None or not (
+            np.isfinite(scorer.user_embeddings).all() and np.isfinite(scorer.item_embeddings).all()
+        ):
+            raise RunError(_DIVERGED)
+        scorer.trained_epochs = self._epochs  # the pipeline trains what is left, the biases
+        pipeline = predict_pipeline(scorer)
+        pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
+        predicted: NDArray[np.float64] = np.empty(len(asked))
+        order = np.argsort(asked.users, kind="stable")
+        users, starts = np.unique(asked.users[order], return_index=True)
+        places = dict(zip(users.tolist(), np.split(order, starts[1:]), strict=True))
+        lists = ItemListCollection.from_dict(
+            {user: ItemList(item_ids=asked.items[rows]) for user, rows in places.items()}, "user_id"
+        )
+        for key, answers in predict(pipeline, lists, n_jobs=1):
+            predicted[places[key[0]]] = answers.scores()
+        report(self._epochs, self._epochs, predicted)
+        return predicted
+
+
+def build(params: Mapping[str, ParamValue]) -> BiasedALS:
+    """An unfitted model with these parameters."""
+    for module in ("pandas", "lenskit.als", "lenskit.batch", "lenskit.data", "lenskit.pipeline"):
+        import_module(module)  # once per process, so that no fold is charged for it
+    start_lenskit()
+    return BiasedALS(
+        dimension=int(params["dimension"]),
+        epochs=int(params["epochs"]),
+        regularization=float(params["regularization"]),
+        damping=float(params["damping"]),
+    )
+
+
+_LENSKIT = "LensKit 2025.8"
+
+BIASED_ALS = Algorithm(
+    id="biased-als",
+    title="Biased MF (ALS)",
+    summary=(
+        "Biased matrix factorization of ratings by alternating least squares, as LensKit has it. "
+        "Seconds; few settings, and weaker than the Bayesian models."
+    ),
+    paper="Zhou, Wilkinson, Schreiber, Pan (2008): Large-Scale Parallel Collaborative Filtering",
+    task=Task.RATINGS,
+    parameters=(
+        Parameter(
+            name="dimension",
+            default=50,
+            low=1,
+            high=2048,
+            help="Length of a vector.",
+            source=_LENSKIT,
+        ),
+        Parameter(
+            name="epochs",
+            default=10,
+            low=1,
+            high=1000,
+            help="Passes over all users and all items.",
+            source=_LENSKIT,
+        ),
+        Parameter(
+            name="regularization",
+            default=0.1,
+            low=1e-6,
+            high=1e6,
+            help="Pulls vectors towards zero, times the number of ratings.",
+            source=_LENSKIT,
+        ),
+        Parameter(
+            name="damping",
+            default=5.0,
+            low=0,
+            high=1e6,
+            help="Ratings without deviation that every user and item is given, for the biases.",
+            source=_LENSKIT,
+        ),
+    ),
+    build=build,
+)

@@ -1,0 +1,217 @@
+"""Biased matrix factorization of ratings, learnt by stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.errors import RunError
+from ecv_core.models.base import Report
+from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.records import Pairs, ParamValue, Ratings, Task
+
+Floats = NDArray[np.float64]
+
+AT_ONCE = 1_000_000
+"""Ratings between two reports, so that a cancel takes effect within about a second."""
+GRID_RATES = (0.001, 0.003)
+GRID_REGULARIZATIONS = (0.02, 0.03, 0.04, 0.05)
+"""The paper's grid: every pair of the two is tried."""
+GRID_SHARE = 0.05
+"""Of the training ratings, taken out to choose by."""
+
+
+class SgdMF:
+    """A rating is the mean, two biases and the product of a user's and an item's vector."""
+
+    def __init__(
+        self,
+        *,
+        dimension: int,
+        epochs: int,
+        learning_rate: float,
+        regularization: float,
+        deviation: float,
+        search: bool,
+    ) -> None:
+        self._dimension = dimension
+        self._epochs = epochs
+        self._setting = learning_rate, regularization
+        self._deviation = deviation
+        self._search = search
+
+    def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
+        """As `RatingPredictor.predict`; the mean and the other's bias for who is unknown."""
+        grid = list(product(GRID_RATES, GRID_REGULARIZATIONS)) if self._search else []
+        steps = self._epochs * (1 + len(grid))
+        report(0, steps)
+        setting = self._setting
+        if grid:
+            rng = np.random.default_rng(seed)
+            inner = rng.permutation(len(train)) < max(1, round(GRID_SHARE * len(train)))
+            if inner.all():
+                raise RunError(
+                    "sgd-mf cannot choose its settings by one rating; set search=false, or use "
+                    "more data"
+                )
+            rest, validation = train.take(~inner), train.take(inner)
+            found = []
+            for number, tried in enumerate(grid):
+                fit = _Fit(rest, self._dimension, self._deviation, seed)
+                for epoch in range(self._epochs):
+                    fit.epoch(*tried, partial(report, number * self._epochs + epoch, steps))
+                error = fit.answer(validation.pairs).clip(train.low, train.high) - validation.values
+                found.append(float(np.nan_to_num(np.mean(error**2), nan=np.inf)))
+            setting = grid[int(np.argmin(found))]
+        done = len(grid) * self._epochs
+        fit = _Fit(train, self._dimension, self._deviation, seed)
+        predicted = fit.answer(asked)
+        for epoch in range(self._epochs):
+            fit.epoch(*setting, partial(report, done + epoch, steps))
+            predicted = fit.answer(asked)
+            if not np.isfinite(predicted).all():
+                raise RunError(
+                    f"sgd-mf diverged in epoch {epoch + 1} of {self._epochs}: predictions are no "
+                    f"finite numbers any more; use a lower learning_rate than {setting[0]:g}"
+                )
+            report(done + epoch + 1, steps, predicted)
+        return predicted
+
+
+class _Fit:
+    """The parameters of one fit, in single precision."""
+
+    def __init__(self, train: Ratings, dimension: int, deviation: float, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._users, self._items = train.users, train.items
+        self._mean = train.mean
+        self._left = (train.values - self._mean).astype(np.float32)
+        known_users = np.bincount(train.users, minlength=train.n_users) > 0
+        known_items = np.bincount(train.items, minlength=train.n_items) > 0
+        # Whoever has no rating keeps the vector zero: the answer is then the mean and a bias.
+        self._user_vectors = (
+            self._normal(train.n_users, dimension, deviation) * known_users[:, None]
+        )
+        self._item_vectors = (
+            self._normal(train.n_items, dimension, deviation) * known_items[:, None]
+        )
+        self._user_biases = np.zeros(train.n_users, dtype=np.float32)
+        self._item_biases = np.zeros(train.n_items, dtype=np.float32)
+
+    def _normal(self, size: int, dimension: int, deviation: float) -> NDArray[np.float32]:
+        drawn = self._rng.standard_normal((size, dimension), dtype=np.float32)
+        drawn *= np.float32(deviation)
+        return drawn
+
+    def epoch(self, rate: float, regularization: float, between: Callable[[], None]) -> None:
+        from ecv_core.models.sgd_mf_kernel import descend
+
+        order = self._rng.permutation(len(self._left))
+        for start in range(0, len(order), AT_ONCE):
+            between()
+            descend(
+                self._users,
+                self._items,
+                self._left,
+                order[start : start + AT_ONCE],
+                self._user_vectors,
+                self._item_vectors,
+                self._user_biases,
+                self._item_biases,
+                rate,
+                regularization,
+            )
+
+    def answer(self, asked: Pairs) -> Floats:
+        """Shape (pairs,); computed in blocks, so that memory stays small."""
+        answers = np.empty(len(asked))
+        for start in range(0, len(asked), AT_ONCE // 4):
+            part = slice(start, start + AT_ONCE // 4)
+            users, items = asked.users[part], asked.items[part]
+            products = np.einsum("nd,nd->n", self._user_vectors[users], self._item_vectors[items])
+            answers[part] = self._user_biases[users] + self._item_biases[items] + products
+        return answers + self._mean
+
+
+def build(params: Mapping[str, ParamValue]) -> SgdMF:
+    """An unfitted model with these parameters; its inner loop is compiled here."""
+    import ecv_core.models.sgd_mf_kernel  # noqa: F401 - so that no fold is charged for compiling
+
+    return SgdMF(
+        dimension=int(params["dimension"]),
+        epochs=int(params["epochs"]),
+        learning_rate=float(params["learning_rate"]),
+        regularization=float(params["regularization"]),
+        deviation=float(params["deviation"]),
+        search=bool(params["search"]),
+    )
+
+
+_PAPER = "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3"
+
+SGD_MF = Algorithm(
+    id="sgd-mf",
+    title="SGD MF",
+    summary=(
+        "Biased matrix factorization of ratings by stochastic gradient descent, as in the Netflix "
+        "Prize. Seconds to minutes; good only where learning rate, regularization and dimension "
+        "suit the data."
+    ),
+    paper="Koren, Bell, Volinsky (2009): Matrix Factorization Techniques; set-up of Rendle (2019)",
+    task=Task.RATINGS,
+    rate=1e-8,
+    parameters=(
+        Parameter(
+            name="dimension",
+            default=64,
+            low=1,
+            high=2048,
+            help="Length of a vector.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="epochs",
+            default=128,
+            low=1,
+            high=10_000,
+            help="Passes over all ratings.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="learning_rate",
+            default=0.003,
+            low=1e-6,
+            high=1.0,
+            help="Size of a step; smaller is better but needs more epochs.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="regularization",
+            default=0.04,
+            low=0.0,
+            high=10.0,
+            help="Pulls vectors and biases towards zero; more for small data and large dimensions.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="deviation",
+            default=0.1,
+            low=0.0,
+            high=10.0,
+            help="Standard deviation of the normal distribution from which vectors are drawn.",
+            source=_PAPER,
+        ),
+        Parameter(
+            name="search",
+            default=False,
+            help="Choose learning rate (0.001, 0.003) and regularization (0.02 to 0.05) in each "
+            "fold, on 5 % of its training ratings; takes nine times as long.",
+            source=_PAPER,
+        ),
+    ),
+    build=build,
+)

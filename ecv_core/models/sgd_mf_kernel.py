@@ -1,0 +1,53 @@
+"""The inner loop of sgd-mf, compiled: one pass of stochastic gradient descent over ratings."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+_TYPES = (
+    "void(int32[::1], int32[::1], float32[::1], int64[::1], float32[:,::1], float32[:,::1], "
+    "float32[::1], float32[::1], float32, float32)"
+)
+
+
+@njit(_TYPES, cache=True, fastmath=True)
+def descend(
+    users: NDArray[np.int32],
+    items: NDArray[np.int32],
+    left: Floats,
+    order: NDArray[np.int64],
+    user_vectors: Floats,
+    item_vectors: Floats,
+    user_biases: Floats,
+    item_biases: Floats,
+    rate: float,
+    regularization: float,
+) -> None:
+    """Take one step for each of some ratings; the four parameters are changed in place.
+
+    Args:
+        users, items, left: codes, and ratings less their mean; shape (ratings,).
+        order: which ratings, one after the other; shape (steps,).
+        user_vectors, item_vectors: shapes (users, dimension) and (items, dimension).
+        user_biases, item_biases: shapes (users,) and (items,).
+        rate: the learning rate.
+        regularization: of vectors and biases alike.
+    """
+    dimension = user_vectors.shape[1]
+    for place in range(len(order)):
+        rating = order[place]
+        user, item = users[rating], items[rating]
+        product = np.float32(0.0)
+        for d in range(dimension):
+            product += user_vectors[user, d] * item_vectors[item, d]
+        error = left[rating] - user_biases[user] - item_biases[item] - product
+        user_biases[user] += rate * (error - regularization * user_biases[user])
+        item_biases[item] += rate * (error - regularization * item_biases[item])
+        for d in range(dimension):
+            mine, its = user_vectors[user, d], item_vectors[item, d]
+            user_vectors[user, d] = mine + rate * (error * its - regularization * mine)
+            item_vectors[item, d] = its + rate * (error * mine - regularization * its)

@@ -1,0 +1,1 @@
+"""What the page Baselines is made of."""

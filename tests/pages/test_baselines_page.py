@@ -1,0 +1,63 @@
+"""The Baselines page: the answer first, the board, own runs on it, and the game."""
+
+import pytest
+
+
+@pytest.fixture
+def page(app):
+    def opened(**asked):
+        app.run()
+        for name, value in asked.items():
+            app.query_params[name] = value
+        app.switch_page("pages/baselines.py").run()
+        assert not app.exception
+        return app
+
+    return opened
+
+
+def words(app):
+    return " ".join(one.value for one in [*app.markdown, *app.caption])
+
+
+@pytest.mark.parametrize(
+    ("dataset", "said"),
+    [
+        ("MovieLens 1M", "run here, is ahead of"),
+        ("MovieLens 100K", "published results; the best of those is GLocal-K with 0.8889"),
+        ("MovieLens 10M", "is ahead of **20 of 20** published results; the best of those is MRMA"),
+        ("Netflix Prize", "teams ran **the same** plain matrix factorization"),
+    ],
+)
+def test_the_answer_comes_first_with_its_numbers(page, dataset, said):
+    app = page(baselines_dataset=dataset)
+    assert said in words(app)
+    first = next(one.value for one in app.markdown if one.value.startswith("###"))
+    assert said in first
+
+
+def test_another_split_is_said_beside_the_numbers(page):
+    app = page(baselines_dataset="MovieLens 100K")
+    assert "official split u1" in words(app)
+    assert "no fair comparison" in words(app)
+
+
+def test_an_own_run_can_be_put_on_the_board(page, a_run):
+    run = a_run([0.9, 0.91], dataset="ml-100k", algorithm="bias", rule="never")
+    a_run([0.5], dataset="ml-100k", algorithm="item-knn")
+    app = page(baselines_dataset="MovieLens 100K")
+    box = app.multiselect(key="baselines_runs_ml-100k")
+    assert len(box.options) == 1
+    box.set_value([run.run_id]).run()
+    assert not app.exception
+    assert "defaults, not examined" in words(app)
+
+
+def test_the_knobs_show_recorded_fits(page):
+    app = page(baselines_dataset="MovieLens 100K")
+    before = app.metric[0].value
+    app.select_slider(key="knob_ml-100k_epochs").set_value(128).run()
+    app.select_slider(key="knob_ml-100k_learning_rate").set_value(0.003).run()
+    assert not app.exception
+    assert app.metric[0].value < before
+    assert app.metric[1].value.endswith("of 7")
