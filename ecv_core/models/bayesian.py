@@ -170,7 +170,7 @@ _DAYS = Parameter(
     low=1,
     high=10_000,
     help="Days that share one feature of time.",
-    source=_PAPER,
+    source="a parameter for each day, as in Koren (2009)",
 )
 
 

@@ -61,7 +61,7 @@ def build(params: Mapping[str, ParamValue]) -> Bias:
     )
 
 
-_SEARCH = "own search on inner validation folds of ml-100k and ml-1m"
+_LENSKIT = "LensKit 2025.8"
 
 BIAS = Algorithm(
     id="bias",
@@ -80,7 +80,7 @@ BIAS = Algorithm(
             low=0,
             high=1e6,
             help="Ratings without deviation that every user is given beside the own ones.",
-            source=_SEARCH,
+            source=_LENSKIT,
         ),
         Parameter(
             name="item_damping",
@@ -88,7 +88,7 @@ BIAS = Algorithm(
             low=0,
             high=1e6,
             help="Ratings without deviation that every item is given beside the own ones.",
-            source=_SEARCH,
+            source=_LENSKIT,
         ),
     ),
     build=build,
