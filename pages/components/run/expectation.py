@@ -64,7 +64,8 @@ def _known(specs: Sequence[RunSpec]) -> list[KnownCosts]:
     found = []
     try:
         for dataset, algorithm in sorted(wanted):
-            if run := recorded_run(f"{dataset}--{algorithm}"):
+            run = recorded_run(f"{dataset}--{algorithm}")
+            if run is not None and run.spec.task is Task.TOP_N:  # the others shared the machine
                 found.append(KnownCosts.of(run))
         found += [
             KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
