@@ -1,12 +1,13 @@
 """How long pages take to open, and charts to follow the slider, in a real browser.
 
-python -m benchmarks.pages [--moves 40] [--visits 5]
+python -m benchmarks.pages [--moves 40] [--visits 5] [--runs 2000] [--only table]
 
 Prints markdown, measured on this machine in this run. A page is usable when its first chart is
 painted, or where it has none, its first control is there. It is reached from Runs in a new tab,
 as by a person who goes from page to page, and opened by its address, where Streamlit's own start in
 the browser counts too: `runs` has little else. A move runs from the key press inside the browser
-to the frame after the chart in sight has been redrawn.
+to the frame after the chart in sight has been redrawn. The table of Runs is filled with finished
+runs of ten folds, and is there once its rows are announced and drawn.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import RunState
+from ecv_core.spec import make_spec
+from ecv_core.store import open_store
+from ecv_core.store.schema import folds, runs
 from tests.browser.dashboard import CHROMIUM, FLAGS, Dashboard
+from tests.jobs import fold_result
 
 VIEW: ViewportSize = {"width": 1280, "height": 900}
 DRAWN = '.ecv-figure[data-drawn="true"]'
@@ -65,32 +73,99 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--moves", type=int, default=40)
     parser.add_argument("--visits", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=2000, help="rows of the table of Runs")
+    parser.add_argument("--only", choices=["table"], help="the table of Runs alone")
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         dashboard = Dashboard(Path(folder), Path(folder))
         try:
             dashboard.start()
-            print("| page | server's first, s | from Runs, s | by its address, s |")
-            print("|---|---|---|---|")
-            context = browser.new_context(viewport=VIEW)  # keeps what it has loaded once
-            for name, there in OPENED.items():
-                url = f"{dashboard.url}/{name}"
-                first = _open(context, url, there)
-                opened = [_open(context, url, there) for _ in range(wanted.visits)]
-                reached = [_reach(context, dashboard.url, name) for _ in range(wanted.visits)]
-                print(
-                    f"| {name or 'run'} | {first:.2f} | {statistics.median(reached):.2f} "
-                    f"| {statistics.median(opened):.2f} |"
-                )
-            print("\n| slider | median ms | 95th percentile ms |\n|---|---|---|")
-            for name, (address, chart) in MOVED.items():
-                moved = _moves(browser, f"{dashboard.url}/{address}", chart, wanted.moves)
-                p95 = moved[int(0.95 * (len(moved) - 1))]
-                print(f"| {name} | {statistics.median(moved):.0f} | {p95:.0f} |")
+            if wanted.only is None:
+                _pages(browser, dashboard.url, wanted.visits)
+                _sliders(browser, dashboard.url, wanted.moves)
+            _table(browser, dashboard, wanted.runs, wanted.visits)
         finally:
             dashboard.stop()
             browser.close()
+
+
+def _pages(browser: Browser, url: str, visits: int) -> None:
+    print("| page | server's first, s | from Runs, s | by its address, s |")
+    print("|---|---|---|---|")
+    context = browser.new_context(viewport=VIEW)  # keeps what it has loaded once
+    for name, there in OPENED.items():
+        first = _open(context, f"{url}/{name}", there)
+        opened = [_open(context, f"{url}/{name}", there) for _ in range(visits)]
+        reached = [_reach(context, url, name) for _ in range(visits)]
+        print(
+            f"| {name or 'run'} | {first:.2f} | {statistics.median(reached):.2f} "
+            f"| {statistics.median(opened):.2f} |"
+        )
+
+
+def _sliders(browser: Browser, url: str, moves: int) -> None:
+    print("\n| slider | median ms | 95th percentile ms |\n|---|---|---|")
+    for name, (address, chart) in MOVED.items():
+        moved = _moves(browser, f"{url}/{address}", chart, moves)
+        p95 = moved[int(0.95 * (len(moved) - 1))]
+        print(f"| {name} | {statistics.median(moved):.0f} | {p95:.0f} |")
+
+
+def _table(browser: Browser, dashboard: Dashboard, many: int, visits: int) -> None:
+    """The table of Runs with so many rows: opened, and searched."""
+    fill(dashboard.database_url, many)
+    context = browser.new_context(viewport=VIEW)
+    url = f"{dashboard.url}/runs"
+    there = f"text=/{many:,} runs, newest first/"
+    first = _open(context, url, there)
+    opened = [_open(context, url, there) for _ in range(visits)]
+    found = [_find(context, url, there) for _ in range(visits)]
+    print(f"\n| Runs with {many:,} runs | s |\n|---|---|")
+    print(f"| by its address, the server's first time | {first:.2f} |")
+    print(f"| by its address | {statistics.median(opened):.2f} |")
+    print(f"| Enter in Find to the rows found | {statistics.median(found):.2f} |")
+
+
+def fill(database_url: str, many: int) -> None:
+    """Put so many finished runs of ten folds into a database: copies of one of every algorithm."""
+    store = open_store(database_url)
+    specs = [
+        make_spec(dataset=dataset, algorithm=algorithm)
+        for dataset in ("synthetic", "ml-100k")
+        for algorithm in ALGORITHMS
+    ]
+    for run_id in store.create(specs, owner="benchmark"):
+        store.start(run_id, owner="benchmark")
+        for at in range(10):
+            store.add_fold(run_id, fold_result(at, 0.3 + at / 1000), stopped_at=None)
+        store.finish(run_id, RunState.FINISHED)
+    with store.transaction("written") as connection:
+        rows = [dict(row) for row in connection.execute(runs.select()).mappings()]
+        done = [dict(row) for row in connection.execute(folds.select()).mappings()]
+        names = [(rows[at % len(rows)]["run_id"], f"{at:012x}") for at in range(many - len(rows))]
+        for table, kept in ((runs, rows), (folds, done)):
+            of_run: dict[str, list[dict[str, object]]] = defaultdict(list)
+            for row in kept:
+                del row["sequence"]
+                of_run[row["run_id"]].append(row)
+            copies = [row | {"run_id": new} for old, new in names for row in of_run[old]]
+            connection.execute(table.insert(), copies)
+
+
+def _find(context: BrowserContext, url: str, there: str) -> float:
+    """Seconds from Enter in the field Find to the rows of ease."""
+    page = _tab(context)
+    page.goto(url)
+    page.locator(there).first.wait_for()
+    page.wait_for_timeout(1500)
+    page.get_by_label("Find").fill("ease")
+    begin = time.perf_counter()
+    page.keyboard.press("Enter")
+    page.locator("text=/[0-9,]+ of [0-9,]+ runs, newest first/").first.wait_for()
+    seconds = time.perf_counter() - begin
+    page.close()
+    return seconds
 
 
 def _open(context: BrowserContext, url: str, there: str) -> float:

@@ -40,6 +40,18 @@ def in_order(names: Iterable[str]) -> list[str]:
     )
 
 
+def dataset_title(dataset: str) -> str:
+    """A dataset's id as people read it: 'MovieLens 100K'; an id that is not known stays."""
+    known = datasets.catalogue().get(dataset)
+    return known.title if known else dataset
+
+
+def algorithm_title(algorithm: str) -> str:
+    """An algorithm's id as people read it: 'ItemKNN'; an id that is not known stays."""
+    known = ALGORITHMS.get(algorithm)
+    return known.title if known else algorithm
+
+
 class HasSpec(Protocol):
     """A run, or a row of a list of them."""
 

@@ -41,14 +41,14 @@ def test_every_run_is_a_row_newest_first_with_its_facts(a_run, store):
     a_run([0.2], state=RunState.CANCELLED, algorithm="popular", rule="never")
     newest, oldest = frame_of(store).to_dict("records")
     assert (newest["algorithm"], newest["rule"], newest["state"]) == (
-        "popular",
+        "Popularity",
         "never",
         "cancelled",
     )
     assert (newest["folds"], newest["k"], newest["score"]) == (1, 10, 0.2)
     assert newest["energy"] == pytest.approx(10)  # a fold is 36 J
     assert (oldest["dataset"], oldest["rule"], oldest["metric"]) == (
-        "synthetic",
+        "Synthetic",
         "alpha 1e-4",
         "nDCG@10",
     )
@@ -116,12 +116,32 @@ def test_filters_narrow_the_table_and_say_when_nothing_is_left(app, a_run, store
     open_history(app)
     for words in ("POP", "table 2", "paper failed"[:5], popular.run_id[:8]):
         app.text_input(key="find").set_value(words).run()
-        assert table(app)["algorithm"].tolist() == ["popular"]
+        assert table(app)["algorithm"].tolist() == ["Popularity"]
     app.text_input(key="find").set_value("").run()
     app.multiselect(key="tag").set_value(["paper"]).run()
-    assert table(app)["algorithm"].tolist() == ["popular"]
+    assert table(app)["algorithm"].tolist() == ["Popularity"]
     app.multiselect(key="state").set_value([RunState.CANCELLED]).run()
     assert any("No run matches" in one.value for one in app.info)
+
+
+def test_runs_are_read_by_title_and_found_by_title_or_id(app, a_run):
+    a_run([0.3], dataset="ml-100k")
+    a_run([0.2], algorithm="popular")
+    open_history(app)
+    assert table(app)["dataset"].tolist() == ["Synthetic", "MovieLens 100K"]
+    assert table(app)["algorithm"].tolist() == ["Popularity", "ItemKNN"]
+    for words in ("itemknn", "item-knn", "MovieLens 100k", "ml-100k"):
+        app.text_input(key="find").set_value(words).run()
+        assert table(app)["dataset"].tolist() == ["MovieLens 100K"]
+
+
+@pytest.mark.parametrize("named", ["ml-100k", "MovieLens 100K"])
+def test_a_link_names_a_dataset_by_id_or_by_title(app, a_run, named):
+    a_run([0.3], dataset="ml-100k")
+    a_run([0.2])
+    app.query_params["of_dataset"] = named
+    open_history(app)
+    assert table(app)["dataset"].tolist() == ["MovieLens 100K"]
 
 
 def test_deleted_runs_come_back_by_an_undo(app, a_run, store):

@@ -7,7 +7,6 @@ from collections import Counter
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
@@ -15,7 +14,7 @@ from ecv_core.selection.grids import grid_names
 from ecv_core.store import SelectionRecord, stored_selections
 from pages.components.shared.link import copy_link, link_warning
 from pages.components.shared.state import escaped, store
-from pages.components.shared.words import counted
+from pages.components.shared.words import counted, dataset_title
 
 SELECTION = "selection"
 """In the address."""
@@ -62,12 +61,6 @@ def open_selection(selection: str) -> None:
         st.query_params.pop("fold", None)  # a moment of the one before
     st.session_state[_LAST] = selection
     st.query_params[SELECTION] = selection
-
-
-def dataset_title(dataset: str) -> str:
-    """As people read it; the id of a dataset that is not in the catalogue."""
-    known = datasets.catalogue().get(dataset)
-    return known.title if known else dataset
 
 
 def runs_of(dataset: str) -> list[Run]:

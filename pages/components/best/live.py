@@ -15,11 +15,11 @@ from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.live import Live, advance, look
 from ecv_core.selection.names import contender_title
 from ecv_core.store import forget_selection, stored_selection
-from pages.components.best.choice import FIRST, dataset_title, open_selection
+from pages.components.best.choice import FIRST, open_selection
 from pages.components.best.show import Shown, show
 from pages.components.shared.runs import act_and_rerun
 from pages.components.shared.state import escaped, manager, sentences, store
-from pages.components.shared.words import counted, metric_label
+from pages.components.shared.words import counted, dataset_title, metric_label
 
 _Runs = list[tuple[int, Run]]
 _Where = list[tuple[int, RunState, int]]

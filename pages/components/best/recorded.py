@@ -10,9 +10,10 @@ from ecv_core.selection import Contender, play
 from ecv_core.selection.grids import GRIDS, grid_names, read_grid
 from ecv_core.selection.names import contender_title
 from ecv_core.selection.runs import contenders_of
-from pages.components.best.choice import dataset_title, runs_of
+from pages.components.best.choice import runs_of
 from pages.components.best.settings import Asked
 from pages.components.best.show import Shown
+from pages.components.shared.words import dataset_title
 
 
 def recorded(name: str, asked: Asked) -> Shown:

@@ -15,9 +15,17 @@ from ecv_core.store import ListedRun, going_on
 from pages.components.runs.actions import actions, undo
 from pages.components.runs.import_run import import_run
 from pages.components.shared.glossary import glossary_link
-from pages.components.shared.link import copy_link
+from pages.components.shared.link import copy_link, label_from_link
 from pages.components.shared.state import escaped, run_list, sentences, store
-from pages.components.shared.words import counted, in_order, metric_label, rule_words, run_title
+from pages.components.shared.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_title,
+)
 
 SECONDS_BETWEEN_LOOKS = 2.0
 PICKED, OPENED = "runs-picked", "runs-opened"
@@ -69,12 +77,13 @@ def _damaged(found: Mapping[str, str]) -> None:
 
 def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
     """One row per run, in the given order, as the page shows and sorts it."""
+    titles = {one: dataset_title(one) for one in {row.spec.dataset for row in rows}}
     return pd.DataFrame(
         {
             "open": [":material/open_in_full:"] * len(rows),
             "name": [row.label.name for row in rows],
-            "dataset": [row.spec.dataset for row in rows],
-            "algorithm": [row.spec.algorithm for row in rows],
+            "dataset": [titles[row.spec.dataset] for row in rows],
+            "algorithm": [algorithm_title(row.spec.algorithm) for row in rows],
             "score": [nan if row.mean is None else row.mean for row in rows],
             "metric": [metric_label(row.spec) for row in rows],
             "rule": [rule_words(row.spec) for row in rows],
@@ -92,12 +101,20 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
     )
 
 
-def matches(row: ListedRun, words: Sequence[str]) -> bool:
-    """Whether each of the lower-case words is somewhere in what the table says of the run."""
+def matches(row: ListedRun, words: Sequence[str], title: str) -> bool:
+    """Whether each of the lower-case words is somewhere in what the table says of the run.
+
+    Args:
+        row: the run; the ids of its dataset and algorithm count too.
+        words: to be found.
+        title: of its dataset.
+    """
     label = row.label
     text = " ".join(
         (
             run_title(row),
+            title,
+            algorithm_title(row.spec.algorithm),
             row.run_id,
             rule_words(row.spec),
             metric_label(row.spec),
@@ -140,9 +157,12 @@ def _filtered(rows: Sequence[ListedRun]) -> list[ListedRun]:
         key="state",
         bind="query-params",
     )
+    titles = {one: dataset_title(one) for one in in_order(row.spec.dataset for row in rows)}
+    label_from_link("of_dataset", titles)
     datasets = dataset.multiselect(
         "Dataset",
-        in_order(row.spec.dataset for row in rows),
+        list(titles),
+        format_func=titles.__getitem__,
         key="of_dataset",
         bind="query-params",
     )
@@ -154,7 +174,7 @@ def _filtered(rows: Sequence[ListedRun]) -> list[ListedRun]:
         if (not states or row.state in states)
         and (not datasets or row.spec.dataset in datasets)
         and set(tagged) <= set(row.label.tags)
-        and matches(row, words)
+        and matches(row, words, titles[row.spec.dataset])
     ]
 
 

@@ -129,16 +129,17 @@ def label_from_link(key: str, labels: Mapping[str, str]) -> None:
     """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
 
     Args:
-        key: of the widget, and in the address.
+        key: of the widget, and in the address, where it may stand several times.
         labels: id -> how the widget writes it, which is how Streamlit knows it in the address.
     """
-    asked = st.query_params.get(key, "")
-    if asked not in labels or labels[asked] == asked:
+    asked = st.query_params.get_all(key)
+    if all(labels.get(one, one) == one for one in asked):
         return
     try:
-        st.query_params[key] = labels[asked]
+        st.query_params[key] = [labels.get(one, one) for one in asked]
     except StreamlitAPIException:  # the way back in the browser: the widget is there already
-        st.session_state[key] = asked
+        several = isinstance(st.session_state.get(key), list)
+        st.session_state[key] = asked if several else asked[0]
         return
     st.rerun()
 

@@ -11,7 +11,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import Entry
 from ecv_core.records import Run
-from pages.components.shared.words import metric_label
+from pages.components.shared.words import algorithm_title, dataset_title, metric_label
 
 _HOLDS = ": of the mean, or with the precision rule of where the k-fold mean is."
 RUN_COLUMNS = (
@@ -58,11 +58,12 @@ def entry_of(run: Run, name: str = "") -> Entry:
 
 def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame of `figures.compare`, in the units and words of pages."""
+    titles = {one: dataset_title(one) for one in frame["dataset"].unique()}
     return pd.DataFrame(
         {
             "best": [STAR if one else "" for one in frame["best"]],
-            "dataset": frame["dataset"],
-            "algorithm": frame["algorithm"],
+            "dataset": frame["dataset"].map(titles),
+            "algorithm": frame["algorithm"].map(algorithm_title),
             "name": frame["name"],
             "metric": frame["metric"],
             "mean": frame["mean"],

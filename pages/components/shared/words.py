@@ -8,8 +8,10 @@ import streamlit as st
 
 from ecv_core.records import Run, RunState
 from ecv_core.words import (
+    algorithm_title,
     alpha_text,
     counted,
+    dataset_title,
     duration,
     estimate,
     grams,
@@ -26,8 +28,10 @@ from ecv_core.words import (
 __all__ = [
     "STATES",
     "ago",
+    "algorithm_title",
     "alpha_text",
     "counted",
+    "dataset_title",
     "duration",
     "estimate",
     "grams",
