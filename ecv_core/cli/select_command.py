@@ -108,6 +108,8 @@ def _answer(options: argparse.Namespace, contenders: list[Contender], name: str)
 
 def _recorded(options: argparse.Namespace) -> int:
     """The recorded study, per dataset and in all."""
+    from ecv_core.energy.parts import left_in_words
+    from ecv_core.runs.recorded import recorded_runs
     from ecv_core.selection.runs import recorded_contenders
 
     found: dict[str, Any] = {}
@@ -143,6 +145,8 @@ def _recorded(options: argparse.Namespace) -> int:
             f"in all: {100 * (share or 0):.3g} % of the energy, the right winner in "
             f"{100 * rate:.4g} % of orders"
         )
+        if note := left_in_words(run for run in recorded_runs() if run.spec.dataset in found):
+            print(note)
     return OK
 
 

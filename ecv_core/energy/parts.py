@@ -51,6 +51,21 @@ def left_out_words(runs: Iterable[Run]) -> str:
     )
 
 
+def left_in_words(runs: Iterable[Run]) -> str:
+    """How many runs of a sum of joules hold other work too, in a sentence; empty where none does.
+
+    For sums that need every run, such as the share of the energy that a selection spends.
+    """
+    told = list(runs)
+    inside = len(told) - len(counted(told))
+    if not inside:
+        return ""
+    return (
+        f"These joules include {inside} of {len(told)} runs during which other work ran on the "
+        "machine, so they are too high there."
+    )
+
+
 def energy_parts(folds: Iterable[FoldResult]) -> tuple[EnergyPart, ...]:
     """How the energy of these folds is made up: measured parts first, none that is zero.
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import ecv_core.datasets as datasets
 from ecv_core import models
 from ecv_core.energy import SOURCES
+from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.errors import UnknownName
 from ecv_core.records import Run, RunSpec, Task
@@ -227,6 +228,8 @@ def energy_sentence(runs: Sequence[Run]) -> str:
         f"({'; '.join(sources)}; CodeCarbon), which is {grams(sum(f.grams_co2e for f in facts))} "
         f"CO2e with the electricity of {joined(countries)}."
     )
+    if disturbed := left_in_words(ran):
+        text += f" {disturbed}"
     saved = [one.saved_joules for one in facts if one.saved_joules]
     if not saved:
         return text

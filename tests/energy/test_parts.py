@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.energy import energy_parts, parts_sentence, parts_words
-from ecv_core.energy.parts import counted, left_out_words
+from ecv_core.energy.parts import counted, left_in_words, left_out_words
 from ecv_core.records import Energy, FoldResult, Run, RunState
 from ecv_core.spec import make_spec
 
@@ -89,3 +89,8 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         "1 of 2 runs are in no sum of joules: other work ran on the machine while they did."
     )
     assert left_out_words([own]) == ""
+    assert left_in_words([own, disturbed]) == (
+        "These joules include 1 of 2 runs during which other work ran on the machine, so they are "
+        "too high there."
+    )
+    assert left_in_words([own]) == ""

@@ -352,3 +352,19 @@ def test_the_precision_rule_is_there_once_the_page_has_settled(
     write_user_scores(scores, ["ndcg@10"], path)
     open_explore(app)
     assert "Precision" in app.dataframe[0].value["rule"].tolist()
+
+
+def links(app):
+    """What each 'Copy link' says that it cannot carry."""
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component")]
+    return [data["without"] for data in found if "without" in data]
+
+
+def test_the_link_says_that_it_cannot_carry_an_uploaded_file(app, record):
+    record("synthetic", "item-knn")
+    open_explore(app)
+    assert links(app) == [""]
+    app.get("button_group")[0].set_value("My file").run()
+    app.get("file_uploader")[0].set_value(("s.csv", b"a\n0.3\n0.31\n0.3\n", "text/csv")).run()
+    assert not app.exception
+    assert links(app) == ["the scores file: whoever opens it adds it again"]

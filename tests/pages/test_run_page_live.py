@@ -10,6 +10,7 @@ from ecv_core.fold import prepared, split_archive
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import active_owners
+from ecv_core.store.schema import user_scores
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -50,6 +51,25 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     assert shown["Emissions"] == "16 mg"
     assert "about 60 % of all 10" in [one.delta for one in app.metric]
     assert any("estimated" in one.value for one in app.caption)
+
+
+def test_a_run_says_what_the_cheap_models_cost_that_it_is_adjusted_by(app, a_run, store):
+    cheap = a_run([0.2, 0.21, 0.22], algorithm="popular", rule="never", k=3)
+    with store.transaction("written") as connection:
+        connection.execute(
+            user_scores.insert(),
+            [
+                {"run_id": cheap.run_id, "fold": at, "metrics": "{}", "users": b"", "scores": b""}
+                for at in range(3)
+            ],
+        )
+    adjusted = {"rule": "precision", "tolerance": 0.05, "adjust_by": ("popular",)}
+    open_run(app, a_run([0.3, 0.31, 0.305], k=3, **adjusted))
+    # 3 folds of 36 J are 30 mWh.
+    link = f"[Popularity](?run={cheap.run_id})"
+    assert f"Adjusted by {link} (3 folds, 30 mWh): besides the energy above." in [
+        one.value for one in app.caption
+    ]
 
 
 def test_measured_energy_is_called_measured(app, a_run):

@@ -1,5 +1,7 @@
 """Cite and describe: what a paper would say of a run, a comparison, a study and an advice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,6 +57,13 @@ def test_a_run_that_went_on_says_how_far_the_stop_was_from_the_end(a_run):
 
 def test_energy_that_was_not_metered_is_not_made_up(a_run):
     assert "Energy was not metered." in describe_runs([a_run(source="none")], MADE_WITH).methods
+
+
+def test_runs_recorded_beside_other_work_are_said_to_be_in_the_sum(a_run):
+    runs = [a_run(), replace(a_run(algorithm="popular"), other_work="the machine was busy")]
+    told = "These joules include 1 of 2 runs during which other work ran on the machine"
+    assert told in describe_runs(runs, MADE_WITH).methods
+    assert "other work" not in describe_runs(runs[:1], MADE_WITH).methods
 
 
 @pytest.mark.parametrize(

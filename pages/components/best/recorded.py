@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.energy.parts import left_in_words
 from ecv_core.evaluation import METRICS
 from ecv_core.records import RunSpec
 from ecv_core.selection import Contender, play
@@ -27,6 +28,7 @@ def recorded(name: str, asked: Asked) -> Shown:
     of_grid = name in grid_names()
     contenders, spec = _grid(name) if of_grid else _study(name)
     terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
+    runs = [] if of_grid else runs_of(name)
     return Shown(
         contenders=contenders,
         titles=[contender_title(one.name) for one in contenders],
@@ -34,7 +36,8 @@ def recorded(name: str, asked: Asked) -> Shown:
         played=play(contenders, terms, range(terms.k)),
         on=dataset_title(spec.dataset),
         version=name,
-        folds=[] if of_grid else [fold for run in runs_of(name) for fold in run.folds],
+        folds=[fold for run in runs for fold in run.folds],
+        note=left_in_words(runs),
     )
 
 

@@ -46,6 +46,8 @@ class Shown:
     """Of what it was made from."""
     folds: Sequence[FoldResult] = ()
     """Those whose energy is counted, where they are kept."""
+    note: str = ""
+    """What is to be said of that energy."""
 
     @property
     def decided(self) -> bool:
@@ -91,7 +93,7 @@ def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None
     _figure(chosen, said)
     with st.container(key="best-cost"):
         _cost(chosen, said)
-    energy_bar(chosen.folds)
+    energy_bar(chosen.folds, chosen.note)
 
 
 def _slider(count: int) -> None:

@@ -9,11 +9,21 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Moment, Run
+from ecv_core.runner.aids import aid_runs
 from ecv_core.words import FORECAST, half_named, uncertainty
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term
 from pages.components.shared.runs import source_sentence
-from pages.components.shared.words import duration, grams, metric_label, saved_words, watt_hours
+from pages.components.shared.state import escaped, store
+from pages.components.shared.words import (
+    algorithm_title,
+    counted,
+    duration,
+    grams,
+    metric_label,
+    saved_words,
+    watt_hours,
+)
 
 
 def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
@@ -82,6 +92,21 @@ def _energy(run: Run) -> None:
     )
     st.caption(source_sentence(facts.source))
     energy_bar(run.folds)
+    if not run.state.active and (beside := _cheap_models(run)):
+        st.caption(beside)
+
+
+def _cheap_models(run: Run) -> str:
+    """What the runs cost that this one is adjusted by: they are no part of its own energy."""
+    said = []
+    for name, aid in aid_runs(store(), run.spec).items():
+        if aid is None:
+            continue
+        energy = energy_of(aid)
+        cost = "not metered" if energy.source == "none" else watt_hours(aid.joules)
+        link = f"[{escaped(algorithm_title(name))}](?run={aid.run_id})"
+        said.append(f"{link} ({counted(len(aid.folds), 'fold')}, {cost})")
+    return f"Adjusted by {', '.join(said)}: besides the energy above." if said else ""
 
 
 def _saved(place: DeltaGenerator, facts: EnergyFacts, run: Run) -> None:

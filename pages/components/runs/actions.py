@@ -10,7 +10,7 @@ from ecv_core.records import RunState
 from ecv_core.store import Label, ListedRun, checked_label, label_runs
 from ecv_core.store.labels import NAME_LENGTH, NOTE_LENGTH
 from ecv_core.store.removal import UNDO_MINUTES
-from pages.components.shared.navigation import COMPARE, show_view
+from pages.components.shared.navigation import COMPARE, go, show_view
 from pages.components.shared.runs import COMPARED
 from pages.components.shared.state import manager, sentences, store
 from pages.components.shared.words import counted
@@ -42,7 +42,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         args=(ids,),
     )
     if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
-        st.switch_page("pages/run.py", query_params={"run": ids[0]})
+        go("pages/run.py", {"run": ids[0]})
     with st.popover(
         "Name, tags, note" if not several else "Tags", icon=":material/label:", disabled=not ids
     ):

@@ -16,6 +16,7 @@ from pages.components.runs.actions import actions, undo
 from pages.components.runs.import_run import import_run
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link, label_from_link
+from pages.components.shared.navigation import go
 from pages.components.shared.state import escaped, run_list, sentences, store
 from pages.components.shared.words import (
     algorithm_title,
@@ -251,7 +252,7 @@ def _open_clicked() -> None:
     click = st.session_state.get(OPENED)
     listed = st.session_state.get(OPENED + "-rows", [])
     if click is not None and click["row"] < len(listed):
-        st.switch_page("pages/run.py", query_params={"run": listed[click["row"]]})
+        go("pages/run.py", {"run": listed[click["row"]]})
 
 
 def _follow() -> None:

@@ -51,6 +51,7 @@ _STYLE = """
 """
 
 _lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
+_press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 
 
 def look() -> None:
@@ -137,6 +138,20 @@ def lead_to(page: str, more: Mapping[str, str]) -> None:
     address = f"{page}?{query}" if query else page
     st.markdown(f"This page has moved: [open it at its new place]({address}).")
     _lead(key="lead-to", data={"address": address})
+
+
+def go(page: str, more: Mapping[str, str]) -> None:
+    """Open another page with these query parameters, as one step that Back goes back.
+
+    `st.switch_page` gives the parameters to the page that is left first, as a step of its own.
+
+    Args:
+        page: its file, as for `st.page_link`.
+        more: query parameter -> value.
+    """
+    with st.container(key="go-there", height=1, border=False):
+        st.page_link(page, label="Open", query_params=dict(more))
+    _press(key="go-press", data=dict(more))
 
 
 def _moved(page: str, more: Mapping[str, str]) -> Callable[[], None]:
