@@ -114,9 +114,10 @@ def _sliders(browser: Browser, url: str, moves: int) -> None:
 
 def _table(browser: Browser, dashboard: Dashboard, many: int, visits: int) -> None:
     """The table of Runs with so many rows: opened, and searched."""
-    fill(dashboard.database_url, many)
     context = browser.new_context(viewport=VIEW)
     url = f"{dashboard.url}/runs"
+    empty = [_open(context, url, "text=No runs yet") for _ in range(visits + 1)][1:]
+    fill(dashboard.database_url, many)
     there = f"text=/{many:,} runs, newest first/"
     first = _open(context, url, there)
     opened = [_open(context, url, there) for _ in range(visits)]
@@ -124,6 +125,7 @@ def _table(browser: Browser, dashboard: Dashboard, many: int, visits: int) -> No
     print(f"\n| Runs with {many:,} runs | s |\n|---|---|")
     print(f"| by its address, the server's first time | {first:.2f} |")
     print(f"| by its address | {statistics.median(opened):.2f} |")
+    print(f"| by its address, before there were any | {statistics.median(empty):.2f} |")
     print(f"| Enter in Find to the rows found | {statistics.median(found):.2f} |")
 
 

@@ -191,7 +191,7 @@ def _means(
     if runs.empty:
         return
     symbol, colour = look[0], getattr(colours, look[1])
-    name = f"{AT_STOP}, {kind} interval" if kind else AT_STOP
+    name = f"{AT_STOP} and interval ({kind})" if kind else AT_STOP
     figure.add_scatter(
         row=row,
         col=1,

@@ -136,7 +136,7 @@ def test_intervals_made_in_different_ways_are_named_and_drawn_differently():
     assert frame["interval"].tolist() == kinds
     means = [one for one in compare_figure(frame).data if one.name and "mean at" in one.name]
     assert [one.name for one in means] == [
-        f"mean at the stop, {kind} interval" for kind in kinds[:3]
+        f"mean at the stop and interval ({kind})" for kind in kinds[:3]
     ]
     assert [list(one.y) for one in means] == [[0, 3], [1], [2]]  # 'd' has no interval to mistake
     assert len({(one.marker.symbol, one.error_x.color) for one in means}) == 3

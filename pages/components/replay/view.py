@@ -199,7 +199,7 @@ def _present_button() -> None:
         icon=":material/present_to_all:",
         key="present",
         on_click=present,
-        help="Large type, only the figure and the sentence; Esc leaves it.",
+        help="Large type, only the figure and the sentence; F makes it full screen, Esc leaves it.",
     )
 
 

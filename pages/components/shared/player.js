@@ -227,6 +227,7 @@ const hints = (player) => {
 const fit = () => {
   const scale = Math.max(1, Math.min(window.innerWidth / 1024, window.innerHeight / 768));
   document.documentElement.style.setProperty("--ecv-zoom", scale.toFixed(3));
+  window.dispatchEvent(new CustomEvent("ecv-zoom")); // figures measure again
 };
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -154,11 +154,20 @@ export default function ({ data, parentElement }) {
     return Math.abs(width - node.clientWidth) > 1 ? window.Plotly.Plots.resize(node) : undefined;
   };
   const resized = new ResizeObserver(() => draw().then(fit).catch(() => {}));
+  // The zoom of a presentation narrows the figure without a change of size that is observed.
+  let again = 0;
+  const zoomed = () => {
+    clearTimeout(again);
+    again = setTimeout(fit, 400);
+  };
+  window.addEventListener("ecv-zoom", zoomed);
   resized.observe(node);
   return () => {
     forgetMenu();
     window.removeEventListener("ecv-step", moved);
     clearTimeout(later);
+    clearTimeout(again);
+    window.removeEventListener("ecv-zoom", zoomed);
     watcher.disconnect();
     resized.disconnect();
   };
