@@ -52,6 +52,11 @@ COMMANDS = {
         "select_command",
         "select_options",
     ),
+    "tune": Command(
+        "the best parameters of an algorithm, in as few folds as it takes",
+        "tune_command",
+        "tune_options",
+    ),
     "import": Command("keep a run that was exported elsewhere", "share_commands", "import_options"),
     "report": Command(
         "a run as one HTML page, to print or to send", "share_commands", "report_options"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ecv_core.models.parameters import Algorithm
+from ecv_core.models.parameters import PAPER_COUNTS, Algorithm
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     batch_size,
@@ -54,5 +54,21 @@ BPR_MF = Algorithm(
             averaging=0.7,
         ),
     ),
+    spaces={
+        "default": {
+            "factors": (32, 64, 128),
+            "epochs": (4, 8, 16),
+            "learning_rate": (0.01, 0.02, 0.04),
+        },
+        "paper": {
+            "factors": PAPER_COUNTS,
+            "epochs": (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128),
+            "learning_rate": (
+                *(0.20000389, 0.10000195, 0.05000097, 0.02500049, 0.01250024),
+                *(0.00625012, 0.00312506, 0.00156253, 0.00078127, 0.00039063),
+                *(0.00019532, 0.00009766, 0.00004883, 0.00002441, 0.00001221),
+            ),
+        },
+    },
     build=build,
 )

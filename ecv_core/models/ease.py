@@ -95,4 +95,5 @@ EASE_MODEL = Algorithm(
     ),
     build=build,
     random=False,
+    spaces={"default": {"regularization": (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)}},
 )

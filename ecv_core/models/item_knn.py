@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
-from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
 from ecv_core.models.voting import Voting
 from ecv_core.records import ParamValue, Progress, no_progress
 
@@ -80,4 +80,9 @@ ITEM_KNN = Algorithm(
     ),
     build=build,
     random=False,
+    spaces={
+        "default": {"neighbours": (20, 50, 100, 200, 400)},
+        "paper": {"neighbours": PAPER_COUNTS},
+    },
+    limits=lambda data: {"neighbours": max(data.n_items, DEFAULT_NEIGHBOURS)},
 )

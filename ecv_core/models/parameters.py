@@ -22,7 +22,10 @@ from ecv_core.records import (
     no_progress,
 )
 
-__all__ = ["Algorithm", "Parameter"]
+__all__ = ["PAPER_COUNTS", "Algorithm", "Parameter"]
+
+PAPER_COUNTS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 226, 320, 452, 640, 905, 1809)
+"""Neighbours and latent factors of Anelli et al. (2019), table 2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,11 @@ class Algorithm:
     rate: float = 0.0
     """Of a model of ratings: seconds on one core for each rating, dimension and step (or epoch) of
     a fit, roughly; 0 where every fit is quick."""
+    spaces: Mapping[str, Mapping[str, tuple[ParamValue, ...]]] = field(default_factory=dict)
+    """Values to try of its parameters, in their order: 'default', and 'paper' for those of Anelli
+    et al. (2019), table 2."""
+    limits: Callable[[Interactions], Mapping[str, float]] = lambda _: {}
+    """The most that parameters can be on a dataset, where that is less than their range."""
     needs: Need = Need.NOTHING
     """What it learns from beside who has what; then it is a `HistoryRecommender`."""
 

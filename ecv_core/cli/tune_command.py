@@ -1,0 +1,172 @@
+"""`tune`: the best of an algorithm's configurations, in as few folds as it takes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.values import named_values
+from ecv_core.errors import InputError
+
+if TYPE_CHECKING:
+    from ecv_core.store import Store
+    from ecv_core.tuning.tune import Plan
+
+
+def tune_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `tune`."""
+    from ecv_core.cli.setting_options import add_setting
+    from ecv_core.cli.split_options import add_split_options
+
+    parser.add_argument("dataset")
+    parser.add_argument("algorithm")
+    parser.add_argument(
+        "--space", help="declared values: default or paper; with --grid, none unless asked for"
+    )
+    parser.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2",
+        help="your own values of a parameter, in place of declared ones",
+    )
+    parser.add_argument(
+        "--sampler",
+        choices=("grid", "random", "tpe"),
+        default="grid",
+        help="which configurations are tried: all, or drawn by Optuna",
+    )
+    parser.add_argument(
+        "--budget",
+        type=int,
+        metavar="N",
+        help="so many configurations (default: a grid's all, otherwise 20)",
+    )
+    parser.add_argument(
+        "--all-folds", action="store_true", help="run every fold of every configuration"
+    )
+    parser.add_argument(
+        "--until", choices=("winner",), default="winner", help="what is to be found out"
+    )
+    parser.add_argument(
+        "--indifference",
+        type=float,
+        default=0.0,
+        metavar="0.01",
+        help="configurations closer than this share of the best mean are as good as each other",
+    )
+    add_setting(parser, "confidence")
+    add_setting(parser, "metric")
+    parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
+    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    add_split_options(parser)
+    parser.add_argument("--yes", action="store_true", help="start even if it takes over an hour")
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    parser.set_defaults(command=tune_command)
+
+
+def tune_command(options: argparse.Namespace) -> int:
+    """Say how long it takes, run it, and say what was found."""
+    check_target(options.json)
+    from ecv_core import fold, models
+    from ecv_core.store import open_store
+    from ecv_core.tuning.spaces import space_of
+
+    own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
+    space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
+    more: dict[str, Any] = {"k": options.k}
+    if options.folds:
+        more["folds_sha256"], more["k"] = fold.known_folds(options.dataset, options.folds)
+    from ecv_core.tuning.tune import make_plan
+
+    plan = make_plan(
+        dataset=options.dataset,
+        algorithm=options.algorithm,
+        space=options.space,
+        own=own,
+        sampler=options.sampler,
+        budget=options.budget,
+        confidence=options.confidence,
+        indifference=options.indifference,
+        all_folds=options.all_folds,
+        split=options.split,
+        split_params=named_values(options.split_param, "--split-param"),
+        seed=options.seed,
+        metric=options.metric,
+        n=options.n,
+        **more,
+    )
+    store = open_store()
+    _announce(plan, store, go_on=options.yes)
+    return _run(plan, store, options.json)
+
+
+def _announce(plan: Plan, store: Store, *, go_on: bool) -> None:
+    from ecv_core.tuning.estimate import HOUR
+    from ecv_core.tuning.tune import expected_of
+    from ecv_core.words import counted, duration
+
+    for name, values in plan.left_out.items():
+        print(
+            f"left out: {name} {', '.join(map(str, values))}, more than {plan.spec.dataset} has",
+            file=sys.stderr,
+        )
+    found = expected_of(plan, store)
+    what = counted(plan.budget, "configuration")
+    if found is None:
+        print(
+            f"{what} x {plan.spec.k} folds; how long they take is not known, for "
+            f"{plan.spec.algorithm} never ran on {plan.spec.dataset} here",
+            file=sys.stderr,
+        )
+        return
+    all_of = "" if plan.all_folds else "at most "
+    print(
+        f"{what}, {all_of}{counted(found.folds, 'fold')} to compute: {all_of}about "
+        f"{duration(found.seconds)}, by runs of {plan.spec.algorithm} on {plan.spec.dataset} "
+        f"({found.same_parameters} of the {plan.budget} with the same parameters)",
+        file=sys.stderr,
+    )
+    if found.seconds > HOUR and not go_on:
+        raise InputError(
+            f"all folds of this tuning would take about {duration(found.seconds)}; give --yes to "
+            "start it, or a smaller space or --budget"
+        )
+
+
+def _run(plan: Plan, store: Store, target: str | None) -> int:
+    from tqdm import tqdm
+
+    from ecv_core.runner import GivesUp, work
+    from ecv_core.tuning.document import tuning_document, tuning_sentence
+    from ecv_core.tuning.tune import tune
+
+    with tqdm(unit="fold", disable=None, leave=False) as bar:
+
+        def show(phase: str, step: int, steps: int, /, **_: object) -> None:
+            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+
+        def counted() -> None:
+            bar.update(1)
+
+        tuned = tune(
+            store,
+            plan,
+            job=partial(work, also=show),
+            on_fold=counted,
+            on_round=lambda live: counted(),
+            on_trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+        )
+    write_json(tuning_document(tuned), target)
+    if target != "-":
+        print(tuning_sentence(tuned))
+    return OK
+
+
+def _values(text: str) -> Sequence[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

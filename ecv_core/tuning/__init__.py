@@ -1,0 +1,1 @@
+"""Hyper-parameters: which values to try, which are best, and which metric can tell them apart."""

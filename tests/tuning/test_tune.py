@@ -1,0 +1,151 @@
+"""A tuning fold by fold, with made-up folds: what it chooses, runs, keeps and resumes."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ecv_core.cli import main
+from ecv_core.errors import RunError
+from ecv_core.records import FoldResult, RunSpec, UserScores
+from ecv_core.store import Store, open_store
+from ecv_core.tuning.scores import STUDIED, own_tuning
+from ecv_core.tuning.tune import expected_of, make_plan, tune
+from tests.jobs import fold_result
+
+USERS = np.arange(40, dtype=np.int32)
+OWN = {"neighbours": ["10", "20", "40", "80"]}
+BEST = 40
+
+
+def job(database_url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+    """The nearer to BEST, the better; a spread over users that all share."""
+    neighbours = dict(spec.params)["neighbours"]
+    noise = np.random.default_rng([index, neighbours]).normal(0, 0.002, len(USERS))
+    mean = 0.5 - abs(np.log2(neighbours / BEST)) / 10
+    values = (mean + np.sin(USERS) / 10 + noise).astype(np.float32)
+    scores = UserScores(
+        users=USERS,
+        metrics=tuple(f"{metric}@10" for metric in STUDIED),
+        values=np.stack([values] * len(STUDIED), axis=1),
+    )
+    return replace(fold_result(index, float(values.mean())), user_scores=scores)
+
+
+@pytest.fixture
+def store() -> Store:
+    return open_store()
+
+
+class Counted:
+    """The job, and what it was asked for; it fails at the n-th fold."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.asked: list[tuple[int, int]] = []
+        self._fails_at = fails_at
+
+    def __call__(self, url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+        self.asked.append((int(dict(spec.params)["neighbours"]), index))
+        if len(self.asked) == self._fails_at:
+            raise RunError("out of memory")
+        return job(url, run_id, spec, index)
+
+
+def plan(**how) -> object:
+    return make_plan(dataset="synthetic", algorithm="item-knn", own=OWN, **how)
+
+
+def test_a_tuning_ends_with_the_best_for_a_part_of_the_folds(store: Store) -> None:
+    counted = Counted()
+    found = tune(store, plan(), job=counted)
+    assert found.configurations[found.best] == {"neighbours": BEST}
+    assert found.live.decided
+    assert len(counted.asked) == sum(found.live.folds) < 40
+
+
+def test_with_all_folds_every_fold_is_run_and_the_best_mean_is_chosen(store: Store) -> None:
+    counted = Counted()
+    found = tune(store, plan(all_folds=True), job=counted)
+    assert sorted(counted.asked) == [(n, fold) for n in (10, 20, 40, 80) for fold in range(10)]
+    assert found.configurations[found.best] == {"neighbours": BEST}
+
+
+@pytest.mark.parametrize("how", [{}, {"all_folds": True}, {"sampler": "tpe", "budget": 4}])
+def test_one_that_was_cut_off_goes_on_and_loses_no_fold(store: Store, how: dict) -> None:
+    with pytest.raises(RunError, match="out of memory"):
+        tune(store, plan(**how), job=(first := Counted(fails_at=3)))
+    second = Counted()
+    found = tune(store, plan(**how), job=second)
+    assert found.configurations[found.best] == {"neighbours": BEST}
+    done = first.asked[:2]
+    assert not set(done) & set(second.asked)
+    tune(store, plan(**how), job=(third := Counted()))
+    assert third.asked == []
+
+
+def test_tpe_learns_from_the_first_fold(store: Store) -> None:
+    counted = Counted()
+    own = {"neighbours": [str(2**at) for at in range(1, 7)]}
+    found = tune(
+        store,
+        make_plan(dataset="synthetic", algorithm="item-knn", own=own, sampler="tpe", budget=4),
+        job=counted,
+    )
+    assert [fold for _, fold in counted.asked[:4]] == [0, 0, 0, 0]
+    assert len(found.configurations) == 4
+
+
+def test_the_estimate_counts_the_folds_that_are_missing(store: Store) -> None:
+    asked = plan(all_folds=True)
+    assert expected_of(asked, store) is None  # nothing is known of this algorithm on these data
+    tune(store, plan(), job=job)
+    there = sum(len(run.folds) for run in store.runs())
+    found = expected_of(asked, store)
+    assert found.folds == 40 - there
+    assert found.seconds == pytest.approx(found.folds * fold_result(0, 0.5).total_seconds)
+    assert found.same_parameters == 4
+
+
+def test_own_runs_with_all_folds_are_a_tuning_to_study(store: Store) -> None:
+    assert own_tuning(store, "synthetic", "item-knn") is None
+    tune(store, plan(all_folds=True), job=job)
+    found = own_tuning(store, "synthetic", "item-knn")
+    assert found.space == {"neighbours": (10, 20, 40, 80)}
+    assert set(found.values) == {f"{metric}@10" for metric in STUDIED}
+    cube = found.values["recall@10"]
+    assert cube.shape == (4, 10, 40)
+    spec = replace(found.spec, params=(("neighbours", 80), ("shrink", 0.0)))
+    assert (cube[3, 7] == job("", "", spec, 7).user_scores.of("recall@10")).all()
+
+
+def test_the_command_finds_the_best_and_writes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(url: str, run_id: str, spec: RunSpec, index: int, also: Callable) -> FoldResult:
+        return job(url, run_id, spec, index)
+
+    monkeypatch.setattr("ecv_core.runner.work", work)
+    target = tmp_path / "tuned.json"
+    grid = ["--grid", "neighbours=10,40,80"]
+    assert main(["tune", "synthetic", "item-knn", *grid, "--json", str(target)]) == 0
+    document = json.loads(target.read_text())
+    assert document["best"]["params"] == {"neighbours": 40}
+    assert document["selection"]["winner"] == "item-knn:neighbours=40"
+    assert [one["params"]["neighbours"] for one in document["configurations"]] == [10, 40, 80]
+    said = capsys.readouterr()
+    assert "item-knn:neighbours=40 is best on synthetic" in said.out
+    assert "3 configurations x 10 folds; how long they take is not known" in said.err
+
+
+def test_more_than_an_hour_asks_first(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def slow(*asked: object) -> FoldResult:
+        return replace(job(*asked), total_seconds=400.0)
+
+    tune(store, plan(), job=slow)
+    command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
+    assert main(command) == 2
+    assert "give --yes to start it" in capsys.readouterr().err
