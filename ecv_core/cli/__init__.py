@@ -57,6 +57,11 @@ COMMANDS = {
         "tune_command",
         "tune_options",
     ),
+    "power": Command(
+        "which metric tells configurations apart, and which parameter matters",
+        "power_command",
+        "power_options",
+    ),
     "import": Command("keep a run that was exported elsewhere", "share_commands", "import_options"),
     "report": Command(
         "a run as one HTML page, to print or to send", "share_commands", "report_options"

@@ -40,7 +40,7 @@ def estimate(
         if found is None:
             return None
         rest = spec.k - have
-        seconds += rest * found.seconds[1] / max(1, found.folds[1])
+        seconds += rest * sum(found.seconds) / 2 / max(1, found.folds[1])
         folds += rest
         same += found.same_parameters
     return Estimate(seconds=seconds, folds=folds, same_parameters=same)

@@ -62,14 +62,16 @@ def within(
     left_out: dict[str, tuple[ParamValue, ...]] = {}
     for name, values in space.items():
         most = limits.get(name, math.inf)
-        over = tuple(one for one in values if isinstance(one, int | float) and one > most)
+        over: tuple[ParamValue, ...] = tuple(
+            one for one in values if isinstance(one, int | float) and one > most
+        )
         kept[name] = tuple(one for one in values if one not in over)
         if over:
             left_out[name] = over
     if size_of(kept) < 2:
-        name, over = next(iter(left_out.items()))
+        name, gone = next(iter(left_out.items()))
         raise InputError(
-            f"{data.dataset} allows {name} up to {limits[name]:,}, and {', '.join(map(str, over))} "
+            f"{data.dataset} allows {name} up to {limits[name]:,}, and {', '.join(map(str, gone))} "
             "is more; give at least two configurations that it allows"
         )
     return kept, left_out

@@ -104,7 +104,9 @@ def test_the_estimate_counts_the_folds_that_are_missing(store: Store) -> None:
     there = sum(len(run.folds) for run in store.runs())
     found = expected_of(asked, store)
     assert found.folds == 40 - there
-    assert found.seconds == pytest.approx(found.folds * fold_result(0, 0.5).total_seconds)
+    # The middle of what single folds and later folds may take is not far off what these took.
+    took = found.folds * fold_result(0, 0.5).total_seconds
+    assert 0.8 * took <= found.seconds <= 1.25 * took
     assert found.same_parameters == 4
 
 

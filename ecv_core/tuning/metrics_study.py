@@ -1,0 +1,153 @@
+"""A tuning with all folds -> which metric tells its settings apart, which parameter dominates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ecv_core.errors import InputError, UnknownName
+from ecv_core.evaluation import column_title
+from ecv_core.store import Store
+from ecv_core.tuning.power import (
+    Curve,
+    Floats,
+    dominance,
+    dominant,
+    draw,
+    drawn_curve,
+    expected_curve,
+    paired_p_values,
+)
+from ecv_core.tuning.scores import (
+    TUNINGS,
+    TuningScores,
+    own_tuning,
+    read_tuning,
+    tuning_names,
+)
+
+SIGNIFICANT = 0.05
+"""Below this p a pair counts as told apart, where pairs are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MetricsStudy:
+    """What the scores of a tuning say of metrics and parameters."""
+
+    scores: TuningScores
+    p_values: Mapping[str, Floats]
+    """Metric -> shape (folds, pairs that the curve is of)."""
+    curves: Mapping[str, Curve]
+    """Metric -> its curve, of as many pairs as were asked for."""
+    metric: str
+    """That dominance is worked out by."""
+    dominant: Mapping[str, Mapping[str, float]]
+    """Parameter -> value -> expected DP of pairs that share it; empty for a single parameter."""
+
+    @property
+    def ranked(self) -> list[str]:
+        """The metrics, most discriminative first."""
+        return sorted(self.curves, key=lambda name: self.curves[name].dp)
+
+    def told_apart(self, metric: str) -> float:
+        """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""
+        return float((self.p_values[metric] < SIGNIFICANT).mean())
+
+    def sentence(self) -> str:
+        """The answer: which metric to tune by, which one not, and the dominant parameter."""
+        best, worst = self.ranked[0], self.ranked[-1]
+        text = (
+            f"{column_title(best)} tells these settings apart best (DP {self.curves[best].dp:.2f}),"
+            f" {column_title(worst)} worst ({self.curves[worst].dp:.2f}): p is below {SIGNIFICANT} "
+            f"in {_percent(self.told_apart(best))} of the pairs of a fold with the one, in "
+            f"{_percent(self.told_apart(worst))} with the other."
+        )
+        parameter = dominant({name: dict(values) for name, values in self.dominant.items()})
+        if parameter is not None:
+            text += (
+                f" With {parameter.replace('_', ' ')} set, {column_title(self.metric)} tells the "
+                "other settings apart best: it is the dominant parameter."
+            )
+        return text
+
+
+def study_metrics(
+    scores: TuningScores,
+    *,
+    pairs: str = "all",
+    seed: int = 0,
+    fix: str | None = None,
+    metric: str | None = None,
+) -> MetricsStudy:
+    """Work out the curves of every metric, and dominance by one of them.
+
+    Args:
+        scores: of a tuning with all folds.
+        pairs: 'all' for the exact expectation of a draw of 25, '25' for one draw as in the paper,
+            the same pairs for every metric.
+        seed: of the draw.
+        fix: the only parameter whose dominance is worked out; None for all.
+        metric: that dominance is worked out by; the run's own by default.
+    Raises: InputError for an unknown parameter or metric.
+    """
+    metric = metric or scores.spec.metric_name
+    if metric not in scores.values:
+        raise UnknownName("metric of this tuning", metric, scores.values)
+    if fix is not None and fix not in scores.space:
+        raise UnknownName("parameter of this tuning", fix, scores.space)
+    p_values = {name: paired_p_values(cube) for name, cube in scores.values.items()}
+    by_parameter = dominance(p_values[metric], scores.configurations)
+    if pairs == "all":
+        curves = {name: expected_curve(found) for name, found in p_values.items()}
+    else:
+        drawn = draw(p_values[metric].shape[1], seed=seed)
+        p_values = {name: found[:, drawn] for name, found in p_values.items()}
+        curves = {name: drawn_curve(found) for name, found in p_values.items()}
+    return MetricsStudy(
+        scores=scores,
+        p_values=p_values,
+        curves=curves,
+        metric=metric,
+        dominant={name: by for name, by in by_parameter.items() if fix in (None, name)},
+    )
+
+
+def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> TuningScores:
+    """A tuning with all folds: the recorded one, else, or where it is asked for, one's own.
+
+    Raises: InputError where there is none.
+    """
+    name = f"{dataset}--{algorithm}"
+    recorded = tuning_names()
+    if name in recorded and not own:
+        return read_tuning(TUNINGS / f"{name}.json")
+    if (found := own_tuning(store, dataset, algorithm)) is not None:
+        return found
+    raise InputError(
+        f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
+        f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: {', '.join(recorded)}"
+    )
+
+
+def power_document(study: MetricsStudy) -> dict[str, Any]:
+    """What `power --json` writes."""
+    shown = next(iter(study.curves.values())).p_values
+    return {
+        "configurations": len(study.scores.configurations),
+        "folds": study.scores.spec.k,
+        "pairs": len(shown),
+        "metrics": {
+            name: {
+                "dp": curve.dp,
+                "dp_plus_sd": curve.dp_plus_sd,
+                "p_values": curve.p_values.tolist(),
+            }
+            for name, curve in study.curves.items()
+        },
+        "dominant": {name: dict(values) for name, values in study.dominant.items()},
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
