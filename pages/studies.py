@@ -1,6 +1,6 @@
 """Many runs as one study: datasets x algorithms, or splits x algorithms."""
 
-from pages.components.shared.navigation import ALGORITHMS, RANKS, head, page
+from pages.components.shared.navigation import ALGORITHMS, METRICS, RANKS, head, page
 from pages.components.shared.plot import preload_plots
 
 with page():
@@ -8,6 +8,7 @@ with page():
         {
             ALGORITHMS: "Does it hold everywhere?",
             RANKS: "Does another split change the ranking?",
+            METRICS: "Which metric can tell settings apart?",
         }
     )
     preload_plots()
@@ -15,6 +16,10 @@ with page():
         from pages.components.studies.view import study
 
         study()
+    elif view == METRICS:
+        from pages.components.studies.metrics_view import metrics_and_parameters
+
+        metrics_and_parameters()
     else:
         from pages.components.studies.swaps_view import ranks_under_splits
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.evaluation import column_title
+from ecv_core.frames import with_columns
 from ecv_core.store import Store
 from ecv_core.tuning.power import (
     Curve,
@@ -26,6 +27,9 @@ from ecv_core.tuning.scores import (
     read_tuning,
     tuning_names,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SIGNIFICANT = 0.05
 """Below this p a pair counts as told apart, where pairs are counted."""
@@ -151,3 +155,60 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+@with_columns(
+    {
+        "rank": "Of a pair of settings by its p value, largest first",
+        "metric": "With its cut-off",
+        "p": "Of a paired t test over users, two-sided; mean over folds",
+        "sd": "Standard deviation of p over folds",
+    }
+)
+def curves_frame(study: MetricsStudy) -> pd.DataFrame:
+    """The p-value curves, a row per metric and rank; most discriminative metric first."""
+    import pandas as pd
+
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "rank": range(1, len(study.curves[name].p_values) + 1),
+                    "metric": column_title(name),
+                    "p": study.curves[name].p_values,
+                    "sd": study.curves[name].deviations,
+                }
+            )
+            for name in study.ranked
+        ],
+        ignore_index=True,
+    )
+
+
+def powers_frame(study: MetricsStudy) -> pd.DataFrame:
+    """DP of each metric, most discriminative first: metric, dp, dp_plus_sd, told_apart_percent."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "metric": column_title(name),
+                "dp": study.curves[name].dp,
+                "dp_plus_sd": study.curves[name].dp_plus_sd,
+                "told_apart_percent": 100 * study.told_apart(name),
+            }
+            for name in study.ranked
+        ]
+    )
+
+
+def dominance_frame(study: MetricsStudy) -> pd.DataFrame:
+    """DP with each parameter set to each of its values: parameter, value, dp."""
+    import pandas as pd
+
+    rows = [
+        {"parameter": name, "value": value, "dp": dp}
+        for name, values in study.dominant.items()
+        for value, dp in values.items()
+    ]
+    return pd.DataFrame(rows, columns=["parameter", "value", "dp"])

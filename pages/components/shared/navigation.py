@@ -17,7 +17,11 @@ VIEW = "view"
 """In the address: which view of a page that has several."""
 ALL_RUNS, COMPARE = "All runs", "Compare"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
-ALGORITHMS, RANKS = "Datasets and algorithms", "Splits and ranks"
+ALGORITHMS, RANKS, METRICS = (
+    "Datasets and algorithms",
+    "Splits and ranks",
+    "Metrics and parameters",
+)
 
 _OLD: dict[str, tuple[str, dict[str, str]]] = {
     "explore": ("folds", {}),

@@ -1,0 +1,146 @@
+"""Metrics and parameters: which metric tells settings apart, on the recorded tunings."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.errors import InputError
+from ecv_core.evaluation import column_title
+from ecv_core.figures.p_values import HEIGHT, p_values_figure
+from ecv_core.models import ALGORITHMS
+from ecv_core.tuning.metrics_study import (
+    MetricsStudy,
+    curves_frame,
+    dominance_frame,
+    powers_frame,
+    study_metrics,
+)
+from ecv_core.tuning.power import DRAWN
+from ecv_core.tuning.scores import TUNINGS, read_tuning, tuning_names
+from pages.components.shared.plot import plot
+from pages.components.shared.state import KEPT
+
+_CHOICE = "tuning"
+"""In the address."""
+_FIRST = "ml-100k--item-knn"
+_LARGE = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
+_METHOD = f"""
+For every pair of settings and every fold a **paired t test over users** says how likely a
+difference as large would be if the two were equally good. Sorted by size, largest first, and
+averaged over the folds, these p values are the metric's **curve**; their sum is its
+**discriminative power (DP)**. Less is better: the metric finds more differences. **DP + sd** adds
+to each p value its standard deviation over the folds: what the metric may lose on a bad fold.
+
+The paper draws {DRAWN} pairs. Curves and DP here are the exact expectation over all such draws, so
+that no draw disturbs them. **Dominant** is the parameter with the least DP at one of its values:
+the pairs then share that value and differ in the other parameters.
+
+The tests are not corrected for their number, as in the paper: p values here compare metrics, and
+are no verdict on single pairs.
+
+After Anelli, Di Noia, Di Sciascio, Pomo and Ragone (2019), *On the discriminative power of
+hyper-parameters in cross-validation and how to choose them*. Our protocol is another one: all
+interactions count, and ten folds per user.
+"""
+
+
+def metrics_and_parameters() -> None:
+    """Everything below the title.
+
+    Raises: InputError for a damaged file, or where nothing is recorded.
+    """
+    st.markdown(
+        "Some metrics hardly change when a parameter does. "
+        "Tune by one that can tell settings apart."
+    )
+    name = _choose()
+    study = _study(name)
+    st.html(f"<p style='{_LARGE}'>{escape(study.sentence())}</p>")
+    curves(study, name)
+    powers(study)
+    if study.dominant:
+        dominance(study)
+    with st.expander("How this is worked out", icon=":material/calculate:"):
+        st.markdown(_METHOD)
+
+
+def curves(study: MetricsStudy, name: str) -> None:
+    """Figure 1 of the paper."""
+    st.header("p values of pairs of settings", anchor=False)
+    st.caption("The lower a metric's line, the more pairs of settings it tells apart.")
+    frame = curves_frame(study)
+    best, worst = (column_title(study.ranked[at]) for at in (0, -1))
+    plot(
+        lambda dark: p_values_figure(frame, dark=dark),
+        version=name,
+        key="p-values",
+        alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
+        height=HEIGHT,
+        name=f"{name} p values",
+        table=lambda: frame,
+    )
+
+
+def powers(study: MetricsStudy) -> None:
+    """Tables 3 and 4 of the paper."""
+    st.header("Discriminative power", anchor=False)
+    st.dataframe(
+        powers_frame(study),
+        hide_index=True,
+        width="content",
+        column_config={
+            "metric": "metric",
+            "dp": st.column_config.NumberColumn("DP", format="%.2f", help="Less is better."),
+            "dp_plus_sd": st.column_config.NumberColumn("DP + sd", format="%.2f"),
+            "told_apart_percent": st.column_config.NumberColumn(
+                "p below 0.05 in",
+                format="%.0f %%",
+                help="Of the pairs of settings, mean of the folds.",
+            ),
+        },
+        key="powers",
+        alt="Discriminative power of each metric, best first.",
+    )
+
+
+def dominance(study: MetricsStudy) -> None:
+    """Table 5 of the paper."""
+    st.header("Which parameter dominates", anchor=False)
+    st.caption(
+        f"DP of {column_title(study.metric)} over pairs of settings that share one value and "
+        "differ in the other parameters. The parameter with the least is dominant."
+    )
+    st.dataframe(
+        dominance_frame(study),
+        hide_index=True,
+        width="content",
+        column_config={"dp": st.column_config.NumberColumn("DP", format="%.2f")},
+        key="dominance",
+        alt="Discriminative power with each parameter set to each of its values.",
+    )
+
+
+def _choose() -> str:
+    names = tuning_names()
+    if not names:
+        raise InputError("no tuning is recorded; restore data/recorded/tunings from the project")
+    if st.session_state.get(_CHOICE, names[0]) not in names:
+        del st.session_state[_CHOICE]  # an address of another version
+    usual = names.index(_FIRST) if _FIRST in names else 0
+    picked = st.selectbox(
+        "Settings of", names, index=usual, format_func=_label, key=_CHOICE, **KEPT, width=360
+    )
+    return picked or names[usual]
+
+
+def _label(name: str) -> str:
+    dataset, algorithm = name.split("--")
+    return f"{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
+
+
+@st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=8)
+def _study(name: str) -> MetricsStudy:
+    return study_metrics(read_tuning(TUNINGS / f"{name}.json"))
