@@ -1,6 +1,6 @@
 """Discriminative power: the recorded tunings (--record), and how long a large one takes.
 
-python -m benchmarks.power [--record ml-100k--item-knn ...]
+python -m benchmarks.power [--orders | --record [ml-100k--item-knn ...]]
 """
 
 from __future__ import annotations
@@ -60,6 +60,34 @@ def record(names: list[str]) -> None:
         write_tuning(TUNINGS / f"{name}.json", spec, found, metrics)
 
 
+def orders(count: int = 200) -> None:
+    """What a selection among the recorded configurations chooses, over orders of the folds."""
+    from ecv_core import models
+    from ecv_core.selection import Contender, Terms, play_orders
+    from ecv_core.tuning.scores import TUNINGS, read_tuning, tuning_names
+
+    for name in tuning_names():
+        found = read_tuning(TUNINGS / f"{name}.json")
+        contenders = [
+            Contender(
+                name=str(place),
+                scores=np.nanmean(values, axis=1, dtype=np.float64),
+                values=values,
+                joules=np.ones(found.spec.k),
+                random=models.algorithm(found.spec.algorithm).random,
+            )
+            for place, values in enumerate(found.values[found.spec.metric_name])
+        ]
+        for indifference in (0.0, 0.01):
+            terms = Terms(k=found.spec.k, indifference=indifference)
+            over = play_orders(contenders, terms, orders=count, seed=1)
+            near = float((over.losses_percent <= 100 * indifference + 1e-9).mean())
+            sys.stdout.write(
+                f"{name}, indifference {indifference}: {100 * over.folds_share:.0f} % of the "
+                f"folds, at most that lost in {100 * near:.1f} % of {count} orders\n"
+            )
+
+
 def timed() -> None:
     """225 configurations x 6,040 users x 10 folds x 6 metrics, of random scores."""
     rng = np.random.default_rng(0)
@@ -76,8 +104,11 @@ def timed() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", nargs="*", choices=list(RECORDED), metavar="NAME")
+    parser.add_argument("--orders", action="store_true")
     options = parser.parse_args()
-    if options.record is None:
+    if options.orders:
+        orders()
+    elif options.record is None:
         timed()
     else:
         record(options.record or list(RECORDED))

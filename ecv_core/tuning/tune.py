@@ -16,7 +16,7 @@ from ecv_core import fold, models
 from ecv_core.energy.expected import KnownCosts
 from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation import METRICS
-from ecv_core.records import FoldResult, ParamValue, RunSpec, RunState
+from ecv_core.records import FoldResult, ParamValue, Run, RunSpec, RunState
 from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
 from ecv_core.runs.recorded import recorded_runs
@@ -132,7 +132,7 @@ def expected_of(plan: Plan, store: Store) -> Estimate | None:
     """How long all folds would take, by runs in the database and recorded ones."""
     runs = store.runs()
     specs = specs_of(plan.spec, plan.first())
-    there = [len(_folds(store, spec)) for spec in specs]
+    there = [len(_folds(runs, spec)) for spec in specs]
     own = [KnownCosts.of(run) for run in runs if run.folds]
     return estimate(specs, [*own, *map(KnownCosts.of, recorded_runs())], there)
 
@@ -164,7 +164,7 @@ def tune(
 
     def run_to(configuration: Configuration, folds: Sequence[int]) -> float:
         (spec,) = specs_of(plan.spec, [configuration])
-        found = _folds(store, spec)
+        found = _folds(store.runs(), spec)
         if missing := tuple(one for one in folds if one not in found):
             part = replace(spec, only_folds=missing)
             run_id = store.create([part], owner=this_process())[0]
@@ -206,11 +206,8 @@ def tune(
     return Tuned(plan=plan, configurations=tuple(drawn), live=live)
 
 
-def _folds(store: Store, spec: RunSpec) -> dict[int, FoldResult]:
-    """The folds of a configuration that are in the database, whichever run they are of."""
+def _folds(runs: Sequence[Run], spec: RunSpec) -> dict[int, FoldResult]:
+    """The folds of a configuration that are there, whichever run they are of."""
     return {
-        result.fold: result
-        for run in store.runs()
-        if run.spec.same_scores(spec)
-        for result in run.folds
+        result.fold: result for run in runs if run.spec.same_scores(spec) for result in run.folds
     }
