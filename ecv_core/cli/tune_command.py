@@ -81,7 +81,9 @@ def tune_command(options: argparse.Namespace) -> int:
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
     more: dict[str, Any] = {"k": options.k}
     if options.folds:
-        more["folds_sha256"], more["k"] = fold.known_folds(options.dataset, options.folds)
+        more["folds_sha256"], more["k"] = fold.known_folds(
+            options.dataset, options.folds, models.algorithm(options.algorithm).task
+        )
     from ecv_core.tuning.tune import make_plan
 
     plan = make_plan(
