@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import socket
 import threading
 from collections import Counter
@@ -48,13 +49,16 @@ def _text(path: str) -> str:
 
 
 def is_alive(owner: str, last: datetime | None) -> bool:
-    """Whether the process that `this_process` named is still there.
+    """Whether the process that `this_process` named is still there; of another name who knows.
 
     Args:
         owner: its name.
         last: its last sign of life, by its own clock; None if it never gave one.
     """
-    machine, pid, started = owner.rsplit(":", 2)
+    named = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
+    if named is None:
+        return True
+    machine, pid, started = named.groups()
     if machine not in (_machine(), socket.gethostname()):  # the latter: as versions before named it
         return last is not None and (datetime.now(UTC) - last).total_seconds() < GONE_SECONDS
     try:

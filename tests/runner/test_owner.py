@@ -44,6 +44,12 @@ def test_a_process_here_is_known_by_its_id_and_its_start() -> None:
     assert not owner.is_alive(f"{machine}:{pid}:{int(started) - 60}", datetime.now(UTC))
 
 
+def test_a_name_that_no_process_gives_itself_is_left_alone(store: Store) -> None:
+    run_id = running(store, "somebody")
+    recover(store)
+    assert store.run(run_id).state is RunState.RUNNING
+
+
 @pytest.mark.parametrize(("seconds", "state"), [(2, "running"), (12, "interrupted")])
 def test_a_program_elsewhere_is_gone_without_a_sign_of_life(store, seconds, state) -> None:
     run_id = running(store, ELSEWHERE)
