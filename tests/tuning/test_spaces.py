@@ -14,7 +14,7 @@ from ecv_core.tuning.spaces import size_of, space_of, within
 SPACE = {"a": tuple(range(6)), "b": (0.1, 0.2, 0.4, 0.8), "c": (True, False)}
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=str)
+@pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=lambda one: one.id)
 def test_every_declared_value_is_one_that_the_model_takes(algorithm) -> None:
     for space in algorithm.spaces.values():
         known = {one.name: one for one in algorithm.parameters}
