@@ -38,9 +38,10 @@ def record(names: list[str]) -> None:
     from ecv_core import fold, models
     from ecv_core.energy import CodeCarbonMeter
     from ecv_core.fold import run_fold
+    from ecv_core.runs.configurations import specs_of, write_configurations
     from ecv_core.spec import make_spec
     from ecv_core.tuning.samplers import sampled
-    from ecv_core.tuning.scores import STUDIED, TUNINGS, specs_of, write_tuning
+    from ecv_core.tuning.scores import STUDIED, TUNINGS
     from ecv_core.tuning.spaces import size_of, within
 
     meter = CodeCarbonMeter("DEU")
@@ -57,7 +58,7 @@ def record(names: list[str]) -> None:
             sys.stdout.write(f"{name} {one}: {time.perf_counter() - began:.0f} s\n")
             sys.stdout.flush()
         metrics = [f"{metric}@{spec.n}" for metric in STUDIED]
-        write_tuning(TUNINGS / f"{name}.json", spec, found, metrics)
+        write_configurations(TUNINGS / f"{name}.json", spec, found, metrics)
 
 
 def orders(count: int = 200) -> None:

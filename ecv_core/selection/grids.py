@@ -1,24 +1,20 @@
-"""A grid of one algorithm's parameters with all folds of every configuration, kept small.
-
-Two files per grid: `<name>.json` says what was run and every fold's score, seconds and joules;
-`<name>.parquet` holds the score of each user in 16 bits, a row per user and fold, a column per
-configuration.
-"""
+"""A grid of one algorithm's parameters with all folds of every configuration, as contenders."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core import models
-from ecv_core.errors import InputError
-from ecv_core.files import replacing
 from ecv_core.records import FoldResult, ParamValue, RunSpec
+from ecv_core.runs.configurations import (
+    read_configurations,
+    specs_of,
+    write_configurations,
+)
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.selection.contenders import Contender
 
@@ -57,41 +53,11 @@ def record_grid(
         job: computes a fold; the joules are as its meter says.
         folder: made if need be.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    found = [[job(one, index) for index in range(spec.k)] for one in _specs(spec, configurations)]
-    columns: dict[str, object] = {}
-    for place, results in enumerate(found):
-        scores = [_users(result, spec.metric_name) for result in results]
-        if not columns:
-            sizes = [len(users) for users, _ in scores]
-            columns["fold"] = np.repeat(np.arange(spec.k, dtype=np.int16), sizes)
-            columns["user"] = np.concatenate([users for users, _ in scores])
-        columns[str(place)] = np.concatenate([values for _, values in scores]).astype(np.float16)
-    with replacing(folder / f"{name}.parquet") as part:
-        parquet.write_table(
-            pa.table(columns),
-            part,
-            compression="zstd",
-            compression_level=19,
-            use_dictionary=[column for column in columns if column != "user"],
-            column_encoding={"user": "DELTA_BINARY_PACKED"},
-        )
-    document = {
-        "spec": json.loads(spec.to_json()),
-        "configurations": [
-            {
-                "params": dict(params),
-                "scores": [result.score for result in results],
-                "joules": [round(result.energy.joules, 3) for result in results],
-                "seconds": [round(result.total_seconds, 4) for result in results],
-            }
-            for params, results in zip(configurations, found, strict=True)
-        ],
-    }
-    with replacing(folder / f"{name}.json") as part:
-        part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    found = [
+        (params, [job(one, index) for index in range(spec.k)])
+        for params, one in zip(configurations, specs_of(spec, configurations), strict=True)
+    ]
+    write_configurations(folder / f"{name}.json", spec, found, [spec.metric_name])
 
 
 def recorded_grids(folder: Path = GRIDS) -> Iterator[Grid]:
@@ -113,55 +79,25 @@ def read_grid(path: Path) -> Grid:
 
     Raises: InputError if one of them is missing or damaged.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        document = json.loads(path.read_text("utf-8"))
-        spec = RunSpec.from_json(json.dumps(document["spec"]))
-        table = parquet.read_table(path.with_suffix(".parquet"))
-        fold, user = (table[column].to_numpy() for column in ("fold", "user"))
-        users = np.unique(user)
-        place = fold.astype(np.intp), np.searchsorted(users, user)
-        contenders = []
-        for at, one in enumerate(document["configurations"]):
-            values = np.full((spec.k, len(users)), np.nan, dtype=np.float32)
-            values[place] = table[str(at)].to_numpy()
-            contenders.append(
-                Contender(
-                    name=_label(spec.algorithm, one["params"]),
-                    scores=np.array(one["scores"], dtype=np.float64),
-                    values=values,
-                    joules=np.array(one["joules"], dtype=np.float64),
-                    random=models.algorithm(spec.algorithm).random,
-                )
+    found = read_configurations(path)
+    spec = found.spec
+    return Grid(
+        name=path.stem,
+        spec=spec,
+        configurations=tuple(one["params"] for one in found.entries),
+        contenders=tuple(
+            Contender(
+                name=_label(spec.algorithm, one["params"]),
+                scores=np.array(one["scores"], dtype=np.float64),
+                values=values,
+                joules=np.array(one["joules"], dtype=np.float64),
+                random=models.algorithm(spec.algorithm).random,
             )
-        return Grid(
-            name=path.stem,
-            spec=spec,
-            configurations=tuple(one["params"] for one in document["configurations"]),
-            contenders=tuple(contenders),
-            seconds=sum(sum(one["seconds"]) for one in document["configurations"]),
-        )
-    except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
-        raise InputError(
-            f"the recorded grid {path.name} cannot be read ({type(error).__name__}); restore its "
-            "two files from the project, or record it again"
-        ) from error
-
-
-def _specs(spec: RunSpec, configurations: Sequence[Mapping[str, ParamValue]]) -> Iterator[RunSpec]:
-    algorithm = models.algorithm(spec.algorithm)
-    for params in configurations:
-        yield replace(spec, params=algorithm.resolve(dict(spec.params) | dict(params)))
+            for one, values in zip(found.entries, found.values[spec.metric_name], strict=True)
+        ),
+        seconds=sum(sum(one["seconds"]) for one in found.entries),
+    )
 
 
 def _label(algorithm: str, params: Mapping[str, ParamValue]) -> str:
     return f"{algorithm}:{','.join(f'{name}={value}' for name, value in params.items())}"
-
-
-def _users(result: FoldResult, metric: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    scores = result.user_scores
-    if scores is None:
-        raise InputError(f"fold {result.fold} has no scores per user; choose a metric with them")
-    return scores.users.astype(np.int32), scores.of(metric).astype(np.float32)

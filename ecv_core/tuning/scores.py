@@ -1,26 +1,18 @@
-"""A tuning with all folds: every configuration's score per fold and user, by several metrics.
-
-Two files per recorded one: `<dataset>--<algorithm>.json` says what was run; the Parquet file beside
-it holds the scores in 16 bits, a row per fold and user, a column per configuration and metric.
-"""
+"""A tuning with all folds: every configuration's score per fold and user, by several metrics."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core import models
-from ecv_core.errors import InputError
-from ecv_core.files import replacing
-from ecv_core.records import FoldResult, ParamValue, RunSpec, UserScores
+from ecv_core.records import ParamValue, RunSpec, UserScores
+from ecv_core.runs.configurations import Configuration, read_configurations
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.store import Store
-from ecv_core.tuning.spaces import Configuration
 
 TUNINGS = FOLDER / "tunings"
 STUDIED = ("ndcg", "precision", "recall", "mrr", "efd", "epc")
@@ -47,68 +39,6 @@ class TuningScores:
         }
 
 
-def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[RunSpec]:
-    """The spec of each configuration. Raises: InputError for a bad parameter."""
-    algorithm = models.algorithm(spec.algorithm)
-    return [
-        replace(spec, params=algorithm.resolve(dict(spec.params) | dict(one)))
-        for one in configurations
-    ]
-
-
-def write_tuning(
-    path: Path,
-    spec: RunSpec,
-    found: Sequence[tuple[Configuration, Sequence[FoldResult]]],
-    metrics: Sequence[str],
-) -> None:
-    """Keep a tuning with all folds, small.
-
-    Args:
-        path: of the JSON file; the Parquet file goes beside it.
-        spec: of all of them.
-        found: configurations with their folds, which have scores per user.
-        metrics: to keep, such as 'ndcg@10'.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns: dict[str, object] = {}
-    for place, (_, results) in enumerate(found):
-        scores = [one.user_scores for one in results if one.user_scores is not None]
-        if not columns:
-            sizes = [len(one.users) for one in scores]
-            columns["fold"] = np.repeat([one.fold for one in results], sizes).astype(np.int16)
-            columns["user"] = np.concatenate([one.users for one in scores]).astype(np.int32)
-        for metric in metrics:
-            values = np.concatenate([one.of(metric) for one in scores])
-            columns[f"{place}:{metric}"] = values.astype(np.float16)
-    with replacing(path.with_suffix(".parquet")) as part:
-        parquet.write_table(
-            pa.table(columns),
-            part,
-            compression="zstd",
-            compression_level=19,
-            use_dictionary=[name for name in columns if name != "user"],
-            column_encoding={"user": "DELTA_BINARY_PACKED"},
-        )
-    document = {
-        "spec": json.loads(spec.to_json()),
-        "metrics": list(metrics),
-        "configurations": [
-            {
-                "params": dict(params),
-                "scores": [one.score for one in results],
-                "seconds": [round(one.total_seconds, 4) for one in results],
-                "joules": [round(one.energy.joules, 3) for one in results],
-            }
-            for params, results in found
-        ],
-    }
-    with replacing(path) as part:
-        part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
 def tuning_names(folder: Path = TUNINGS) -> list[str]:
     """Names of the recorded tunings, `<dataset>--<algorithm>`; none of them read."""
     return sorted(path.stem for path in folder.glob("*.json"))
@@ -119,29 +49,12 @@ def read_tuning(path: Path) -> TuningScores:
 
     Raises: InputError if one of them is missing or damaged.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        document = json.loads(path.read_text("utf-8"))
-        spec = RunSpec.from_json(json.dumps(document["spec"]))
-        table = parquet.read_table(path.with_suffix(".parquet"))
-        fold, user = (table[column].to_numpy() for column in ("fold", "user"))
-        users = np.unique(user)
-        place = fold.astype(np.intp), np.searchsorted(users, user)
-        configurations = tuple(one["params"] for one in document["configurations"])
-        values = {}
-        for metric in document["metrics"]:
-            cube = np.full((len(configurations), spec.k, len(users)), np.nan, dtype=np.float32)
-            for at in range(len(configurations)):
-                cube[at, *place] = table[f"{at}:{metric}"].to_numpy()
-            values[metric] = cube
-        return TuningScores(spec=spec, configurations=configurations, values=values)
-    except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
-        raise InputError(
-            f"the recorded tuning {path.name} cannot be read ({type(error).__name__}); restore its "
-            "two files from the project, or record it again"
-        ) from error
+    found = read_configurations(path)
+    return TuningScores(
+        spec=found.spec,
+        configurations=tuple(one["params"] for one in found.entries),
+        values=found.values,
+    )
 
 
 def own_tuning(store: Store, dataset: str, algorithm: str) -> TuningScores | None:

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.models.parameters import Algorithm
 from ecv_core.records import Interactions, ParamValue
+from ecv_core.runs.configurations import Configuration
 
 Space = Mapping[str, tuple[ParamValue, ...]]
 """Parameter -> the values to try, in their order, at least one."""
-Configuration = Mapping[str, ParamValue]
-"""Parameter -> one of its values."""
 
 
 def space_of(

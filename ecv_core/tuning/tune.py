@@ -19,6 +19,7 @@ from ecv_core.evaluation import METRICS
 from ecv_core.records import FoldResult, ParamValue, Run, RunSpec, RunState
 from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
+from ecv_core.runs.configurations import Configuration, specs_of
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.computing import compute
 from ecv_core.selection.live import Live
@@ -28,8 +29,7 @@ from ecv_core.splits import check_exchangeable
 from ecv_core.store import Store
 from ecv_core.tuning.estimate import Estimate, estimate
 from ecv_core.tuning.samplers import Sampler, budget_of, sampled
-from ecv_core.tuning.scores import specs_of
-from ecv_core.tuning.spaces import Configuration, contender_word, space_of, within
+from ecv_core.tuning.spaces import contender_word, space_of, within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

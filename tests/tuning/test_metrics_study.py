@@ -104,5 +104,5 @@ def test_a_tuning_that_is_not_there_says_how_to_get_one(
 
 def test_a_damaged_tuning_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a--b.json").write_text("{}")
-    with pytest.raises(InputError, match=r"the recorded tuning a--b.json cannot be read"):
+    with pytest.raises(InputError, match=r"the recorded configurations a--b.json cannot be read"):
         read_tuning(tmp_path / "a--b.json")

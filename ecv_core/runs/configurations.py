@@ -1,0 +1,143 @@
+"""Configurations of one algorithm with all their folds, kept small in two files.
+
+`<name>.json` says what was run, with every fold's score, seconds and joules; the Parquet file
+beside it holds the scores per user in 16 bits: a row per fold and user, a column per configuration
+and metric.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core import models
+from ecv_core.errors import InputError
+from ecv_core.files import replacing
+from ecv_core.records import FoldResult, ParamValue, RunSpec, UserScores
+
+Configuration = Mapping[str, ParamValue]
+"""The parameters that differ between them, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Configurations:
+    """What the two files hold."""
+
+    spec: RunSpec
+    """Of all of them but for their parameters."""
+    entries: Sequence[Mapping[str, Any]]
+    """Per configuration its `params`, and the `scores`, `seconds` and `joules` of its folds."""
+    values: Mapping[str, NDArray[np.float32]]
+    """'ndcg@10' -> shape (configurations, folds, users); NaN where a user has nothing held out."""
+
+
+def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[RunSpec]:
+    """The spec of each configuration. Raises: InputError for a bad parameter."""
+    algorithm = models.algorithm(spec.algorithm)
+    return [
+        replace(spec, params=algorithm.resolve(dict(spec.params) | dict(one)))
+        for one in configurations
+    ]
+
+
+def write_configurations(
+    path: Path,
+    spec: RunSpec,
+    found: Sequence[tuple[Configuration, Sequence[FoldResult]]],
+    metrics: Sequence[str],
+) -> None:
+    """Write both files, each as a whole or not at all.
+
+    Args:
+        path: of the JSON file; the Parquet file goes beside it.
+        spec: of all of them.
+        found: configurations with their folds, in the order of the folds.
+        metrics: whose scores per user are kept, such as 'ndcg@10'.
+    Raises: InputError for a fold without scores per user.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns: dict[str, object] = {}
+    for place, (_, results) in enumerate(found):
+        scores = [_users(result) for result in results]
+        if not columns:
+            sizes = [len(one.users) for one in scores]
+            columns["fold"] = np.repeat([one.fold for one in results], sizes).astype(np.int16)
+            columns["user"] = np.concatenate([one.users for one in scores]).astype(np.int32)
+        for metric in metrics:
+            values = np.concatenate([one.of(metric) for one in scores])
+            columns[f"{place}:{metric}"] = values.astype(np.float16)
+    with replacing(path.with_suffix(".parquet")) as part:
+        parquet.write_table(
+            pa.table(columns),
+            part,
+            compression="zstd",
+            compression_level=19,
+            use_dictionary=[name for name in columns if name != "user"],
+            column_encoding={"user": "DELTA_BINARY_PACKED"},
+        )
+    document = {
+        "spec": json.loads(spec.to_json()),
+        "metrics": list(metrics),
+        "configurations": [
+            {
+                "params": dict(params),
+                "scores": [one.score for one in results],
+                "seconds": [round(one.total_seconds, 4) for one in results],
+                "joules": [round(one.energy.joules, 3) for one in results],
+            }
+            for params, results in found
+        ],
+    }
+    with replacing(path) as part:
+        part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def read_configurations(path: Path) -> Configurations:
+    """What was written, from the JSON file and the Parquet file beside it.
+
+    Raises: InputError if one of them is missing or damaged.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        spec = RunSpec.from_json(json.dumps(document["spec"]))
+        entries = document["configurations"]
+        table = parquet.read_table(path.with_suffix(".parquet"))
+        fold, user = (table[column].to_numpy() for column in ("fold", "user"))
+        users = np.unique(user)
+        place = fold.astype(np.intp), np.searchsorted(users, user)
+        values = {}
+        for metric in document.get("metrics") or [spec.metric_name]:
+            cube = np.full((len(entries), spec.k, len(users)), np.nan, dtype=np.float32)
+            for at in range(len(entries)):
+                # Before there were several metrics, a column was a configuration.
+                column = f"{at}:{metric}" if "metrics" in document else str(at)
+                cube[at, *place] = table[column].to_numpy()
+            values[metric] = cube
+        for entry in entries:
+            for name in ("scores", "seconds", "joules"):
+                if len(entry[name]) != spec.k:
+                    raise ValueError(f"{len(entry[name])} {name} of {spec.k} folds")
+            dict(entry["params"])
+    except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
+        raise InputError(
+            f"the recorded configurations {path.name} cannot be read ({type(error).__name__}); "
+            "restore the two files from the project, or record them again"
+        ) from error
+    return Configurations(spec=spec, entries=entries, values=values)
+
+
+def _users(result: FoldResult) -> UserScores:
+    if result.user_scores is None:
+        raise InputError(f"fold {result.fold} has no scores per user; choose a metric with them")
+    return result.user_scores
