@@ -2,6 +2,8 @@
 
 import pytest
 
+from ecv_core.analysis.baselines import published
+
 
 @pytest.fixture
 def page(app):
@@ -34,6 +36,20 @@ def test_the_answer_comes_first_with_its_numbers(page, dataset, said):
     assert said in words(app)
     first = next(one.value for one in app.markdown if one.value.startswith("###"))
     assert said in first
+
+
+def test_a_lead_over_results_on_unknown_splits_is_no_proof(page):
+    app = page(baselines_dataset="MovieLens 1M")
+    first = next(one.value for one in app.markdown if one.value.startswith("###"))
+    others = [one for one in published("ml-1m").entries if one.by in ("inventors", "others")]
+    same = sum(one.protocol == "random 90:10" for one in others)
+    assert same < len(others)
+    assert "This is no proof yet" in first
+    assert f"only {same} of the {len(others)} {'is' if same == 1 else 'are'} confirmed" in first
+
+
+def test_one_protocol_for_all_needs_no_reservation(page):
+    assert "no proof" not in words(page(baselines_dataset="MovieLens 10M"))
 
 
 def test_another_split_is_said_beside_the_numbers(page):

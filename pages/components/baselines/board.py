@@ -91,21 +91,39 @@ def answer(dataset: str, entries: Sequence[Entry]) -> None:
     first = min(others, key=lambda one: one.rmse)
     who = "run again by the paper's authors" if best.by == "rerun" else "run here"
     st.markdown(
-        f"### {best.method}: RMSE {best.rmse:.4f}\nOn {about.title} this well-known method, {who}, "
-        f"is ahead of **{len(behind)} of {len(others)}** published results; the best of those is "
-        f"{first.method} with {first.rmse:.4f}."
+        f"### {best.method}: RMSE {best.rmse:.4f}{_of_folds(best)}\nOn {about.title} this "
+        f"well-known method, {who}, is ahead of **{len(behind)} of {len(others)}** published "
+        f"results; the best of those is {first.method} with {first.rmse:.4f}."
+        f"{_reservation(best, others)}"
     )
     if best.by == "here" and any(one.protocol != NINETY_TEN for one in others):
         st.caption(_protocol_note(others))
 
 
-def _protocol_note(others: Sequence[Entry]) -> str:
+def _of_folds(entry: Entry) -> str:
+    """How much of a cross-validation stands behind a result of ours."""
+    return f" ({counted(entry.folds, 'fold')} of 10)" if entry.by == "here" else ""
+
+
+def _reservation(best: Entry, others: Sequence[Entry]) -> str:
+    """What forbids to read the lead as proof, as far as it does: it belongs beside the claim."""
     same = sum(one.protocol == NINETY_TEN for one in others)
+    if best.by != "here" or same == len(others):
+        return ""
+    return (
+        f" **This is no proof yet:** only {same} of the {len(others)} "
+        f"{'is' if same == 1 else 'are'} confirmed to be on our split ({NINETY_TEN})"
+        f"{', and ours is a single fold' if best.folds == 1 else ''}."
+    )
+
+
+def _protocol_note(others: Sequence[Entry]) -> str:
     unknown = sum(not one.protocol for one in others)
     other = sorted({one.protocol for one in others} - {"", NINETY_TEN})
-    parts = [f"{same} of them are confirmed to be on a {NINETY_TEN} split, as ours"]
+    parts = []
     if other:
-        parts.append(f"{len(others) - same - unknown} are on another one ({', '.join(other)})")
+        number = sum(one.protocol in other for one in others)
+        parts.append(f"{number} {'is' if number == 1 else 'are'} on {' or '.join(other)}")
     if unknown:
         parts.append(f"of {unknown} we could not confirm the split")
     return (
