@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+    expect,
+)
+
+VIEW: ViewportSize = {"width": 1280, "height": 900}
 
 ASKED_EVERYWHERE = ("/_stcore/health", "/_stcore/host-config")
 """Streamlit asks for these below a page's own path first (404), and while its server is away."""
@@ -38,10 +46,21 @@ def click_row(page: Page, row: int, *, at: int = 22) -> None:
     page.wait_for_timeout(500)
 
 
+def followed(page: Page) -> None:
+    """Wait until the page has followed the last press: what is old is pale until then."""
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    expect(page.locator('[data-stale="true"]')).to_have_count(0)
+
+
 @contextmanager
-def watched_tab(browser: Browser, **settings: Any) -> Iterator[Page]:
-    """A tab of its own session; `settings` as for `Browser.new_context`."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | settings)
+def watched_tab(where: Browser | BrowserContext) -> Iterator[Page]:
+    """A tab of its own session.
+
+    Args:
+        where: a browser, for a tab that knows nothing of others; or a context, which keeps what
+            was loaded before, and nothing that a page put aside.
+    """
+    context = where.new_context(viewport=VIEW) if isinstance(where, Browser) else where
     context.set_default_timeout(30_000)
     tab = context.new_page()
     errors: list[str] = []
@@ -55,5 +74,12 @@ def watched_tab(browser: Browser, **settings: Any) -> Iterator[Page]:
     try:
         yield tab
     finally:
-        context.close()
-    assert errors == []
+        if context is where:
+            if tab.url.startswith("http"):
+                tab.evaluate("localStorage.clear()")
+            tab.close()
+            context.clear_cookies()
+            context.clear_permissions()
+        else:
+            context.close()
+    assert not errors, errors

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from ecv_core import datasets
 from ecv_core.records import Run, RunState
@@ -18,8 +18,8 @@ from tests.browser.tab import click_row
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
 
-LONG = {"algorithm": "implicit-mf", "factors": 512, "epochs": 1000}
-"""A fit that takes far longer than any test waits."""
+LONG = {"algorithm": "nmf", "factors": 512, "epochs": 10_000}
+"""A fit that takes far longer than any test waits, on one core, and soon begins."""
 
 
 def figure(page: Page) -> Locator:
@@ -91,21 +91,21 @@ def test_a_run_on_ml_100k_stops(page: Page, dashboard: Dashboard) -> None:
 
 
 def test_another_tab_and_a_reload_in_the_middle_see_the_same_run_and_cancel_ends_it(
-    page: Page, browser: Browser, dashboard: Dashboard
+    page: Page, profile: BrowserContext, dashboard: Dashboard
 ) -> None:
     run_id = start(page, dashboard, **LONG)
     wait_for(dashboard, run_id, computing)
     page.reload()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    other = browser.new_context().new_page()
+    other = profile.new_page()
     other.goto(page.url)
     expect(other.get_by_role("button", name="Cancel")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     expect(other.get_by_role("button", name="Resume")).to_be_visible()
-    other.context.close()
+    other.close()
 
 
 def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
+from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from tests.browser.dashboard import Dashboard
 
@@ -149,11 +149,8 @@ def test_the_race_ends_with_the_difference_and_what_was_saved(
     expect(saved).to_contain_text(re.compile(r"^0\.?0* "))
 
 
-def test_who_wants_less_motion_sees_whole_folds_only(
-    browser: Browser, dashboard: Dashboard
-) -> None:
-    context = browser.new_context(reduced_motion="reduce")
-    page = context.new_page()
+def test_who_wants_less_motion_sees_whole_folds_only(page: Page, dashboard: Dashboard) -> None:
+    page.emulate_media(reduced_motion="reduce")
     open_page(page, f"{dashboard.url}/replay?view=Race")
     page.evaluate(
         "window.seen = [];"
@@ -162,7 +159,6 @@ def test_who_wants_less_motion_sees_whole_folds_only(
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator(".ecv-lane-says").first).to_contain_text("stopped", timeout=PATIENT)
     seen = page.evaluate("window.seen")
-    context.close()
     assert seen
     assert all(float(one).is_integer() for one in seen)
 

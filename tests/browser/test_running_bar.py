@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from ecv_core.records import RunState
 from ecv_core.store import open_store
@@ -17,16 +17,14 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_second_tab_sees_what_runs_on_any_page_and_cancels_it(
-    page: Page, browser: Browser, dashboard: Dashboard
+    page: Page, profile: BrowserContext, dashboard: Dashboard
 ) -> None:
     run_id = start(page, dashboard, **LONG)
     wait_for(dashboard, run_id, computing)
-    with watched_tab(browser) as other:
+    with watched_tab(profile) as other:
         other.goto(f"{dashboard.url}/learn")
-        expect(
-            other.get_by_text(re.compile("implicit-mf on synthetic · fold 1 of 10"))
-        ).to_be_visible()
-        expect(other).to_have_title(re.compile(r"^▶ 1/10 implicit-mf on synthetic"))
+        expect(other.get_by_text(re.compile("nmf on synthetic · fold 1 of 10"))).to_be_visible()
+        expect(other).to_have_title(re.compile(r"^▶ 1/10 nmf on synthetic"))
         other.reload()
         other.get_by_role("link", name="Open").click()
         other.wait_for_url(re.compile(f"run={run_id}"))
@@ -35,7 +33,7 @@ def test_a_second_tab_sees_what_runs_on_any_page_and_cancels_it(
         other.goto(f"{dashboard.url}/learn")
         other.get_by_role("button", name="Cancel").click()
         wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
-        expect(other).to_have_title(re.compile("^■ cancelled: implicit-mf on synthetic"))
+        expect(other).to_have_title(re.compile("^■ cancelled: nmf on synthetic"))
         expect(other.get_by_role("button", name="Cancel")).to_be_hidden()
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     expect(page).not_to_have_title(re.compile("▶"))
