@@ -15,6 +15,7 @@ run: $(VENV)/.run-ready
 
 test: $(VENV)/.dev-ready
 	@scripts/ensure-browser "$(BIN)"
+	@scripts/ensure-postgres
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else

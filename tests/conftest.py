@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.databases import each_database, postgres, store  # noqa: F401  fixtures for all
+
 # Datasets that were downloaded already, or lie beside the checkout, are used; read only, and in
 # the processes that tests start too.
 PROJECT = Path(__file__).resolve().parents[1]

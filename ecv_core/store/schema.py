@@ -136,13 +136,13 @@ def connect(url: str) -> sa.Engine:
     Raises: StoreError if there is no usable database, or a newer version's.
     """
     try:
-        arguments = {"timeout": 15} if url.startswith("sqlite") else {}
-        engine = sa.create_engine(url, connect_args=arguments)
+        engine = _engine(url)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise StoreError(
             f"'{_without_password(url)}' is not a usable database address "
-            f"({_without_password(_first_line(error))}); "
-            "set ECV_DATABASE_URL to one like sqlite:////path/to/runs.sqlite"
+            f"({_without_password(_first_line(error))}); set ECV_DATABASE_URL to one like "
+            "sqlite:////path/to/runs.sqlite, or postgresql://name@host/database with the package "
+            "psycopg[binary] installed"
         ) from None
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _sqlite_pragmas)
@@ -153,10 +153,23 @@ def connect(url: str) -> sa.Engine:
             _make_tables(engine)
         except StoreError as error:
             if not _somebody_else_makes_them(error) or time.monotonic() > deadline:
+                engine.dispose()
                 raise
             time.sleep(_RETRY_SECONDS)
         else:
             return engine
+
+
+def _engine(url: str) -> sa.Engine:
+    address = sa.make_url(url)
+    if address.drivername in ("postgresql", "postgres"):  # as most people write it
+        address = address.set(drivername="postgresql+psycopg")
+    if address.get_backend_name() == "sqlite":
+        return sa.create_engine(address, connect_args={"timeout": 15})
+    return sa.create_engine(
+        address,
+        pool_pre_ping=True,  # a server that was restarted meanwhile is asked anew
+    )
 
 
 def _make_tables(engine: sa.Engine) -> None:

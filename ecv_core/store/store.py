@@ -7,6 +7,7 @@ in WAL mode with full synchronisation, so what a method has returned from is on 
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from uuid import uuid4
@@ -43,6 +44,7 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = url
         self._engine = connect(url)
+        weakref.finalize(self, self._engine.dispose)  # its connections go when nobody has it
         with self.transaction("written") as connection:
             removal.forget_old(connection)
 

@@ -19,11 +19,6 @@ STOPS_AFTER_3 = 0.0419
 GOES_ON_AFTER_3 = 0.0418
 
 
-@pytest.fixture
-def store() -> Store:
-    return open_store()
-
-
 def spec(**changes: object) -> RunSpec:
     given = {"dataset": "synthetic", "algorithm": "popular", "k": 5, "alpha": STOPS_AFTER_3}
     return RunSpec(**(given | changes))

@@ -47,6 +47,7 @@ def ended(run: Run) -> bool:
     return not run.state.active
 
 
+@pytest.mark.usefixtures("each_database")
 def test_several_runs_queue_and_all_finish(store: Store, manage: Callable) -> None:
     group = manage(job=quick).start([SPEC, SPEC])
     for run in store.group(group):

@@ -18,11 +18,6 @@ SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 ELSEWHERE = "another-host/01234567:12:1700000000"
 
 
-@pytest.fixture
-def store() -> Store:
-    return open_store()
-
-
 def running(store: Store, whose: str) -> str:
     run_id = store.create([SPEC], owner=whose)[0]
     assert store.start(run_id, owner=whose)

@@ -11,13 +11,8 @@ from ecv_core.records import Run, RunState
 from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import read_run
 from ecv_core.spec import make_spec
-from ecv_core.store import active_owners, import_run, open_store, origins
+from ecv_core.store import active_owners, import_run, origins
 from tests.jobs import SCORES, fold_result
-
-
-@pytest.fixture
-def store():
-    return open_store()
 
 
 @pytest.fixture

@@ -16,11 +16,6 @@ from tests.jobs import fold_result
 SPEC = RunSpec(dataset="synthetic", algorithm="popular")
 
 
-@pytest.fixture
-def store() -> Store:
-    return open_store()
-
-
 def finished(store: Store, scores=(0.2, 0.4, 0.9), *, stopped_at=None, joules=36.0, source="rapl"):
     run_id = store.create([SPEC], owner="me")[0]
     for index, score in enumerate(scores):

@@ -23,11 +23,6 @@ from tests.jobs import fold_result
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", params=(("a", 1), ("b", 0.5)))
 
 
-@pytest.fixture
-def store() -> Store:
-    return open_store()
-
-
 def test_a_run_comes_back_as_it_was_created(store: Store) -> None:
     run_id = store.create([SPEC], owner="me")[0]
     run = open_store().run(run_id)
@@ -174,10 +169,9 @@ def test_a_broken_database_file_says_so_and_the_way_out(tmp_path: Path) -> None:
         open_store(f"sqlite:///{broken}")
 
 
-def test_a_database_of_a_newer_version_is_refused(store: Store, tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "runs.sqlite") as connection:
-        connection.execute("INSERT INTO ecv_schema VALUES (99)")
-    connection.close()
+def test_a_database_of_a_newer_version_is_refused(store: Store) -> None:
+    with store.transaction("written") as connection:
+        connection.exec_driver_sql("INSERT INTO ecv_schema VALUES (99)")
     with pytest.raises(StoreError, match="newer version"):
         open_store()
 
@@ -193,7 +187,8 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         open_store(f"sqlite:///{tmp_path}/file/below/runs.sqlite")
 
 
-def test_a_full_disk_is_one_sentence(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_sentence() -> None:
+    store = open_store()
     run_id = store.create([SPEC], owner="me")[0]
     with store._engine.connect() as connection:  # SQLite's own way to have a disk this small
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()

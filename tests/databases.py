@@ -1,0 +1,125 @@
+"""A real PostgreSQL server for tests that must hold on every database."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from ecv_core.store import Store, open_store
+
+_PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+_NUMBERS = count()
+
+
+class PostgresServer:
+    """In a folder of its own, reached by a socket there; nothing is open to the network."""
+
+    def __init__(self, programs: Path) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path is short
+        self._who = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
+        if self._who:
+            os.chown(self._folder, pwd.getpwnam(self._who).pw_uid, -1)
+        data = self._folder / "data"
+        subprocess.run(
+            [
+                programs / "initdb",
+                "-D",
+                data,
+                "-U",
+                "ecv",
+                "-A",
+                "trust",
+                "--no-sync",
+                "-E",
+                "UTF8",
+            ],
+            user=self._who,
+            cwd=self._folder,
+            check=True,
+            capture_output=True,
+        )
+        settings = {"listen_addresses": "", "unix_socket_directories": self._folder, "fsync": "off"}
+        self._process = subprocess.Popen(
+            [programs / "postgres", "-D", data]
+            + [f"--{name}={value}" for name, value in settings.items()],
+            user=self._who,
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._engine = sa.create_engine(self._url("postgres"), isolation_level="AUTOCOMMIT")
+        self._wait()
+
+    def _url(self, name: str) -> str:
+        return f"postgresql://ecv@/{name}?host={self._folder}"
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self._engine.connect().close()
+            except sa.exc.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+
+    def database(self) -> str:
+        """The address of a new, empty database."""
+        name = f"runs_{next(_NUMBERS)}"
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        return self._url(name)
+
+    def forget(self, url: str) -> None:
+        """Drop a database, whoever still has it open."""
+        name = sa.engine.make_url(url).database
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def stop(self) -> None:
+        self._engine.dispose()
+        self._process.terminate()
+        self._process.wait(30)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    if _PROGRAMS is None:
+        pytest.skip("PostgreSQL is not on this machine")
+    server = PostgresServer(_PROGRAMS)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def each_database(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """The test runs on every database: SQLite, as tests have it, and PostgreSQL."""
+    if request.param == "sqlite":
+        yield
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    url = server.database()
+    monkeypatch.setenv("ECV_DATABASE_URL", url)
+    yield
+    server.forget(url)
+
+
+@pytest.fixture
+def store(each_database: None) -> Store:
+    """An empty one, on every database."""
+    return open_store()
