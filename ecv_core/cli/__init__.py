@@ -69,6 +69,8 @@ COMMANDS = {
     "figure": Command(
         "a picture for a paper, in a column's width", "figure_command", "figure_options"
     ),
+    "backup": Command("all runs as one file, while in use", "backup_commands", "backup_options"),
+    "restore": Command("all runs from such a file", "backup_commands", "restore_options"),
 }
 """Every command, in the order in which `--help` lists them."""
 

@@ -1,5 +1,6 @@
 """Runs and folds in a database (SQLAlchemy Core; SQLite by default)."""
 
+from ecv_core.store.backup import back_up, restore
 from ecv_core.store.imports import Origin, import_run, origins
 from ecv_core.store.labels import Label, checked_label, label_runs
 from ecv_core.store.listing import ListedRun, RunList, going_on
@@ -37,6 +38,7 @@ __all__ = [
     "Store",
     "StudyRecord",
     "active_owners",
+    "back_up",
     "beat",
     "checked_label",
     "database_url",
@@ -50,6 +52,7 @@ __all__ = [
     "label_runs",
     "open_store",
     "origins",
+    "restore",
     "selections_with",
     "stored_selection",
     "stored_selections",

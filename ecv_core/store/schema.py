@@ -128,6 +128,13 @@ def database_url() -> str:
     return os.environ.get("ECV_DATABASE_URL") or f"sqlite:///{OWN / 'runs.sqlite'}"
 
 
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite database; None for any other."""
+    address = sa.make_url(url)
+    named = address.get_backend_name() == "sqlite" and address.database not in (None, ":memory:")
+    return Path(str(address.database)) if named else None
+
+
 def connect(url: str) -> sa.Engine:
     """An engine on this database, its tables made if they are missing.
 
