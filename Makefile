@@ -1,4 +1,5 @@
 # make run    set everything up and open the dashboard
+# make setup  set everything up for it, and start nothing
 # make test   set everything up and run all tests, in a real browser too; ARGS=... for pytest
 # make check  format, lint, types, import rules
 # make bench  side-by-side speed and memory
@@ -7,15 +8,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check bench format
+.PHONY: run setup test check bench format
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py
 
+setup: $(VENV)/.run-ready
+
 test: $(VENV)/.dev-ready
 	@scripts/ensure-browser "$(BIN)"
-	@scripts/ensure-postgres
+	@scripts/ensure-servers
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else

@@ -26,6 +26,7 @@ LIBRARY = ROOT / "docs" / "library.md"
 NEEDED = (
     *("ecv_core", "app.py", "pages", "data/catalogue.toml", "data/energy", "pyproject.toml"),
     "tests/conftest.py",
+    "tests/databases.py",
 )
 TRIED_WITH = ("tests/models", "tests/stopping", "tests/pages/conftest.py")
 

@@ -1,0 +1,180 @@
+"""What deploy/ has for a server: a real nginx before a dashboard as the service starts it."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import re
+import shlex
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NGINX, OPENSSL = shutil.which("nginx"), shutil.which("openssl")
+NAME = "e-fold.example.org"
+pytestmark = pytest.mark.skipif(
+    not (NGINX and OPENSSL), reason="nginx and openssl are not on this machine"
+)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "it ended before it listened"
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail(f"nothing listens on port {port}")
+
+
+def service_command() -> list[str]:
+    """What the unit starts, with this Python's Streamlit."""
+    unit = (ROOT / "deploy" / "e-fold.service").read_text("utf-8")
+    command = re.search(r"^ExecStart=(.+)$", unit, re.MULTILINE)
+    assert command
+    program, *arguments = shlex.split(command[1])
+    assert program == "/opt/e-fold/.venv/bin/streamlit"
+    return [sys.executable, "-m", "streamlit", *arguments]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port with TLS of an nginx before a dashboard."""
+    folder = tmp_path_factory.mktemp("site")
+    folder.chmod(0o755)
+    ports = {"listen 443 ssl": free_port(), "listen 80": free_port()}
+    behind = free_port()
+    certificate, key = folder / "e-fold.pem", folder / "e-fold.key"
+    subprocess.run(
+        shlex.split(
+            f"{OPENSSL} req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN={NAME} "
+            f"-addext subjectAltName=DNS:{NAME} -keyout '{key}' -out '{certificate}'"
+        ),
+        check=True,
+        capture_output=True,
+    )
+    passwords = folder / "passwords"
+    secret = subprocess.run(
+        [str(OPENSSL), "passwd", "-apr1", "s3cret"], check=True, capture_output=True, text=True
+    ).stdout
+    passwords.write_text(f"ada:{secret}", "utf-8")
+    text = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
+    changes = {
+        "127.0.0.1:8501": f"127.0.0.1:{behind}",
+        "listen 443 ssl": f"listen 127.0.0.1:{ports['listen 443 ssl']} ssl",
+        "listen 80": f"listen 127.0.0.1:{ports['listen 80']}",
+        "/etc/ssl/certs/e-fold.pem": str(certificate),
+        "/etc/ssl/private/e-fold.key": str(key),
+        "/etc/nginx/e-fold.htpasswd": str(passwords),
+    }
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "site.conf").write_text(text, "utf-8")
+    for name in ("body", "proxy", "fastcgi", "uwsgi", "scgi"):
+        (folder / name).mkdir()
+    paths = "".join(
+        f"{kind}_temp_path {folder}/{name};"
+        for kind, name in [
+            ("client_body", "body"),
+            *((one, one) for one in ("proxy", "fastcgi", "uwsgi", "scgi")),
+        ]
+    )
+    (folder / "nginx.conf").write_text(
+        f"user root; daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+        f"http {{ access_log off; {paths} include {folder}/site.conf; }}\n",
+        "utf-8",
+    )
+    proxy = subprocess.Popen([str(NGINX), "-c", str(folder / "nginx.conf"), "-p", str(folder)])
+    dashboard = subprocess.Popen(
+        [*service_command(), "--server.port", str(behind)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(ports["listen 443 ssl"], proxy)
+        wait_for(behind, dashboard)
+        yield ports["listen 443 ssl"]
+    finally:
+        for process in (proxy, dashboard):
+            process.terminate()
+            process.wait(30)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    secure: str | None
+    """The header that keeps a browser to https."""
+    body: bytes = b""
+
+
+def asked(port: int, path: str, *, password: str = "s3cret", **headers: str) -> Answer:
+    """The answer to a request that comes by the site's name."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is of today
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+    token = base64.b64encode(f"ada:{password}".encode()).decode()
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    with closing(connection):
+        connection.request(
+            "GET", path, headers={"Host": NAME, "Authorization": f"Basic {token}"} | given
+        )
+        with closing(connection.getresponse()) as answer:
+            return Answer(
+                answer.status,
+                answer.getheader("Strict-Transport-Security"),
+                answer.read() if answer.status == 200 else b"",
+            )
+
+
+def shaken(port: int, origin: str) -> int:
+    """The status of a websocket's handshake, asked for by a page of this origin."""
+    return asked(
+        port,
+        "/_stcore/stream",
+        Origin=origin,
+        Upgrade="websocket",
+        Connection="Upgrade",
+        Sec_WebSocket_Version="13",
+        Sec_WebSocket_Key=base64.b64encode(b"sixteen bytes...").decode(),
+        Sec_WebSocket_Protocol="streamlit",
+    ).status
+
+
+def test_the_page_and_its_websocket_come_through_with_the_password(site: int) -> None:
+    page = asked(site, "/")
+    assert page.status == 200
+    assert b"<title>" in page.body
+    assert page.secure == "max-age=31536000"
+    assert asked(site, "/_stcore/health").body == b"ok"
+    assert shaken(site, f"https://{NAME}") == 101
+
+
+def test_nothing_comes_through_without_it(site: int) -> None:
+    assert asked(site, "/", password="guessed").status == 401
+    assert asked(site, "/_stcore/stream", password="").status == 401
+
+
+def test_a_page_of_elsewhere_gets_no_websocket(site: int) -> None:
+    assert shaken(site, "https://elsewhere.example.com") == 403
