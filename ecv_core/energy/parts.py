@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from ecv_core.records import FoldResult, Run
+from ecv_core.records import Energy
 
 PROCESSOR = {
     "rapl": "processor, measured",
@@ -34,24 +35,52 @@ class EnergyPart:
         return self.name in MEASURED
 
 
-def counted(runs: Iterable[Run]) -> list[Run]:
+class Cost(Protocol):
+    """A fold, or several together."""
+
+    @property
+    def energy(self) -> Energy:
+        """What it cost."""
+        ...
+
+    @property
+    def total_seconds(self) -> float:
+        """How long it took."""
+        ...
+
+
+class Metered(Protocol):
+    """A run, or what was made of one."""
+
+    @property
+    def other_work(self) -> str | bool:
+        """Whether its joules hold other work of the machine too; a run says which."""
+        ...
+
+
+Told = TypeVar("Told", bound=Metered)
+
+
+def counted(runs: Iterable[Told]) -> list[Told]:
     """Those whose joules may be added up: the machine did nothing else while they ran."""
     return [run for run in runs if not run.other_work]
 
 
-def left_out_words(runs: Iterable[Run]) -> str:
+def left_out_words(runs: Iterable[Metered]) -> str:
     """How many runs are left out of a sum of joules, in a sentence; empty where none is."""
     told = list(runs)
     out = len(told) - len(counted(told))
     if not out:
         return ""
+    if len(told) == 1:
+        return "Other work ran on the machine during this run, so its joules are in no sum."
     return (
-        f"{out} of {len(told)} runs are in no sum of joules: other work ran on the machine while "
-        "they did."
+        f"{out} of {len(told)} runs {'is' if out == 1 else 'are'} in no sum of joules: other work "
+        f"ran on the machine while {'it' if out == 1 else 'they'} did."
     )
 
 
-def left_in_words(runs: Iterable[Run]) -> str:
+def left_in_words(runs: Iterable[Metered]) -> str:
     """How many runs of a sum of joules hold other work too, in a sentence; empty where none does.
 
     For sums that need every run, such as the share of the energy that a selection spends.
@@ -60,13 +89,15 @@ def left_in_words(runs: Iterable[Run]) -> str:
     inside = len(told) - len(counted(told))
     if not inside:
         return ""
+    if len(told) == 1:
+        return "Other work ran on the machine during this run, so its joules are too high."
     return (
         f"These joules include {inside} of {len(told)} runs during which other work ran on the "
         "machine, so they are too high there."
     )
 
 
-def energy_parts(folds: Iterable[FoldResult]) -> tuple[EnergyPart, ...]:
+def energy_parts(folds: Iterable[Cost]) -> tuple[EnergyPart, ...]:
     """How the energy of these folds is made up: measured parts first, none that is zero.
 
     Args:
@@ -111,7 +142,7 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     )
 
 
-def parts_words(folds: Iterable[FoldResult]) -> str:
+def parts_words(folds: Iterable[Cost]) -> str:
     """The parts with their shares and what they mean, where there is no room for a picture."""
     parts = energy_parts(folds)
     if not parts:

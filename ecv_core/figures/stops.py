@@ -50,10 +50,11 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 520) 
         showlegend=False,
         hoverinfo="skip",
     )
-    axis = {"zeroline": False, "automargin": True, "linecolor": colours.muted}
+    axis = {"zeroline": False, "linecolor": colours.muted}
     figure.update_layout(
         base_layout(colours, height)
         | {
+            "margin": {"l": 90, "r": 12, "t": 56, "b": 60},
             "bargap": 0.18,
             "hovermode": "closest",
             "xaxis": axis

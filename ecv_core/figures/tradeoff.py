@@ -77,7 +77,8 @@ def tradeoff_figure(
     figure.update_layout(
         base_layout(colours, height)
         | {
-            "margin": {"l": 12, "r": 24, "t": 64, "b": 12},
+            # Margins that Plotly finds by itself make it draw everything twice.
+            "margin": {"l": 84, "r": 24, "t": 64, "b": 60},
             "hovermode": "closest",
             "xaxis": _axis(f"{cost} used (% of all folds)", [0, 104], colours),
             "yaxis": _axis(
@@ -223,7 +224,6 @@ def _axis(title: str, span: list[float], colours: Palette) -> dict[str, object]:
         "zeroline": False,
         "showline": True,
         "linecolor": colours.muted,
-        "automargin": True,
         "nticks": 7,
         "ticksuffix": " %",
     }

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import ecv_core.datasets as datasets
 from ecv_core import models
 from ecv_core.energy import SOURCES
-from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.parts import counted as alone
+from ecv_core.energy.parts import left_in_words, left_out_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.errors import UnknownName
 from ecv_core.records import Run, RunSpec, Task
@@ -215,21 +216,23 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
 
 def energy_sentence(runs: Sequence[Run]) -> str:
     """What the folds cost, what was saved, and how both are known."""
-    ran = [run for run in runs if run.folds]
+    every = [run for run in runs if run.folds]
+    ran = alone(every) or every
     facts = [energy_of(run) for run in ran]
     if not facts or any(one.source == "none" for one in facts):
         return "Energy was not metered."
     joules = sum(one.joules for one in facts)
     sources = distinct([one.source for one in facts], lambda name: SOURCES.get(name, name))
     folds = sum(len(run.folds) for run in ran)
+    out = left_out_words(every) if len(ran) < len(every) else left_in_words(every)
     countries = distinct([run.spec for run in ran], lambda spec: spec.country)
+    of = "that ran " if len(ran) == len(every) else f"of the other {counted(len(ran), 'run')} "
     text = (
-        f"The {counted(folds, 'fold')} that ran used {watt_hours(joules)} "
+        f"The {counted(folds, 'fold')} {of}used {watt_hours(joules)} "
         f"({'; '.join(sources)}; CodeCarbon), which is {grams(sum(f.grams_co2e for f in facts))} "
         f"CO2e with the electricity of {joined(countries)}."
     )
-    if disturbed := left_in_words(ran):
-        text += f" {disturbed}"
+    text = f"{out} {text}" if len(ran) < len(every) else f"{text} {out}".strip()
     saved = [one.saved_joules for one in facts if one.saved_joules]
     if not saved:
         return text

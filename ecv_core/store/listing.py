@@ -13,12 +13,20 @@ from typing import Any
 import sqlalchemy as sa
 
 from ecv_core.errors import StoreError
-from ecv_core.records import AMOUNT, RunSpec, RunState
+from ecv_core.records import AMOUNT, Energy, RunSpec, RunState
 from ecv_core.store.labels import Label, labels_in
 from ecv_core.store.removal import kept
 from ecv_core.store.rows import damage
 from ecv_core.store.schema import folds, imports, runs
 from ecv_core.store.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What several folds cost together."""
+
+    energy: Energy
+    total_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +47,8 @@ class ListedRun:
     """Of each finished fold, in the same order as the scores; likewise the joules."""
     fold_joules: tuple[float, ...]
     """0 where a fold was not metered."""
+    spent: tuple[Spent, ...]
+    """What the finished folds cost together, one of each way to know it."""
     stopped_at: int | None
     """As in Run."""
     label: Label
@@ -111,6 +121,7 @@ def _listed(
             joules=mine.joules if mine else None,
             fold_seconds=mine.seconds if mine else (),
             fold_joules=mine.fold_joules if mine else (),
+            spent=mine.spent if mine else (),
             stopped_at=row.stopped_at,
             label=written.get(row.run_id, Label()),
             imported=row.run_id in imported,
@@ -141,6 +152,7 @@ class _Folds:
     joules: float | None
     seconds: tuple[float, ...]
     fold_joules: tuple[float, ...]
+    spent: tuple[Spent, ...]
 
 
 def _read_folds(
@@ -185,6 +197,20 @@ def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Fold
             joules=joules if metered else None,
             seconds=seconds,
             fold_joules=fold_joules,
+            spent=_spent(energies, seconds),
         )
     except (ValueError, KeyError, TypeError) as error:
         return damage(run_id, error)
+
+
+def _spent(energies: Sequence[Mapping[str, Any]], seconds: Sequence[float]) -> tuple[Spent, ...]:
+    found = []
+    for source in dict.fromkeys(str(one["source"]) for one in energies):
+        mine = [one for one in energies if one["source"] == source]
+        sums = {name: sum(float(one[name]) for one in mine) for name in _AMOUNTS}
+        time = sum(t for t, one in zip(seconds, energies, strict=True) if one["source"] == source)
+        found.append(Spent(energy=Energy(source=source, **sums), total_seconds=time))
+    return tuple(found)
+
+
+_AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")

@@ -86,7 +86,7 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
     disturbed = replace(own, other_work="the machine was busy")
     assert counted([own, disturbed]) == [own]
     assert left_out_words([own, disturbed]) == (
-        "1 of 2 runs are in no sum of joules: other work ran on the machine while they did."
+        "1 of 2 runs is in no sum of joules: other work ran on the machine while it did."
     )
     assert left_out_words([own]) == ""
     assert left_in_words([own, disturbed]) == (
@@ -94,3 +94,7 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         "too high there."
     )
     assert left_in_words([own]) == ""
+    assert left_in_words([disturbed]) == (
+        "Other work ran on the machine during this run, so its joules are too high."
+    )
+    assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are in no sum")

@@ -58,6 +58,15 @@ def test_every_run_is_a_row_newest_first_with_its_facts(a_run, store):
     assert oldest["energy"] == pytest.approx(50)
 
 
+def test_the_energy_of_the_shown_runs_is_summed_with_what_it_is_made_up_of(a_run, app):
+    a_run([0.30, 0.31])
+    a_run([0.30], source="none")
+    open_history(app)
+    # two folds of 36 J, 16 of them by the processor; one run has no meter and counts nothing
+    assert any("**20 mWh** for all folds of 1 shown run." in one.value for one in app.markdown)
+    assert any("processor, from its load: 44 %" in one.proto.body for one in app.get("html"))
+
+
 def test_where_nothing_is_known_a_cell_is_empty(a_run, store):
     a_run([0.30, 0.31], source="none")
     a_run(state=RunState.QUEUED)

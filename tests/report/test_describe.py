@@ -59,11 +59,14 @@ def test_energy_that_was_not_metered_is_not_made_up(a_run):
     assert "Energy was not metered." in describe_runs([a_run(source="none")], MADE_WITH).methods
 
 
-def test_runs_recorded_beside_other_work_are_said_to_be_in_the_sum(a_run):
+def test_runs_recorded_beside_other_work_are_left_out_of_the_sum(a_run):
     runs = [a_run(), replace(a_run(algorithm="popular"), other_work="the machine was busy")]
-    told = "These joules include 1 of 2 runs during which other work ran on the machine"
-    assert told in describe_runs(runs, MADE_WITH).methods
+    text = describe_runs(runs, MADE_WITH).methods
+    assert "1 of 2 runs is in no sum of joules: other work ran on the machine" in text
+    # 3 folds of 36 J, of the one run that was alone
+    assert "The 3 folds of the other 1 run used 30 mWh" in text
     assert "other work" not in describe_runs(runs[:1], MADE_WITH).methods
+    assert "so its joules are too high" in describe_runs(runs[1:], MADE_WITH).methods
 
 
 @pytest.mark.parametrize(

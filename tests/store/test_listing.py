@@ -44,6 +44,21 @@ def test_a_row_agrees_with_the_whole_run(store):
         assert row.mean == pytest.approx(0.5)
 
 
+def test_a_row_says_what_its_energy_is_made_up_of_by_how_it_is_known(store):
+    run_id = finished(store, (0.2, 0.4), joules=36)
+    part = replace(
+        fold_result(2, 0.9).energy, joules=10, cpu_joules=4, ram_joules=6, source="cpu-load"
+    )
+    store.requeue(run_id, SPEC, owner="me")
+    store.add_fold(run_id, replace(fold_result(2, 0.9), energy=part), stopped_at=None)
+    one = fold_result(0, 0.2)
+    read, loaded = RunList(store).rows()[0].spent
+    assert (read.energy.source, read.energy.joules) == ("rapl", 72)
+    assert read.energy.cpu_joules == 2 * one.energy.cpu_joules
+    assert read.total_seconds == 2 * one.total_seconds
+    assert loaded.energy == part
+
+
 def test_before_the_first_fold_and_without_a_meter_nothing_is_made_up(store):
     store.create([SPEC], owner="me")
     finished(store, source="none")

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from ecv_core.energy.parts import left_in_words
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunState
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.live import Live, advance, look
 from ecv_core.selection.names import contender_title
-from ecv_core.store import forget_selection, stored_selection
+from ecv_core.store import SelectionRecord, forget_selection, stored_selection
 from pages.components.best.choice import FIRST, open_selection
 from pages.components.best.show import Shown, show
 from pages.components.shared.runs import act_and_rerun
@@ -44,6 +45,7 @@ def live(selection_id: str) -> None:
     if now.played is None:
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:
+        used = runs_behind(now.record, _runs(selection_id))
         played = replace(now.played, joules_of_all_folds=now.joules_expected)
         show(
             Shown(
@@ -53,7 +55,8 @@ def live(selection_id: str) -> None:
                 played=played,
                 on=dataset_title(spec.dataset),
                 version=(selection_id, len(played.rounds)),
-                folds=[fold for _, run in _runs(selection_id) for fold in run.folds],
+                folds=[fold for run in used for fold in run.folds],
+                note=left_in_words(used),
             )
         )
     _below(now)
@@ -145,6 +148,16 @@ def _runs(selection_id: str) -> _Runs:
             with suppress(InputError):  # deleted on the page Runs: what is missing runs again
                 found.append((place, store().run(one.run_id)))
     return found
+
+
+def runs_behind(record: SelectionRecord, own: _Runs) -> list[Run]:
+    """The runs whose folds a selection counts: its own, and those that were there before."""
+    found = {run.run_id: run for _, run in own}
+    known = {run_id for one in record.contenders for run_id in one.known}
+    for run in [*recorded_runs(), *store().runs()] if known else ():
+        if run.run_id in known:
+            found.setdefault(run.run_id, run)
+    return list(found.values())
 
 
 def _goes_on(runs: _Runs) -> bool:

@@ -64,6 +64,13 @@ def promise_input() -> tuple[float, float]:
 
 def decision_of(explored: Explored, share: float) -> Decision:
     """Every option, from the rules that are worked out by now."""
+    return _decided(explored.version, tuple(RULES), share, explored)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _decided(version: str, rules: tuple[str, ...], share: float, _explored: Explored) -> Decision:
+    """Worked out once: checking every rule on every dataset takes a good part of a page."""
+    explored = _explored
     systems, limit = explored.tradeoff.systems, explored.within_percent
     candidates = [
         fixed_folds(systems, within_percent=limit),

@@ -97,12 +97,12 @@ def add_precision(explored: Explored) -> None:
     st.rerun()
 
 
-@st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
+@st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
 def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[System]) -> Tradeoff:
     return tradeoff(_systems, within_percent=within_percent)
 
 
-@st.cache_data(show_spinner=False, max_entries=24)
+@st.cache_resource(show_spinner=False, max_entries=24)  # a copy takes 50 ms
 def _explored(
     contents: tuple[str, ...],
     within_percent: float,
@@ -127,7 +127,7 @@ def _explored(
     )
 
 
-@st.cache_data(show_spinner=False, max_entries=24)
+@st.cache_resource(show_spinner=False, max_entries=24)  # a copy takes 50 ms
 def _others(
     contents: tuple[str, ...],
     within_percent: float,

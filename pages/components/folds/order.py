@@ -89,9 +89,9 @@ def _order(system: System, explored: Explored) -> None:
     keep_given()
     _controls(k)
     seed, shown = _where(k)
+    version = (system.content, seed, shown, explored.version)
     order = order_of(k, seed)
-    played = replayed(system.scores.folds, order, CONFIDENCE)
-    stops, steps, sentences = order_steps(played, shown, explored.alphas, system)
+    played, (stops, steps, sentences) = _stepped(version, system, explored.alphas)
 
     def make(dark: bool) -> list[go.Figure]:
         return [
@@ -110,7 +110,7 @@ def _order(system: System, explored: Explored) -> None:
     numbers(SLIDER, key="order-numbers", labels=[], values=[], notes=[], sentences=sentences)
     plot(
         make,
-        version=(system.content, seed, shown, explored.version),
+        version=version,
         key="order-figure",
         alt=steps.alts[0],
         height=_HEIGHT,
@@ -121,6 +121,19 @@ def _order(system: System, explored: Explored) -> None:
     )
     names = " ".join(map(str, order))
     st.caption(f"Order of the folds: {names}" + (" (as recorded)." if seed == 0 else "."))
+
+
+_Version = tuple[str, int, int, str]
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _stepped(
+    version: _Version, _system: System, _alphas: list[float]
+) -> tuple[list[Moment], tuple[list[int | None], Steps, list[str]]]:
+    """The moments of an order and what the slider does to them, worked out once."""
+    _, seed, shown, _ = version
+    played = replayed(_system.scores.folds, order_of(_system.k, seed), CONFIDENCE)
+    return played, order_steps(played, shown, _alphas, _system)
 
 
 def _controls(k: int) -> None:

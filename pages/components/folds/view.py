@@ -13,6 +13,8 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.energy import SOURCES
+from ecv_core.energy.parts import counted as counted_runs
+from ecv_core.energy.parts import left_out_words
 from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
 from ecv_core.records import Run
@@ -38,7 +40,7 @@ _FILE = "the scores file: whoever opens it adds it again"
 def view_link(explored: Explored) -> None:
     """Copies the link to what is chosen, defaults too: another place has other ones."""
     ids = st.session_state.get("runs") or []
-    mine = [run_label(run) for run in store().runs() if run.run_id in ids]
+    mine = [run_label(run) for run in store().runs() if run.run_id in ids] if ids else []
     copy_link(
         chosen("source", "datasets", "algorithms")
         | ({"runs": mine} if mine else {})
@@ -158,7 +160,11 @@ def charts(explored: Explored) -> None:
             table=lambda: explored.stops,
         )
     if explored.cost == "energy":
-        energy_bar(fold for one in explored.tradeoff.systems for fold in one.scores.results or ())
+        systems = explored.tradeoff.systems
+        energy_bar(
+            (fold for one in counted_runs(systems) for fold in one.scores.results or ()),
+            left_out_words(systems),
+        )
 
 
 def _exactness(explored: Explored) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
 from ecv_core.energy import AtScale, Yearly, at_scale, carbon_source, countries
 from ecv_core.energy import country as country_of
+from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
@@ -166,7 +167,7 @@ def _per_fold(run: Run) -> tuple[float, float]:
         joules = facts.joules / count
         st.caption(
             f"{run_title(run)}: {watt_hours(joules)} ({how}) and {duration(seconds)} a fold, "
-            f"about {small_number(joules / seconds if seconds else 0)} W."
+            f"about {small_number(joules / seconds if seconds else 0)} W. {left_in_words([run])}"
         )
         return joules, seconds
     left, right = st.columns(2)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
+from ecv_core.energy.parts import left_in_words
 from ecv_core.records import Run
 from pages.components.replay.at_scale import at_scale_panel
 from pages.components.replay.choice import choose_run
@@ -116,7 +117,7 @@ def _again(story: Story) -> None:
             else "No energy was recorded for this run, so only time is counted."
         )
     )
-    energy_bar(story.run.folds)
+    energy_bar(story.run.folds, left_in_words([story.run]))
     _data(story)
     equivalents_panel(story)
 

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.analysis.replay import explanations
+from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
 from ecv_core.stopping.efold import least_alpha
@@ -223,7 +224,7 @@ def _around(chosen: Chosen) -> None:
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
         f"({how}). {source_sentence(run.folds[-1].energy.source)}"
     )
-    energy_bar(run.folds)
+    energy_bar(run.folds, left_in_words([run]))
 
 
 _PRESENT_HEIGHT = 488

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Moment, Run
 from ecv_core.runner.aids import aid_runs
@@ -91,7 +92,7 @@ def _energy(run: Run) -> None:
         ),
     )
     st.caption(source_sentence(facts.source))
-    energy_bar(run.folds)
+    energy_bar(run.folds, left_in_words([run]))
     if not run.state.active and (beside := _cheap_models(run)):
         st.caption(beside)
 

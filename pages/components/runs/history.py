@@ -14,6 +14,7 @@ from ecv_core.records import RunState
 from ecv_core.store import ListedRun, going_on
 from pages.components.runs.actions import actions, undo
 from pages.components.runs.import_run import import_run
+from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link, label_from_link
 from pages.components.shared.navigation import go
@@ -26,6 +27,7 @@ from pages.components.shared.words import (
     metric_label,
     rule_words,
     run_title,
+    watt_hours,
 )
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -245,6 +247,20 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
         f"{every if len(shown) == of else f'{len(shown):,} of {every}'}, newest first. A click on "
         f"a column's head sorts; the arrow at the left of a row opens the {glossary_link('run')}."
     )
+    _energy([row for row in shown if row.run_id in picked] or shown, picked=bool(picked))
+
+
+def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
+    """What the shown runs, or those picked among them, used together, and what it is made up of."""
+    metered = [row for row in rows if row.joules is not None]
+    if not metered:
+        return
+    of = f"{'picked' if picked else 'shown'} {'run' if len(metered) == 1 else 'runs'}"
+    st.markdown(
+        f"**{watt_hours(sum(row.joules or 0.0 for row in metered))}** for all folds of "
+        f"{len(metered):,} {of}."
+    )
+    energy_bar(spent for row in metered for spent in row.spent)
 
 
 def _open_clicked() -> None:

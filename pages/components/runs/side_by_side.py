@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.comparison.spec_differences import differences, names
+from ecv_core.energy.parts import counted, left_out_words
 from ecv_core.figures.compare import Entry, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.compare_running import running_figure, running_frame, running_height
@@ -120,7 +121,8 @@ def table(entries: Sequence[Entry], best: Sequence[str]) -> None:
     columns = [name for name in ALL_COLUMNS if name != "algorithm" or not named]
     runs_table(frame, columns, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
-    energy_bar(fold for entry in entries for fold in entry.run.folds)
+    runs = [entry.run for entry in entries]
+    energy_bar((fold for run in counted(runs) for fold in run.folds), left_out_words(runs))
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
             "Scores on different datasets or metrics do not compare, so each has its "

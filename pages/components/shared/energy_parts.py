@@ -8,8 +8,7 @@ from html import escape
 import streamlit as st
 
 from ecv_core.energy import EnergyPart, energy_parts, parts_sentence
-from ecv_core.energy.parts import GPU, MEMORY, PROCESSOR
-from ecv_core.records import FoldResult
+from ecv_core.energy.parts import GPU, MEMORY, PROCESSOR, Cost
 from pages.components.shared.words import estimate
 
 _COLOURS = {
@@ -28,8 +27,8 @@ _STYLE = """
 """
 
 
-def energy_bar(folds: Iterable[FoldResult], note: str = "") -> None:
-    """The bar and its sentence; nothing where no energy is known.
+def energy_bar(folds: Iterable[Cost], note: str = "") -> None:
+    """The bar and its sentence; the note alone where no energy is known.
 
     Args:
         folds: those whose energy is shown.
@@ -37,6 +36,8 @@ def energy_bar(folds: Iterable[FoldResult], note: str = "") -> None:
     """
     parts = energy_parts(folds)
     if not parts:
+        if note:
+            st.caption(note)
         return
     st.html(bar_html(parts))
     st.caption(f"{parts_sentence(parts)} {note}".strip())

@@ -1,19 +1,5 @@
 // Draws a Plotly figure in place: Plotly.react keeps the node, so a new fold neither flickers nor
 // loses a zoom. The page's own background decides between the light and the dark figure.
-const loaded = (url) => {
-  window.ecvPlotly ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = url;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      window.ecvPlotly = undefined;
-      reject(new Error("plotly.js could not be loaded"));
-    };
-    document.head.append(script);
-  });
-  return window.ecvPlotly;
-};
-
 const isDark = (element) => {
   const colour = getComputedStyle(element).getPropertyValue("--st-background-color").trim();
   const probe = document.createElement("canvas").getContext("2d");
@@ -76,14 +62,19 @@ const opensRuns = (node, data) => {
   });
 };
 
+// Figures are drawn one after the other, with a pause for the screen: the first of a page is seen
+// before the last is drawn.
+const inTurn = (work) => {
+  const before = window.ecvTurn ?? Promise.resolve();
+  const mine = before.then(() => new Promise((next) => setTimeout(next))).then(work);
+  window.ecvTurn = mine.catch(() => {});
+  return mine;
+};
+
 const config = { responsive: true, displaylogo: false, displayModeBar: false };
 const drawn = new WeakMap();
 
 export default function ({ data, parentElement }) {
-  if (!data.light) {
-    loaded(data.plotly).catch(() => {}); // only a head start: the figure will say what is wrong
-    return;
-  }
   const node = parentElement.querySelector(".ecv-figure");
   const forgetMenu = saveMenu(parentElement.querySelector(".ecv-save"), node, () => {
     const dark = isDark(node);
@@ -113,8 +104,8 @@ export default function ({ data, parentElement }) {
     const state = `${dark}${width < 560}${data.steps ?? ""}${data.light}`;
     if (drawn.get(node) === state) return;
     drawn.set(node, state);
-    const at = shown(data, dark);
     const plotly = await loaded(data.plotly);
+    const at = shown(data, dark);
     if (drawn.get(node) !== state || !node.isConnected) return;
     let last;
     paint = () => {
@@ -125,7 +116,7 @@ export default function ({ data, parentElement }) {
       last = same;
       return plotly.react(node, figure.data, narrowed(figure.layout, width), config);
     };
-    await paint();
+    await (node.dataset.drawn ? paint() : inTurn(paint));
     if (Object.keys(data.opens ?? {}).length || node.ecvListens) opensRuns(node, data);
     node.dataset.drawn = "true";
   };
