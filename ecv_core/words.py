@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import floor, log10
 from typing import Protocol
 
@@ -62,8 +62,22 @@ class HasSpec(Protocol):
 
 
 def run_title(run: HasSpec) -> str:
-    """'item-knn on ml-100k'."""
+    """'ItemKNN on MovieLens 100K', for people to read."""
+    return f"{algorithm_title(run.spec.algorithm)} on {dataset_title(run.spec.dataset)}"
+
+
+def run_name(run: HasSpec) -> str:
+    """'item-knn on ml-100k', by the ids that are typed: for file names and the command line."""
     return f"{run.spec.algorithm} on {run.spec.dataset}"
+
+
+def titles_of(ids: Iterable[str], title: Callable[[str], str]) -> dict[str, str]:
+    """Id -> how a choice among them shows it: its title, with the id where two share one."""
+    every = {one: title(one) for one in ids}
+    shown = list(every.values())
+    return {
+        one: text if shown.count(text) == 1 else f"{text} ({one})" for one, text in every.items()
+    }
 
 
 def rule_words(spec: RunSpec) -> str:

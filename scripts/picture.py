@@ -22,6 +22,8 @@ SHOWN = {"form": 2600, "fold": 1100, "stop": 6000}
 """Milliseconds that each kind of frame stays."""
 PATIENCE = 120_000
 """Milliseconds to wait for anything, on a busy machine."""
+LONGEST = 900
+"""Seconds that the run of the film may take to its stop."""
 
 STILLS = {
     "explore": ("folds?alpha=0.0001", "Energy and difference", 415),
@@ -65,8 +67,10 @@ def film(browser: Browser, dashboard: Dashboard) -> None:
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
     figure = page.locator(".ecv-figure").first
     said = ""
-    end = time.monotonic() + PATIENCE / 1000
-    while "stopped here" not in said and time.monotonic() < end:
+    end = time.monotonic() + LONGEST
+    while "stopped here" not in said:
+        if time.monotonic() > end:
+            raise TimeoutError(f"no stop within {LONGEST} s; the figure says: {said}")
         now = figure.get_attribute("aria-label") or ""
         if now != said:
             said = now

@@ -161,11 +161,11 @@ def _energy(run: Run) -> str:
 
 
 def _summary(run: Run) -> str:
-    from ecv_core.words import interval_lines, metric_label, run_title, verdict
+    from ecv_core.words import interval_lines, metric_label, run_name, verdict
 
     return "\n".join(
         [
-            f"{run_title(run)}, {metric_label(run.spec)}",
+            f"{run_name(run)}, {metric_label(run.spec)}",
             verdict(run),
             *interval_lines(run),
             _energy(run),

@@ -29,7 +29,7 @@ def print_summary(options: argparse.Namespace) -> int:
     SETTINGS["alpha"].check(alpha)
     folder = Path(options.folder)
     runs = recorded_study(folder)
-    found = summary(systems_of(runs), alpha)
+    found = summary(systems_of(runs, ids=True), alpha)
     curves = {}
     for number, (run, system) in enumerate(zip(runs, found.tradeoff.systems, strict=True)):
         users = recorded_user_scores(run.run_id, folder)

@@ -13,7 +13,7 @@ from ecv_core.records import Run as RunRecord
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.store import open_store
-from ecv_core.words import metric_label, run_title
+from ecv_core.words import metric_label, run_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class Run:
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {value}" for name, value in self._facts()[1:])
-        return f"<Run {self.run_id}: {run_title(self.record)}, {facts}>"
+        return f"<Run {self.run_id}: {run_name(self.record)}, {facts}>"
 
     def _repr_html_(self) -> str:
         rows = [*self._facts(), ("rule", self.reason)]
@@ -159,7 +159,7 @@ class Run:
 
     def _facts(self) -> list[tuple[str, str]]:
         """What one wants to know first, as words."""
-        facts = [("run", f"{run_title(self.record)} ({self.run_id})")]
+        facts = [("run", f"{run_name(self.record)} ({self.run_id})")]
         if self.mean is not None:
             facts.append((metric_label(self.spec), f"{self.mean:.4f}{self._uncertainty()}"))
         used = self.record.folds_used

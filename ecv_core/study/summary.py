@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from ecv_core.analysis.tradeoff.study_frames import (
 from ecv_core.errors import InputError
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.words import alpha_text, metric_label
+from ecv_core.words import algorithm_title, alpha_text, dataset_title, metric_label, run_title
 
 WITHIN_PERCENT = 2.0
 """The difference that a study counts as close enough."""
@@ -82,9 +82,24 @@ def recorded_study(folder: Path) -> list[Run]:
     return runs
 
 
-def systems_of(runs: Sequence[Run]) -> list[System]:
-    """Whole runs as systems, named as people read them."""
-    return [system_of(run, metric_label(run.spec)) for run in runs]
+def systems_of(runs: Sequence[Run], *, ids: bool = False) -> list[System]:
+    """Whole runs as systems, by the titles that people read.
+
+    Args:
+        runs: see `tradeoff.explorable`.
+        ids: whether they go by their ids instead, which are typed.
+    """
+    if ids:
+        return [system_of(run, metric_label(run.spec)) for run in runs]
+    return [
+        replace(
+            system_of(run, metric_label(run.spec)),
+            name=run_title(run),
+            dataset=dataset_title(run.spec.dataset),
+            algorithm=algorithm_title(run.spec.algorithm),
+        )
+        for run in runs
+    ]
 
 
 def summary(systems: Sequence[System], alpha: float | None = None) -> Summary:

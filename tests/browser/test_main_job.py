@@ -168,8 +168,8 @@ def test_an_unknown_run_in_the_address_is_a_sentence_and_the_form(
 def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashboard) -> None:
     page.goto(dashboard.url)
     chips = page.get_by_role("toolbar", name="Algorithms")
-    chips.get_by_role("button", name="popular").click()
-    expect(chips.get_by_role("button", name="popular", pressed=True)).to_be_visible()
+    chips.get_by_role("button", name="Popularity").click()
+    expect(chips.get_by_role("button", name="Popularity", pressed=True)).to_be_visible()
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
     expect(page.get_by_text("All runs started together")).to_be_visible()

@@ -118,7 +118,7 @@ def test_the_presentation_says_what_is_shown_and_its_figure_takes_the_room(
     narrow = drawn(page).evaluate("node => node.clientWidth")
     page.get_by_role("button", name="Present").click()
     expect(page.get_by_test_id("stHeader")).to_be_hidden(timeout=PATIENT)
-    expect(page.get_by_text("item-knn on ml-100k, nDCG@10, alpha 1e-4")).to_be_visible()
+    expect(page.get_by_text("ItemKNN on MovieLens 100K, nDCG@10, alpha 1e-4")).to_be_visible()
     page.wait_for_function(
         """narrow => {
           const node = document.querySelector(".ecv-figure");

@@ -73,7 +73,7 @@ def test_figure_1_is_saved_as_svg_with_its_sentence(save: Callable[[str], Path])
     title = root.find(f"{svg}title")
     assert title is not None
     assert title.text is not None
-    assert title.text.startswith("popular on synthetic: after 5 of 5 folds")
+    assert title.text.startswith("Popularity on Synthetic: after 5 of 5 folds")
     assert "mean so far" in "".join(root.itertext())
 
 
@@ -118,7 +118,7 @@ def test_the_menu_works_by_keyboard_alone(page: Page, opened: str) -> None:
 
 def test_the_table_behind_the_figure_opens_below_it(page: Page, opened: str) -> None:
     page.get_by_text("Table", exact=True).first.click()
-    table = page.get_by_label(re.compile("^The numbers behind: popular on synthetic"))
+    table = page.get_by_label(re.compile("^The numbers behind: Popularity on Synthetic"))
     expect(table.first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV", exact=True).first.click()
@@ -137,7 +137,7 @@ def test_the_copied_link_shows_the_same_view(page: Page, opened: str) -> None:
     page.goto("about:blank")
     page.goto(link)
     expect(page.get_by_text("The same run on a command line")).to_be_visible()
-    expect(page.get_by_role("heading", name="popular on synthetic")).to_be_visible()
+    expect(page.get_by_role("heading", name="Popularity on Synthetic")).to_be_visible()
 
 
 def test_the_report_opens_on_its_own_and_fits_one_sheet(
@@ -153,7 +153,7 @@ def test_the_report_opens_on_its_own_and_fits_one_sheet(
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto(path.as_uri())
-    expect(tab.get_by_role("heading", name="popular on synthetic")).to_be_visible()
+    expect(tab.get_by_role("heading", name="Popularity on Synthetic")).to_be_visible()
     expect(tab.get_by_role("img", name=re.compile("after 5 of 5 folds"))).to_be_visible()
     sheets = re.findall(rb"/Type\s*/Page\b", tab.pdf(prefer_css_page_size=True))
     context.close()

@@ -44,7 +44,7 @@ def test_a_click_on_a_cell_opens_its_run_and_back_comes_back(
     figure.locator(".nsewdrag").first.click()  # the one cell
     expect(page.get_by_role("heading", name="Replay")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("combobox", name="Run")).to_have_value(
-        "item-knn on ml-100k · nDCG@10 · recorded"
+        "ItemKNN on MovieLens 100K · nDCG@10 · recorded"
     )
     page.go_back()
     expect(page.get_by_role("heading", name="Does it hold")).to_be_visible(timeout=60_000)
@@ -69,7 +69,7 @@ def test_a_study_runs_live_and_a_second_tab_shows_the_same(
     page.goto(f"{dashboard.url}/studies")
     page.get_by_text("Start a study of your own").click()
     form = page.locator(".st-key-new-study")
-    for name in ("item-knn", "ease"):  # leaves popular on synthetic
+    for name in ("ItemKNN", "EASE"):  # leaves Popularity on Synthetic
         form.get_by_role("button", name=name, exact=True).click()
     expect(form).to_contain_text("1 run, 10 folds to compute")
     page.get_by_role("button", name="Start the study").click()

@@ -40,12 +40,12 @@ def said(tab: Page, words: str) -> str:
 def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser) -> None:
     tab.goto(warm.url)
     there(tab.get_by_role("button", name="Start"))
-    tab.get_by_role("button", name="ease", exact=True).click()
-    expect(tab.get_by_text("ItemKNN, EASE on synthetic")).to_be_visible()
+    tab.get_by_role("button", name="EASE", exact=True).click()
+    expect(tab.get_by_text("ItemKNN, EASE on Synthetic")).to_be_visible()
     tab.get_by_role("radio", name="Careful").click()
     expect(tab.get_by_text("nDCG@10, alpha 1e-5")).to_be_visible()
     opened_elsewhere(
-        tab, browser, "ItemKNN, EASE on synthetic, up to 10 folds, nDCG@10, alpha 1e-5"
+        tab, browser, "ItemKNN, EASE on Synthetic, up to 10 folds, nDCG@10, alpha 1e-5"
     )
 
 

@@ -43,7 +43,7 @@ def test_an_own_run_has_its_figure_too(tmp_path, capsys):
     run_id = re.search(r"run (\w+)", capsys.readouterr().out)[1]
     target = tmp_path / "own.svg"
     assert cli.main(["figure", run_id, "--kind", "tradeoff", "--out", str(target)]) == 0
-    assert "popular on synthetic" in target.read_text()
+    assert "Popularity on Synthetic" in target.read_text()
 
 
 def test_a_recorded_run_goes_by_its_name_or_by_its_id(tmp_path):

@@ -38,7 +38,7 @@ def test_a_report_is_written_where_it_was_asked_for(exported, tmp_path, capsys):
     target = tmp_path / "report.html"
     assert cli.main(["report", run_id, "-o", str(target)]) == 0
     text = target.read_text()
-    assert "<h1>popular on synthetic</h1>" in text
+    assert "<h1>Popularity on Synthetic</h1>" in text
     assert "python -m ecv_core run synthetic popular --rule never -k 3" in text
 
 

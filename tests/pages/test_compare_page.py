@@ -81,7 +81,7 @@ def test_one_click_opens_an_example_of_recorded_runs(app, record):
     record("synthetic", "popular")
     open_compare(app)
     button = app.button(key="example-0")
-    assert button.label == "Every algorithm on ml-100k"
+    assert button.label == "Every algorithm on MovieLens 100K"
     button.click().run()
     assert not app.exception
     assert "ml-100k--popular,ml-100k--item-knn" in app.query_params["runs"]

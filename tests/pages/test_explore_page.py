@@ -58,7 +58,7 @@ def test_recorded_runs_are_preselected_so_that_the_page_is_never_blank(app, reco
     assert "### On these recorded runs, at most 2 % from the 10-fold mean in 95 %" in texts(app)
     assert "**2 runs**: 2 datasets, 2 algorithms" in texts(app)
     # datasets as in the catalogue, algorithms as in the registry
-    assert "Not recorded: popular on synthetic, item-knn on ml-100k." in texts(app)
+    assert "Not recorded: Popularity on Synthetic, ItemKNN on MovieLens 100K." in texts(app)
 
 
 def test_one_press_unpicks_everything_and_another_picks_it_again(app, record):
@@ -195,11 +195,11 @@ def test_the_system_box_follows_the_choice(app, record, a_run):
     record("ml-100k", "popular")
     a_run(SCORES, stopped_at=4)
     open_explore(app)
-    assert app.selectbox(key="order-system").value == "popular on ml-100k"
+    assert app.selectbox(key="order-system").value == "Popularity on MovieLens 100K"
     app.get("button_group")[0].set_value("My runs").run()
     assert not app.exception
     box = app.selectbox(key="order-system")
-    assert (box.value, box.options) == ("item-knn on synthetic", ["item-knn on synthetic"])
+    assert (box.value, box.options) == ("ItemKNN on Synthetic", ["ItemKNN on Synthetic"])
 
 
 def test_the_decision_can_be_cited_and_described(app, record):
@@ -242,7 +242,7 @@ def test_an_address_opens_the_system_the_order_and_the_folds_shown(app, record):
     app.run()
     assert not app.exception
     assert not app.warning
-    assert app.selectbox(key="order-system").value == "popular on synthetic"
+    assert app.selectbox(key="order-system").value == "Popularity on Synthetic"
     order = " ".join(map(str, order_of(10, 7)))
     assert f"Order of the folds: {order}." in texts(app)
     assert app.slider(key="order-shown").value == 6

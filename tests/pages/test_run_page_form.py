@@ -28,7 +28,7 @@ def test_one_click_starts_item_knn_on_synthetic_and_puts_the_run_into_the_addres
     assert (run.spec.dataset, run.spec.algorithm, run.spec.k) == ("synthetic", "item-knn", 10)
     assert (run.spec.rule, run.spec.alpha, run.spec.full) == ("e-fold", 1e-4, False)
     assert app.query_params["run"] == run.run_id
-    assert app.title[0].value == "item-knn on synthetic"
+    assert app.title[0].value == "ItemKNN on Synthetic"
 
 
 def test_the_dataset_shows_its_size_and_density(app):

@@ -90,7 +90,7 @@ def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a
     light = json.loads(data["light"])
     said = [note["text"] for note in light["layout"]["annotations"]]
     assert said == ["<b>stop after 4</b>, 6 folds saved"]
-    assert data["alt"].startswith("item-knn on synthetic: after 4 of 10 folds the mean nDCG@10")
+    assert data["alt"].startswith("ItemKNN on Synthetic: after 4 of 10 folds the mean nDCG@10")
     assert data["dark"] != data["light"]
 
 
@@ -197,10 +197,10 @@ def test_runs_started_together_show_together_and_the_one_that_is_going_is_follow
     store.finish(first, RunState.CANCELLED)
     store.start(second, owner="test")
     open_run(app, store.run(first))
-    assert app.title[0].value == "item-knn on synthetic"
+    assert app.title[0].value == "ItemKNN on Synthetic"
     assert "All runs started together" in [one.value for one in app.header]
     app.segmented_control(key="show").set_value("popular").run()
-    assert app.title[0].value == "popular on synthetic"
+    assert app.title[0].value == "Popularity on Synthetic"
 
 
 def test_runs_started_together_say_what_each_saved(app, store, a_fold):

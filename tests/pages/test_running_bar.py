@@ -48,7 +48,7 @@ def test_the_bar_says_what_runs_and_how_far_it_is(bar, a_run, store):
     store.set_progress(run.run_id, 2, "fit", 3, 20)
     said = shown_beside(bar, run).get("progress")[0].proto
     # Folds of 2 s each: what runs now has only begun, and 8 folds remain.
-    assert said.text.startswith("**item-knn on synthetic** · fold 3 of 10 · fit 3 of 20 · ")
+    assert said.text.startswith("**ItemKNN on Synthetic** · fold 3 of 10 · fit 3 of 20 · ")
     assert said.text.endswith("at most 16 s remaining")
     assert said.value == 21  # 2.15 of 10 folds, in whole percent
 
@@ -64,7 +64,7 @@ def test_the_queue_is_listed_in_its_order_and_can_be_emptied(bar, a_run, store):
     first = a_run(state=RunState.QUEUED, algorithm="ease")
     second = a_run(state=RunState.QUEUED, algorithm="popular")
     shown_beside(bar, running)
-    assert [one.value for one in bar.markdown] == ["ease on synthetic", "popular on synthetic"]
+    assert [one.value for one in bar.markdown] == ["EASE on Synthetic", "Popularity on Synthetic"]
     bar.button(key=f"unqueue-{first.run_id}").click().run()
     assert store.run(first.run_id).state is RunState.CANCELLED
     assert store.run(second.run_id).state is RunState.QUEUED
@@ -80,10 +80,10 @@ def test_when_it_is_done_the_title_says_so_until_some_seconds_later(
     shown_beside(bar, run)
     store.finish(run.run_id, RunState.FINISHED)
     bar.run()
-    assert done_title(bar) == "✓ finished: item-knn on synthetic"
+    assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
     assert labels(bar) == []
     bar.run()
-    assert done_title(bar) == "✓ finished: item-knn on synthetic"
+    assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
     now = time.monotonic()
     monkeypatch.setattr("pages.components.shared.running.time.monotonic", lambda: now + 60)
     bar.run()
@@ -94,7 +94,7 @@ def test_run_opens_on_what_runs(app, a_run):
     run = a_run([0.3], state=RunState.RUNNING)
     app.run()
     assert app.query_params["run"] == run.run_id
-    assert app.title[0].value == "item-knn on synthetic"
+    assert app.title[0].value == "ItemKNN on Synthetic"
 
 
 def test_a_link_to_the_form_opens_the_form_though_something_runs(app, a_run):

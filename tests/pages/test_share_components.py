@@ -69,7 +69,7 @@ def test_a_chart_is_saved_under_the_name_it_was_given():
 
 def test_the_report_and_the_document_of_a_run_say_what_it_was_made_with(a_run):
     run = a_run(SCORES, stopped_at=4)
-    assert "<h1>item-knn on synthetic</h1>" in _report(run)
+    assert "<h1>ItemKNN on Synthetic</h1>" in _report(run)
     document = json.loads(_document(run))
     assert document["run_id"] == run.run_id
     assert document["made_with"]["python"]
@@ -157,7 +157,7 @@ def test_a_run_on_data_that_is_not_here_can_be_looked_at_and_leads_back_to_the_f
     app.query_params["run"] = run.run_id
     app.switch_page("pages/run.py").run()
     assert not app.exception
-    assert app.title[0].value == "item-knn on their-shop"
+    assert app.title[0].value == "ItemKNN on their-shop"
     assert "The split, for others to use" not in [
         one.proto.label for one in app.get("download_button")
     ]

@@ -14,9 +14,17 @@ from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.study.summary import systems_of
+from pages.components.shared.link import label_from_link
 from pages.components.shared.picked import picked_line, runs_words
 from pages.components.shared.state import KEPT, escaped, sentence, sentences, store
-from pages.components.shared.words import counted, in_order, run_label
+from pages.components.shared.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    run_label,
+    titles_of,
+)
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"
@@ -101,7 +109,8 @@ def _pick_recorded(runs: Sequence[Run]) -> tuple[list[Run], str]:
         "algorithms": in_order(run.spec.algorithm for run in runs),
     }
     datasets, algorithms = (
-        _pills(key.capitalize(), key, options) for key, options in offered.items()
+        _pills(key.capitalize(), key, titles_of(offered[key], title))
+        for key, title in (("datasets", dataset_title), ("algorithms", algorithm_title))
     )
     everything = len(datasets) + len(algorithms) == sum(map(len, offered.values()))
     st.button(
@@ -120,7 +129,9 @@ def _pick_recorded(runs: Sequence[Run]) -> tuple[list[Run], str]:
         if dataset in datasets and algorithm in algorithms
     ]
     chosen = [by_pair[pair] for pair in pairs if pair in by_pair]
-    names = [f"{a} on {d}" for d, a in pairs if (d, a) not in by_pair]
+    names = [
+        f"{algorithm_title(a)} on {dataset_title(d)}" for d, a in pairs if (d, a) not in by_pair
+    ]
     missing = f"Not recorded: {escaped(', '.join(names))}." if chosen and names else ""
     if missing:
         st.caption(missing)
@@ -131,12 +142,14 @@ def _pick(choice: dict[str, list[str]]) -> None:
     st.session_state.update(choice)
 
 
-def _pills(label: str, key: str, options: list[str]) -> list[str]:
+def _pills(label: str, key: str, titles: dict[str, str]) -> list[str]:
+    label_from_link(key, titles)
     return st.pills(
         label,
-        options,
+        list(titles),
         selection_mode="multi",
-        default=options,
+        default=list(titles),
+        format_func=titles.__getitem__,
         key=key,
         **KEPT,
         wrap=True,
@@ -158,6 +171,9 @@ def _pick_own(runs: Sequence[Run]) -> list[Run]:
     batch = [
         run.run_id for run in runs if run is runs[0] or (run.group and run.group == runs[0].group)
     ]
+    asked = st.query_params.get_all(RUNS)  # a label of another version ends with the id too
+    ids = {one: one.rsplit(" · ")[-1] for one in asked}
+    label_from_link(RUNS, {one: run_label(by_id[ids[one]]) for one in asked if ids[one] in by_id})
     picked = st.multiselect(
         "Runs",
         list(by_id),

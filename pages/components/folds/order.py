@@ -19,10 +19,11 @@ from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.given import give, keep_given
 from pages.components.shared.glossary import explained
-from pages.components.shared.link import link_warning
+from pages.components.shared.link import label_from_link, link_warning
 from pages.components.shared.plot import plot
 from pages.components.shared.slider_watch import numbers
 from pages.components.shared.state import KEPT, escaped
+from pages.components.shared.words import algorithm_title, dataset_title
 
 CONFIDENCE = 0.95
 _HEIGHT = 440
@@ -43,6 +44,10 @@ def one_order(explored: Explored) -> None:
 
 def _system(names: list[str]) -> str:
     asked = st.query_params.get(_SYSTEM)
+    if asked and asked not in names:  # a link of another version has ids
+        algorithm, _, dataset = asked.partition(" on ")
+        title = f"{algorithm_title(algorithm)} on {dataset_title(dataset)}"
+        label_from_link(_SYSTEM, {asked: title} if title in names else {})
     if st.session_state.get(_SYSTEM, names[0]) not in names:
         st.session_state[_SYSTEM] = names[0]  # said, or the box would keep the old one's name
     elif asked is not None and asked not in names:

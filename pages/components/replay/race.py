@@ -23,7 +23,7 @@ from pages.components.shared.plot import plot
 from pages.components.shared.runs import source_sentence
 from pages.components.shared.state import manager, sentences, store
 from pages.components.shared.tables import chart_table
-from pages.components.shared.words import duration, run_title
+from pages.components.shared.words import duration, run_name, run_title
 
 NAME = "race"
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -141,7 +141,7 @@ def _data(story: Story) -> None:
     chart_table(
         lambda: race_frame(story),
         key="race",
-        name=f"race of {run_title(story.run)}",
+        name=f"race of {run_name(story.run)}",
         alt=f"The race of {run_title(story.run)}.",
     )
     _still(story)
@@ -167,7 +167,7 @@ def _still(story: Story) -> None:
             key="race-picture",
             alt=f"The race of {run_title(story.run)}. {verdict(story, story.k)}",
             height=HEIGHT,
-            name=f"race of {run_title(story.run)}",
+            name=f"race of {run_name(story.run)}",
         )
 
 

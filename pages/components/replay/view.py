@@ -25,6 +25,7 @@ from pages.components.shared.words import (
     alpha_text,
     metric_label,
     rule_words,
+    run_name,
     run_title,
     small_number,
     watt_hours,
@@ -124,7 +125,7 @@ def figure(
         height=height,
         slider=NAME,
         steps=lambda: steps,
-        name=f"replay of {run_title(run)}",
+        name=f"replay of {run_name(run)}",
         table=(lambda: efold_frame(played.moments, played.stopped_at)) if with_table else None,
     )
 

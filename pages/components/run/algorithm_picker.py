@@ -8,12 +8,23 @@ import streamlit as st
 
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.parameters import Algorithm
-from ecv_core.records import ParamValue
+from ecv_core.records import ParamValue, Task
 from pages.components.shared.given import give
+from pages.components.shared.link import label_from_link
 from pages.components.shared.parameter_widgets import parameter_key, parameter_widgets
 from pages.components.shared.state import KEPT
 
 DEFAULT = "item-knn"
+
+ALGORITHM_LABELS = {
+    name: f"{known.title} (ratings)" if known.task is Task.RATINGS else known.title
+    for name, known in ALGORITHMS.items()
+}
+"""Algorithm id -> how it is picked: with what it is for, where it does not rank items."""
+_TASKS = (
+    "Those marked **(ratings)** predict ratings: with them the metric is RMSE or MAE and the folds "
+    "are random tenths of all ratings. All others rank items. One run is one or the other."
+)
 
 Chosen = dict[str, dict[str, ParamValue]]
 """Algorithm id -> its parameters."""
@@ -31,16 +42,21 @@ def algorithm_picker(
         default: what is picked at first.
         what: becomes of several, for the help.
     """
+    label_from_link(key, ALGORITHM_LABELS)
     picked = st.pills(
         "Algorithms",
         list(ALGORITHMS),
+        format_func=ALGORITHM_LABELS.__getitem__,
         selection_mode="multi",
         default=list(default),
         key=key,
         **KEPT,
         help=f"{what}\n\n"
-        + "\n".join(f"- **{name}**: {known.summary}" for name, known in ALGORITHMS.items()),
+        + "\n".join(
+            f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
+        ),
     )
+    st.caption(_TASKS)
     for name in picked:
         st.caption(f"**{ALGORITHMS[name].title}.** {ALGORITHMS[name].summary}")
     return [name for name in ALGORITHMS if name in picked]

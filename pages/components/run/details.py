@@ -33,7 +33,7 @@ from pages.components.shared.runs import imported_sentence
 from pages.components.shared.split_widgets import split_download
 from pages.components.shared.state import store
 from pages.components.shared.tables import file_name
-from pages.components.shared.words import metric_label, rule_words, run_title
+from pages.components.shared.words import metric_label, rule_words, run_name, run_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,7 +102,7 @@ def downloads(run: Run, moments: Sequence[Moment]) -> None:
     """Buttons for the report, the folds as CSV, the run as JSON, and the split itself."""
     if not run.folds:
         return
-    name = file_name(f"{run_title(run)} {run.run_id}")
+    name = file_name(f"{run_name(run)} {run.run_id}")
     with st.container(horizontal=True):
         st.download_button(
             "Report",
@@ -207,7 +207,7 @@ def training(run: Run) -> None:
         key="training",
         alt=f"{metric[0].upper()}{metric[1:]} after each {'step' if ratings else 'epoch'}. {text}",
         height=_HEIGHT,
-        name=f"{run_title(run)} training",
+        name=f"{run_name(run)} training",
         table=lambda: frame,
     )
     if ratings:

@@ -14,12 +14,13 @@ from ecv_core.errors import EcvError, InputError, UnknownName
 from ecv_core.evaluation import METRICS, check_metric
 from ecv_core.records import SETTINGS, Setting
 from ecv_core.splits import IMPORTED
+from pages.components.run.algorithm_picker import ALGORITHM_LABELS
 from pages.components.run.score_settings import CHOICES
 from pages.components.run.stop_settings import ALPHAS, TOLERANCES, tolerance_text
 from pages.components.shared.link import label_from_link, step_from_link
 from pages.components.shared.setting_widgets import choice_labels, on_form
 from pages.components.shared.state import sentence
-from pages.components.shared.words import alpha_text
+from pages.components.shared.words import alpha_text, dataset_title, titles_of
 
 
 def _number(key: str, text: str) -> object:
@@ -48,10 +49,18 @@ def _metric(title: str) -> object:
     return title
 
 
+def _dataset(title: str) -> object:
+    return title in titles_of(datasets.catalogue(), dataset_title).values() or datasets.entry(title)
+
+
+def _algorithm(label: str) -> object:
+    return label in ALGORITHM_LABELS.values() or models.algorithm(label)
+
+
 _ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
 CHECKS: dict[str, Callable[[str], object]] = {
-    "dataset": datasets.entry,
-    "algorithm": models.algorithm,
+    "dataset": _dataset,
+    "algorithm": _algorithm,
     "rule": stopping.rule,
     "split": _split,
     "metric": _metric,
@@ -71,6 +80,8 @@ def link_check() -> None:
     step_from_link("alpha", ALPHAS, alpha_text)
     step_from_link("tolerance", TOLERANCES, tolerance_text, name="tolerance")
     label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
+    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title))
+    label_from_link("algorithm", ALGORITHM_LABELS)
     for known in _ON_FORM:
         label_from_link(known.name, choice_labels(known))
     for key, check in CHECKS.items():

@@ -28,7 +28,7 @@ from pages.components.shared.runs import (
 )
 from pages.components.shared.runs_table import RUN_COLUMNS, entry_of, runs_table
 from pages.components.shared.state import escaped, sentences
-from pages.components.shared.words import metric_label, rule_words, run_title, state_badge
+from pages.components.shared.words import metric_label, rule_words, run_name, run_title, state_badge
 
 FIGURE_HEIGHT = 440
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -172,7 +172,7 @@ def _figure(run: Run, moments: Sequence[Moment]) -> None:
         alt=alt,
         height=FIGURE_HEIGHT,
         top=run.run_id,
-        name=f"{run_title(run)} figure 1",
+        name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
         table=lambda: frame,
     )

@@ -29,8 +29,8 @@ from pages.components.shared.parameter_widgets import parameter_key
 from pages.components.shared.plot import preload_plots
 from pages.components.shared.setting_widgets import on_form
 from pages.components.shared.split_widgets import K_OF
-from pages.components.shared.state import manager, sentence, sentences
-from pages.components.shared.words import metric_label, rule_words
+from pages.components.shared.state import escaped, manager, sentence, sentences
+from pages.components.shared.words import dataset_title, metric_label, rule_words
 
 
 def start_form() -> None:
@@ -140,7 +140,9 @@ def _summary(specs: list[RunSpec], names: list[str], trouble: EcvError | None) -
     spec = specs[0]
     titles = ", ".join(ALGORITHMS[one.algorithm].title for one in specs)
     folds = f"up to {spec.k} folds" if spec.rule != "never" and not spec.full else f"{spec.k} folds"
-    text = f"**{titles}** on **{spec.dataset}**, {folds}, {metric_label(spec)}"
+    text = (
+        f"**{titles}** on **{escaped(dataset_title(spec.dataset))}**, {folds}, {metric_label(spec)}"
+    )
     return f"{text}, {rule_words(spec)}"
 
 

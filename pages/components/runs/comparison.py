@@ -17,7 +17,14 @@ from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.runs import COMPARED, follow
 from pages.components.shared.state import escaped, run_list, sentence, store
-from pages.components.shared.words import in_order, metric_label, rule_words, run_title
+from pages.components.shared.words import (
+    algorithm_title,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_title,
+)
 
 KEY = "compared"
 MOST = 40
@@ -99,7 +106,7 @@ def examples(known: Mapping[str, Known] | None = None) -> list[Example]:
     if datasets:
         dataset = FAVOURITE if FAVOURITE in datasets else datasets[0]
         keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
-        found.append(Example(f"Every algorithm on {dataset}", keys))
+        found.append(Example(f"Every algorithm on {dataset_title(dataset)}", keys))
     pair = ("item-knn", "popular")
     both = [
         [f"{dataset}--{algorithm}" for algorithm in pair]
@@ -107,7 +114,8 @@ def examples(known: Mapping[str, Known] | None = None) -> list[Example]:
         if all(f"{dataset}--{algorithm}" in recorded for algorithm in pair)
     ]
     if len(both) > 1:
-        title = f"{pair[0]} beside {pair[1]} on {len(both)} datasets"
+        names = [algorithm_title(one) for one in pair]
+        title = f"{names[0]} beside {names[1]} on {len(both)} datasets"
         found.append(Example(title, [key for keys in both for key in keys]))
     return [one for one in found if len(one.keys) > 1]
 

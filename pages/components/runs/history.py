@@ -26,7 +26,7 @@ from pages.components.shared.words import (
     in_order,
     metric_label,
     rule_words,
-    run_title,
+    run_name,
     watt_hours,
 )
 
@@ -115,7 +115,7 @@ def matches(row: ListedRun, words: Sequence[str], title: str) -> bool:
     label = row.label
     text = " ".join(
         (
-            run_title(row),
+            run_name(row),
             title,
             algorithm_title(row.spec.algorithm),
             row.run_id,

@@ -10,7 +10,9 @@ import ecv_core.datasets as datasets
 from ecv_core.datasets import DatasetEntry
 from ecv_core.errors import EcvError
 from pages.components.shared.glossary import explained
+from pages.components.shared.link import label_from_link
 from pages.components.shared.state import KEPT, escaped, sentence, sentences
+from pages.components.shared.words import dataset_title, titles_of
 
 DEFAULT = "synthetic"
 
@@ -19,10 +21,13 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
     """The picked dataset, and whether it is ready to be used."""
     entries = datasets.catalogue()
     names = list(entries)
+    titles = titles_of(names, dataset_title)
+    label_from_link("dataset", titles)
     picked = st.selectbox(
         "Dataset",
         names,
         index=names.index(DEFAULT),
+        format_func=titles.__getitem__,
         key="dataset",
         **KEPT,
         help=explained(
@@ -69,7 +74,7 @@ def _size(entry: DatasetEntry, ready: bool) -> None:
         place = ":green[:material/check_circle:] on disk"
     else:
         place = ":orange[:material/cloud_download:] not on disk"
-    facts = [f"**{escaped(entry.title)}**"] if entry.title != entry.id else []
+    facts = []
     if entry.users and entry.items and entry.interactions:
         density = 100 * entry.interactions / (entry.users * entry.items)
         facts += [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -11,9 +11,10 @@ from ecv_core.records import Need, Run, Task
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import StudyRecord
 from ecv_core.words import counted
+from pages.components.shared.link import label_from_link
 from pages.components.shared.picked import picked_line, runs_words
 from pages.components.shared.state import KEPT, sentences
-from pages.components.shared.words import in_order
+from pages.components.shared.words import algorithm_title, dataset_title, in_order, titles_of
 from pages.components.studies.live import cells_of, live_grid
 from pages.components.studies.picker import RECORDED, StudyPicker
 
@@ -113,8 +114,8 @@ def narrowed(
         runs: the complete ones, in order.
         datasets_of, algorithms_of: of the whole study, so that the choice stays as runs come in.
     """
-    chosen = _pills("Datasets", "study_datasets", datasets_of)
-    picked = _pills("Algorithms", "study_algorithms", algorithms_of)
+    chosen = _pills("Datasets", "study_datasets", titles_of(datasets_of, dataset_title))
+    picked = _pills("Algorithms", "study_algorithms", titles_of(algorithms_of, algorithm_title))
     papers = [name for name in algorithms_of if name in PAPER_ALGORITHMS]
     if 0 < len(papers) < len(algorithms_of) and set(picked) != set(papers):
         st.button(
@@ -127,14 +128,17 @@ def narrowed(
     return [r for r in runs if r.spec.dataset in chosen and r.spec.algorithm in picked]
 
 
-def _pills(label: str, key: str, options: Sequence[str]) -> list[str]:
+def _pills(label: str, key: str, titles: Mapping[str, str]) -> list[str]:
+    label_from_link(key, titles)
+    options = list(titles)
     if not set(st.session_state.get(key, options)) <= set(options):
-        st.session_state[key] = list(options)  # another study's choice
+        st.session_state[key] = options  # another study's choice
     return st.pills(
         label,
         options,
         selection_mode="multi",
-        default=list(options),
+        default=options,
+        format_func=titles.__getitem__,
         key=key,
         **KEPT,
     )

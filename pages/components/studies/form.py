@@ -14,6 +14,7 @@ from ecv_core.records import Run
 from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import RULES
 from ecv_core.study.cells import planned
+from pages.components.run.algorithm_picker import ALGORITHM_LABELS
 from pages.components.run.score_settings import metric_select
 from pages.components.run.stop_settings import (
     ALPHAS,
@@ -24,7 +25,7 @@ from pages.components.run.stop_settings import (
 )
 from pages.components.shared.setting_widgets import about, setting_widget
 from pages.components.shared.state import sentence, sentences
-from pages.components.shared.words import alpha_text
+from pages.components.shared.words import alpha_text, dataset_title, titles_of
 from pages.components.studies.choice import STUDIES
 from pages.components.studies.picker import begin_study, work_words
 
@@ -38,6 +39,7 @@ def start_form(recorded: Sequence[Run]) -> None:
     names = st.pills(
         "Datasets",
         ready,
+        format_func=titles_of(ready, dataset_title).__getitem__,
         selection_mode="multi",
         default=ready[:1],
         key="new_datasets",
@@ -47,12 +49,15 @@ def start_form(recorded: Sequence[Run]) -> None:
     algorithms = st.pills(
         "Algorithms",
         list(ALGORITHMS),
+        format_func=ALGORITHM_LABELS.__getitem__,
         selection_mode="multi",
         default=list(_FIRST),
         key="new_algorithms",
         persist_state="session",
         help="With their default parameters.\n\n"
-        + "\n".join(f"- **{name}**: {known.summary}" for name, known in ALGORITHMS.items()),
+        + "\n".join(
+            f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
+        ),
     )
     settings = study_settings()
     full = st.toggle(

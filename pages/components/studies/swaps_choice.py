@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
@@ -17,8 +17,9 @@ from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.store import StudyRecord
 from ecv_core.words import counted
+from pages.components.shared.link import label_from_link
 from pages.components.shared.state import KEPT, sentences, user_scores
-from pages.components.shared.words import in_order
+from pages.components.shared.words import algorithm_title, dataset_title, in_order, titles_of
 from pages.components.studies.live import cells_of, live_grid
 from pages.components.studies.picker import RECORDED, StudyPicker
 
@@ -60,7 +61,8 @@ def choose(runs: Sequence[Run]) -> Compared | None:
             "swap between splits. Start some below"
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        dataset = _select("Dataset", datasets, _DATASET)
+        label_from_link(_DATASET, titles_of(datasets, dataset_title))
+        dataset = _select("Dataset", datasets, _DATASET, words=dataset_title)
         here = [run for run in runs if run.spec.dataset == dataset]
         whole = rank_swaps.block_of(here, list(ALGORITHMS))
         metric = _select(
@@ -94,6 +96,7 @@ def metric_title(metric: str) -> str:
 def _compared(block: Block, metric: str, reference: str, left_out: tuple[str, ...]) -> Compared:
     content = tuple(run.run_id for run in block.runs.values())
     found = _swaps(content, metric, block)
+    found = replace(found, algorithms=tuple(map(algorithm_title, found.algorithms)))
     return Compared(
         version=(*content, metric, reference),
         swaps=found,

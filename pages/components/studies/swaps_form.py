@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -14,6 +14,7 @@ from ecv_core.records import Run, RunSpec, Task
 from ecv_core.splits import SPLITS
 from ecv_core.study.cells import planned
 from pages.components.shared.state import sentence, sentences
+from pages.components.shared.words import algorithm_title, dataset_title, titles_of
 from pages.components.studies.picker import begin_study, work_words
 from pages.components.studies.swaps_choice import STUDIES, recorded_split_runs
 
@@ -36,14 +37,20 @@ def start_form(shown: Sequence[Run]) -> None:
         dataset = st.pills(
             "Dataset",
             ready,
+            format_func=titles_of(ready, dataset_title).__getitem__,
             default=ready[0],
             required=True,
             key="swaps_new_dataset",
             persist_state="session",
             help="Those on this machine. Download others on the Run page.",
         )
-        algorithms = _pills("Algorithms", serving(Task.TOP_N), _ALGORITHMS, "swaps_new_algorithms")
-        names = _pills("Splits", list(SPLITS), _SPLITS, "swaps_new_splits")
+        algorithms = _pills(
+            "Algorithms",
+            titles_of(serving(Task.TOP_N), algorithm_title),
+            _ALGORITHMS,
+            "swaps_new_algorithms",
+        )
+        names = _pills("Splits", {name: name for name in SPLITS}, _SPLITS, "swaps_new_splits")
         try:
             cells = planned(
                 [str(dataset)],
@@ -81,10 +88,11 @@ def start_form(shown: Sequence[Run]) -> None:
 _TOO_FEW = "Pick at least two algorithms and two splits."
 
 
-def _pills(label: str, options: list[str], usual: Sequence[str], key: str) -> list[str]:
+def _pills(label: str, titles: Mapping[str, str], usual: Sequence[str], key: str) -> list[str]:
     return st.pills(
         label,
-        options,
+        list(titles),
+        format_func=titles.__getitem__,
         selection_mode="multi",
         default=list(usual),
         key=key,
