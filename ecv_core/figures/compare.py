@@ -13,6 +13,7 @@ from ecv_core.frames import with_columns
 from ecv_core.records import FoldResult, IntervalKind, Run, RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
+from ecv_core.words import dataset_title
 
 COLUMNS = {
     "name": "the run's name among these: its algorithm, unless more is needed",
@@ -83,7 +84,7 @@ def compare_alt_text(frame: pd.DataFrame) -> str:
             for name, mean, used in zip(rows["name"], rows["mean"], rows["folds_used"], strict=True)
         ]
         runs = "1 run" if len(rows) == 1 else f"{len(rows)} runs"
-        parts.append(f"{metric} of {runs} on {dataset}: " + "; ".join(said) + ".")
+        parts.append(f"{metric} of {runs} on {dataset_title(str(dataset))}: " + "; ".join(said) + ".")
     return " ".join(parts)
 
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.words import dataset_title
 
 AT_STOP, WHOLE = "mean at the stop", "mean of all k folds"
 BEST = "★"
@@ -59,7 +60,7 @@ class Stack:
                 row=row, col=1, domain=[max(end, 0.0), edge], zeroline=False, automargin=True
             )
             figure.add_annotation(
-                text=f"<b>{metric}</b>{_of(rows)} on <b>{dataset}</b>{after}",
+                text=f"<b>{metric}</b>{_of(rows)} on <b>{dataset_title(str(dataset))}</b>{after}",
                 xref="paper",
                 yref="paper",
                 x=0,

@@ -55,7 +55,9 @@ def test_an_example_opens_with_one_click_and_its_link_restores_it(
     expect(page).to_have_url(re.compile(r"compare_view="))
     page.reload()
     expect(page.get_by_text("A large mark is the stop")).to_be_visible(timeout=60_000)
-    expect(figure(page)).to_have_attribute("aria-label", re.compile("Mean so far.* on ml-100k"))
+    expect(figure(page)).to_have_attribute(
+        "aria-label", re.compile("Mean so far.* on MovieLens 100K")
+    )
 
 
 def test_picked_runs_open_side_by_side_and_come_back(page: Page, dashboard: Dashboard) -> None:
@@ -69,9 +71,9 @@ def test_picked_runs_open_side_by_side_and_come_back(page: Page, dashboard: Dash
     expect(figure(page)).to_be_visible(timeout=60_000)
     assert better in page.url
     assert other in page.url
-    expect(page.get_by_text("item-knn is better than popular")).to_be_visible()
+    expect(page.get_by_text("ItemKNN is better than Popularity")).to_be_visible()
     page.get_by_text("All runs", exact=True).click()
     expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
     page.get_by_text("Compare", exact=True).click()
-    expect(page.get_by_text("item-knn is better than popular")).to_be_visible()
+    expect(page.get_by_text("ItemKNN is better than Popularity")).to_be_visible()
     assert better in page.url

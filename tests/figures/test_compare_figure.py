@@ -157,7 +157,7 @@ def test_each_dataset_has_a_panel_and_none_covers_another():
 def test_the_alt_text_names_every_run():
     text = compare_alt_text(compare_frame(ENTRIES))
     assert text == (
-        "nDCG@10 of 3 runs on synthetic: item-knn 0.3000 after 3 folds; popular 0.1000 after 1 "
+        "nDCG@10 of 3 runs on Synthetic: item-knn 0.3000 after 3 folds; popular 0.1000 after 1 "
         "fold; implicit-mf has no fold yet."
     )
 

@@ -85,7 +85,7 @@ def test_one_click_opens_an_example_of_recorded_runs(app, record):
     button.click().run()
     assert not app.exception
     assert "ml-100k--popular,ml-100k--item-knn" in app.query_params["runs"]
-    assert table(app, "best")["name"].tolist() == ["item-knn", "popular"]
+    assert table(app, "best")["name"].tolist() == ["ItemKNN", "Popularity"]
 
 
 def test_the_best_comes_first_with_a_star_and_its_savings(app, record):
@@ -93,7 +93,7 @@ def test_the_best_comes_first_with_a_star_and_its_savings(app, record):
     record("ml-100k", "item-knn", 0.1)
     open_compare(app, "ml-100k--popular", "ml-100k--item-knn")
     best, other = table(app, "best").to_dict("records")
-    assert (best["name"], best["best"], other["best"]) == ("item-knn", "★", "")
+    assert (best["name"], best["best"], other["best"]) == ("ItemKNN", "★", "")
     assert (best["folds"], best["stop"]) == ("4 of 10", "after 4")
     # Four folds of 0.01 Wh were used, six were not needed.
     assert best["energy Wh"] == pytest.approx(0.04)
@@ -112,7 +112,7 @@ def test_runs_with_users_scores_are_tested_user_by_user(app, a_run, a_fold, stor
             store.add_fold(run.run_id, result, stopped_at=None)
         runs.append(run.run_id)
     open_compare(app, *runs)
-    assert "**item-knn** is better than **popular** by" in texts(app)
+    assert "**ItemKNN** is better than **Popularity** by" in texts(app)
     assert "Over 60 users, their means over the 2 folds that both have" in texts(app)
     assert "after Holm" not in texts(app)  # one test alone is not corrected
     headers = [one.value for one in app.header]
@@ -157,7 +157,7 @@ def test_settings_that_differ_are_on_top_with_a_sign(app, a_run):
     assert signs == sorted(signs, key=[DIFFERS, PARTIAL, SAME].index)
     differing = set(frame.loc[frame[""] == DIFFERS, "setting"])
     assert differing == {"algorithm", "item-knn: neighbours"}
-    assert "item-knn, neighbours 50" in frame.columns
+    assert "ItemKNN, neighbours 50" in frame.columns
 
 
 def test_runs_with_the_same_settings_are_said_to_have_them(app, a_run):
@@ -194,7 +194,7 @@ def test_what_is_picked_goes_into_the_address(app, a_run):
 def test_runs_without_a_fold_are_named_and_do_no_harm(app, a_run):
     runs = [a_run(SCORES), a_run(algorithm="popular", state=RunState.CANCELLED)]
     open_compare(app, *(run.run_id for run in runs))
-    assert "No fold is finished yet: popular." in texts(app).replace("\\", "")
+    assert "No fold is finished yet: Popularity." in texts(app).replace("\\", "")
     runs = [run.run_id for run in runs[1:]]
     open_compare(app, *runs)
     assert "None of these runs has a finished fold yet" in texts(app)
@@ -256,7 +256,7 @@ def test_the_verdict_is_a_sentence_with_the_corrected_p():
         "**item-knn** is better than **popular** by 0.0120 nDCG@10: 95 % interval 0.0100 to "
         "0.0140, p = 0.002 after Holm."
     )
-    assert "No difference found between **item-knn** and **popular** on ml-100k" in verdict(
+    assert "No difference found between **item-knn** and **popular** on MovieLens 100K" in verdict(
         comparison(0.06), on_dataset=True
     )
     assert verdict(comparison(0.002), of_several=False).endswith("0.0140, p = 0.002.")

@@ -89,9 +89,9 @@ def pills(page):
 def test_it_opens_on_recorded_runs_with_the_surest_swap_in_a_sentence(page, three_by_three):
     shown = texts(open_page(page))
     assert (
-        "ease wins under random-holdout; item-knn under leave-last-item; popular under "
+        "EASE wins under random-holdout; ItemKNN under leave-last-item; Popularity under "
         "temporal-global. "
-        "Under leave-last-item, item-knn beats ease; under random-holdout it is the other way "
+        "Under leave-last-item, ItemKNN beats EASE; under random-holdout it is the other way "
         "round. 3 of 3 pairs of algorithms swap between random-holdout and any of the 2 other "
         "splits, all of them in at least 95 % of the bootstrap samples."
     ) in shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ecv_core.records import SETTINGS, Run, RunSpec
@@ -75,12 +75,16 @@ def differences(specs: Sequence[RunSpec]) -> list[Field]:
     return sorted(fields, key=lambda field: (not field.differs, not field.partial))
 
 
-def names(runs: Sequence[Run]) -> list[str]:
+def names(runs: Sequence[Run], title: Callable[[str], str] = str) -> list[str]:
     """A short name per run, different from any other's on the same dataset and metric.
 
     What differs: the algorithm; where several runs have the same, the settings in which those
     differ; where these are the same too, the run's id. Without the algorithm where all runs on
     the dataset and metric have the same and something else tells them apart.
+
+    Args:
+        runs: any.
+        title: of an algorithm's id; by default the id itself.
     """
     panels: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for at, run in enumerate(runs):
@@ -94,7 +98,9 @@ def names(runs: Sequence[Run]) -> list[str]:
             told = _told_apart([runs[at].spec for at in group])
             for at, words in zip(group, told, strict=True):
                 one_algorithm = len(of_algorithm) == 1 and all(told)
-                found[at] = words if one_algorithm else ", ".join(filter(None, (algorithm, words)))
+                found[at] = (
+                    words if one_algorithm else ", ".join(filter(None, (title(algorithm), words)))
+                )
                 if told.count(words) > 1:
                     found[at] += f" ({runs[at].run_id[:6]})"
     return found

@@ -21,6 +21,7 @@ from pages.components.shared.plot import plot
 from pages.components.shared.runs_table import ALL_COLUMNS, entry_of, runs_table
 from pages.components.shared.state import KEPT, escaped, run_list
 from pages.components.shared.tables import csv_button
+from pages.components.shared.words import algorithm_title, dataset_title
 
 AT_STOP, FOLD_BY_FOLD = "At the stop", "Fold by fold"
 
@@ -117,7 +118,9 @@ def table(entries: Sequence[Entry], best: Sequence[str]) -> None:
         f"{glossary_link('energy-saved', 'saved')}. {_star_words(entries, best)}"
     )
     frame = compare_frame(entries, best)
-    named = all(entry.name.startswith(entry.run.spec.algorithm) for entry in entries)
+    named = all(
+        entry.name.startswith(algorithm_title(entry.run.spec.algorithm)) for entry in entries
+    )
     columns = [name for name in ALL_COLUMNS if name != "algorithm" or not named]
     runs_table(frame, columns, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
@@ -152,7 +155,9 @@ def settings_frame(entries: Sequence[Entry]) -> pd.DataFrame:
     fields = differences([entry.run.spec for entry in entries])
     datasets = {entry.run.spec.dataset for entry in entries}
     heads = [
-        f"{entry.name} on {entry.run.spec.dataset}" if len(datasets) > 1 else entry.name
+        f"{entry.name} on {dataset_title(entry.run.spec.dataset)}"
+        if len(datasets) > 1
+        else entry.name
         for entry in entries
     ]
     metrics = {entry.metric for entry in entries}
@@ -199,7 +204,9 @@ def settings(entries: Sequence[Entry]) -> None:
 
 def entries_of(runs: Sequence[Run]) -> list[Entry]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
-    entries = [entry_of(run, name) for run, name in zip(runs, names(runs), strict=True)]
+    entries = [
+        entry_of(run, name) for run, name in zip(runs, names(runs, algorithm_title), strict=True)
+    ]
     panels = list(dict.fromkeys((entry.run.spec.dataset, entry.metric) for entry in entries))
     return sorted(
         entries,

@@ -21,6 +21,7 @@ from ecv_core.figures.compare import Entry
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.state import escaped, store, user_scores
 from pages.components.shared.tables import csv_button
+from pages.components.shared.words import dataset_title
 
 MOST_SENTENCES = 12
 Found = tuple[list[Comparison], list[Untested]]
@@ -66,7 +67,7 @@ def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = Tru
 
     Only of several comparisons is p corrected, and is Holm named.
     """
-    where = f" on {escaped(one.dataset)}" if on_dataset else ""
+    where = f" on {escaped(dataset_title(one.dataset))}" if on_dataset else ""
     test = one.test
     first, second = f"**{escaped(one.first)}**", f"**{escaped(one.second)}**"
     p = f"{p_words(one.p_holm)}{' after Holm' if of_several else ''}"
@@ -163,7 +164,7 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
             "shown": ["✓" if one.found else "" for one in tested],
             "better": frame["better"],
             "worse": frame["worse"],
-            "dataset": frame["dataset"],
+            "dataset": frame["dataset"].map(dataset_title),
             "metric": frame["metric"],
             "difference": frame["difference"],
             "low": frame["low"],

@@ -53,7 +53,7 @@ MARKED = "background-color: rgba(0, 158, 115, 0.20)"
 def entry_of(run: Run, name: str = "") -> Entry:
     """A run under this name or that of its algorithm."""
     better = METRICS[run.spec.metric].higher_is_better
-    return Entry(run, metric_label(run.spec), better, name)
+    return Entry(run, metric_label(run.spec), better, name or algorithm_title(run.spec.algorithm))
 
 
 def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:
