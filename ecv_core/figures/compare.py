@@ -84,7 +84,8 @@ def compare_alt_text(frame: pd.DataFrame) -> str:
             for name, mean, used in zip(rows["name"], rows["mean"], rows["folds_used"], strict=True)
         ]
         runs = "1 run" if len(rows) == 1 else f"{len(rows)} runs"
-        parts.append(f"{metric} of {runs} on {dataset_title(str(dataset))}: " + "; ".join(said) + ".")
+        on = dataset_title(str(dataset))
+        parts.append(f"{metric} of {runs} on {on}: " + "; ".join(said) + ".")
     return " ".join(parts)
 
 

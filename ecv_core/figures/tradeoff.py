@@ -139,7 +139,7 @@ def _systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> None
             line={"color": colours.mean, "width": 1.5},
             opacity=0.4,
             zorder=1,
-            name="each system",
+            name="each run",
             legendgroup="systems",
             showlegend=place == 0,
             hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %<extra>" + str(name) + "</extra>",

@@ -35,7 +35,7 @@ def decision_sentence(found: Decision, *, whose: str = "On your data", cost: str
 
 
 def option_words(one: Option, k: int) -> str:
-    """'7 folds'; '6.3 folds on average with the e-fold rule (alpha 1e-4, at least 3 folds)'."""
+    """'7 folds'; '6.3 folds on average with the rule e-fold, alpha 1e-4, at least 3 folds'."""
     if one.rule == ALL_FOLDS:
         return f"all {k} folds"
     setting = one.outcome.setting or 0.0
@@ -43,7 +43,7 @@ def option_words(one: Option, k: int) -> str:
         return counted(round(setting), "fold")
     known = setting_text(one)
     return f"{one.outcome.mean_stop:.1f} folds on average with the rule {RULES[one.rule].title}" + (
-        f" ({known})" if known else ""
+        f", {known}" if known else ""
     )
 
 
@@ -86,15 +86,15 @@ def way_out_sentence(found: Decision, cost: str = "energy") -> str:
         accept = math.ceil(10 * found.needed_percent - 1e-9) / 10
         if accept > found.within_percent:
             ways.append(
-                f"with an acceptable difference of {accept:g} %, {counted(found.k - 1, 'fold')} "
-                "would be enough"
+                f"{counted(found.k - 1, 'fold')} with an acceptable difference of {accept:g} %"
             )
     near = found.closest
     if near is not None and near.outcome.within:
         share = math.floor(100 * near.outcome.within + 1e-9)
         if share >= 1:
             ways.append(
-                f"for {share} % of orders, {option_words(near, found.k)} ({_cost(near, cost)})"
+                f"{option_words(near, found.k)} ({_cost(near, cost)}), if {share} % of orders are "
+                "enough"
             )
     return f"What would be enough: {'; or '.join(ways)}." if ways else ""
 
@@ -104,11 +104,12 @@ def checked_sentence(found: Decision) -> str:
     runs, best = len(found.systems), found.best
     if best.rule == ALL_FOLDS:
         return "All folds give the k-fold mean itself, so there is nothing to check."
+    kept = "each of them" if best.kept_by == runs else f"{best.kept_by} of them one by one"
     tuned = (
         "The setting was chosen on the very run that it is judged by"
         if runs == 1
         else f"The setting was chosen on the same {runs} runs that it is judged by; it keeps the "
-        f"promise on average over them, and on {best.kept_by} of them one by one"
+        f"promise on average over them, and on {kept}"
     )
     if not best.checks:
         return (
@@ -116,7 +117,7 @@ def checked_sentence(found: Decision) -> str:
             "on other datasets to check it."
         )
     few = "" if len(best.checks) > 2 else " (two datasets say little; add a third)"
-    return f"{tuned}. {_left_out_sentence(best.checks)}{few}"
+    return f"{tuned}. {_left_out_sentence(best.checks)}{few}."
 
 
 def kept_words(checks: tuple[CarryOver, ...]) -> str:
@@ -178,7 +179,7 @@ def _left_out_sentence(checks: tuple[CarryOver, ...]) -> str:
     kept = sum(one.kept for one in checks)
     return (
         f"Checked on data left out: chosen on the other datasets, the setting keeps the promise "
-        f"on {kept} of {len(checks)} datasets."
+        f"on {kept} of {len(checks)} datasets"
     )
 
 

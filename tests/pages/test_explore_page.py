@@ -160,7 +160,7 @@ def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
     assert options["cost"].is_monotonic_increasing
     assert options["rule"].iloc[-1] == "All 10 folds"
     assert "two datasets say little" in texts(app)
-    assert check["dataset left out"].tolist() == ["synthetic", "ml-100k"]
+    assert check["dataset left out"].tolist() == ["Synthetic", "MovieLens 100K"]
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,8 @@ def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
         "keeps this with fewer."
     )
     assert way_out_sentence(found) == (
-        "What would be enough: with an acceptable difference of 28.6 %, 2 folds would be enough; "
-        "or for 33 % of orders, 1 fold (33 % of the energy)."
+        "What would be enough: 2 folds with an acceptable difference of 28.6 %; or 1 fold (33 % of "
+        "the energy), if 33 % of orders are enough."
     )
     assert way_out_sentence(decided([system()], 30, 0.95)) == ""
 
@@ -166,8 +166,8 @@ def test_what_it_was_tuned_and_checked_on_is_said():
     three = [system(dataset=name) for name in "abc"]
     assert checked_sentence(decided(three, 30, 1.0)) == (
         "The setting was chosen on the same 3 runs that it is judged by; it keeps the promise on "
-        "average over them, and on 3 of them one by one. Checked on data left out: chosen on the "
-        "other datasets, the setting keeps the promise on 3 of 3 datasets."
+        "average over them, and on each of them. Checked on data left out: chosen on the other "
+        "datasets, the setting keeps the promise on 3 of 3 datasets."
     )
     assert "nothing to check" in checked_sentence(decided([system()], 5, 0.95))
 

@@ -72,7 +72,8 @@ class Decision:
     failing: tuple[str, ...]
     """Rules that keep the promise at none of their settings that save anything."""
     closest: Option | None
-    """Where nothing but all folds keeps it: what keeps the largest share of orders and saves."""
+    """Where nothing but all folds keeps it: what keeps the largest share of orders and saves
+    at least half a percentage point."""
     needed_percent: float | None
     """Where nothing but all folds keeps it: the difference to accept so that leaving out one fold
     would, exact; None where something keeps it."""
@@ -235,7 +236,7 @@ def _closest(candidates: Sequence[Candidate], share: float) -> Option | None:
     for one in candidates:
         average = averaged(one.curves)
         assert average.within is not None
-        saves = np.flatnonzero(average.cost_percent < 100 - _SAVES)
+        saves = np.flatnonzero(average.cost_percent < 100 - _SAME_POINTS)
         for row in saves:
             key = (-round(float(average.within[row]), 9), float(average.cost_percent[row]))
             if best is None or key < best:

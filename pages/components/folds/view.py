@@ -68,7 +68,7 @@ def numbers_row(explored: Explored) -> None:
     k = max(system.k for system in explored.tradeoff.systems)
     several = len(explored.tradeoff.systems) > 1
     limit = explored.within_percent
-    of = f" Average over {len(explored.tradeoff.systems)} systems." if several else ""
+    of = f" Average over {len(explored.tradeoff.systems)} runs." if several else ""
     labels = [
         ("Folds used", f"Mean stop over all orders of the folds.{of}"),
         ("Energy used" if explored.cost == "energy" else "Share of folds", "Of all k folds."),
@@ -175,7 +175,7 @@ def _exactness(explored: Explored) -> str:
     if drawn:
         words = [f"Exact over every order of the folds; only {' and '.join(drawn)} sampled"]
     if len(systems) > 1:
-        words.append(f"each of the {len(systems)} systems counts the same")
+        words.append(f"each of the {len(systems)} runs counts the same")
     if explored.cost == "energy":
         sources = sorted({SOURCES.get(system.source, system.source) for system in systems})
         words.append(f"energy: {', '.join(sources)}")
