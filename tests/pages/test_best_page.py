@@ -45,7 +45,8 @@ def verdict(app: AppTest) -> str:
 def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -> None:
     open_best(app)
     assert [one.value for one in app.title] == ["Which is best?"]
-    assert address(app) == "ml-100k"
+    assert app.selectbox(key="selection-choice").value == "ml-100k"
+    assert "selection" not in app.query_params  # Back is one step
     said = verdict(app)
     assert said.startswith("**EASE is best on MovieLens 100K: decided after ")
     assert "% of the energy; MultiVAE, the next, is " in said
@@ -76,13 +77,22 @@ def test_a_selection_that_is_not_here_is_said_and_the_recorded_one_opens(app: Ap
     assert verdict(app).startswith("**EASE is best")
 
 
+def test_back_to_the_bare_address_shows_the_usual_selection_again(app: AppTest) -> None:
+    open_best(app)
+    app.selectbox(key="selection-choice").set_value("hetrec-lastfm").run()
+    assert address(app) == "hetrec-lastfm"
+    del app.query_params["selection"]
+    app.run()
+    assert app.selectbox(key="selection-choice").value == "ml-100k"
+
+
 def test_without_anything_recorded_there_is_a_file_and_the_form(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pages.components.best.choice.recorded_runs", list)
     monkeypatch.setattr("pages.components.best.choice.grid_names", list)
     open_best(app)
-    assert address(app) == "file"
+    assert app.selectbox(key="selection-choice").value == "file"
     assert any("one row per contender" in one.value.lower() for one in app.caption)
 
 

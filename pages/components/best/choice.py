@@ -24,19 +24,27 @@ _CHOICE, _LAST = "selection-choice", "selection-last"
 
 
 def choose() -> str:
-    """What the address names, with the widget to change it; empty where there is nothing yet."""
+    """What the address names, with the widget to change it.
+
+    The usual one needs no name, so that opening the page is one step that Back goes back.
+    """
     labels = _labels()
+    usual = FIRST if FIRST in labels else next(iter(labels))
     asked = st.query_params.get(SELECTION)
-    wanted = asked or str(st.session_state.get(_LAST, ""))
+    from_another_page = _CHOICE not in st.session_state  # not by Back to the bare address
+    wanted = asked or str(st.session_state.get(_LAST, "") if from_another_page else usual)
     if wanted not in labels:
         if asked:
             link_warning(
                 f"there is no selection '{escaped(asked)}' here; it may have been removed, or "
                 "belongs to another installation. Pick one below, or start one."
             )
-        wanted = FIRST if FIRST in labels else next(iter(labels))
+        wanted = usual
     st.session_state[_CHOICE] = wanted
-    open_selection(wanted)
+    if asked or wanted != usual:
+        open_selection(wanted)
+    else:
+        st.session_state[_LAST] = wanted
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "Selection",
