@@ -101,7 +101,7 @@ def still(browser: Browser, dashboard: Dashboard, name: str) -> None:
     expect(page.locator(".ecv-figure[aria-label]").first).to_be_visible(timeout=PATIENCE)
     page.wait_for_timeout(2000)
     expect(page.get_by_test_id("stStatusWidget")).to_have_count(0, timeout=PATIENCE)
-    page.get_by_role("heading", name=words).evaluate(
+    page.get_by_role("heading", name=words).last.evaluate(
         """(it, top) => {
             const main = document.querySelector("[data-testid=stMain]");
             main.scrollBy(0, it.getBoundingClientRect().top - top);

@@ -57,7 +57,7 @@ def test_alpha_and_the_chosen_cells_travel(
     there(tab.locator(FIGURE))
     whole = said(tab, "^With alpha ")
     there(tab.get_by_role("button", name="Choose")).click()
-    there(tab.get_by_role("button", name="ml-1m", exact=True)).click()
+    there(tab.get_by_role("button", name="MovieLens 1M", exact=True)).click()
     tab.keyboard.press("Escape")
     where = "study_datasets" if page == "studies" else "datasets"
     tab.wait_for_url(re.compile(rf"[?&]{where}="), timeout=PATIENT)

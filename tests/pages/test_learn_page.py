@@ -8,6 +8,7 @@ import pytest
 
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.rounds import round_of
+from ecv_core.words import algorithm_title, dataset_title
 from pages.components.learn import course
 from pages.components.learn.chapters import CHAPTERS
 from pages.components.learn.rule import ALPHAS
@@ -196,7 +197,8 @@ def test_a_vote_scores_a_point_if_the_rule_agrees(learn):
     votes = now.stop - 2
     assert f"**{votes} of {votes}** votes right" in words(app)
     assert f"stops after fold {now.stop}" in words(app)
-    assert f"It was **{now.run.spec.algorithm} on {now.run.spec.dataset}**" in words(app)
+    title = f"{algorithm_title(now.run.spec.algorithm)} on {dataset_title(now.run.spec.dataset)}"
+    assert f"It was **{title}**" in words(app)
     app.button(key="learn-next-round").click().run()
     assert in_address(app, "round") == str(now.number + 1)
     assert f"**{votes} of {votes}** votes right" in words(app)  # the score is kept
