@@ -8,19 +8,32 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 
 
 def content_of(path: Path, *, at_most: int) -> bytes:
     """The file's content, or one byte more than `at_most` of it, which says that it is too long.
 
+    Raises: OSError as `opened`.
+    """
+    with opened(path) as file:
+        return file.read(at_most + 1)
+
+
+def opened(path: Path) -> BufferedReader:
+    """A file to read; without waiting for whoever would write into a pipe.
+
     Raises: OSError if it cannot be read, or is a pipe or device, which may never end.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(handle, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
-        return file.read(at_most + 1)
+        return open(handle, "rb")
+    except OSError:
+        os.close(handle)
+        raise
 
 
 @contextmanager

@@ -42,7 +42,11 @@ from ecv_core.records import (
 
 
 def data_of(spec: RunSpec) -> Interactions:
-    """What a run splits into folds: a dataset as its task needs it. Raises: DatasetError."""
+    """What a run splits into folds: a dataset as its task needs it.
+
+    Raises: DatasetError; also for data of one's own that is not what it was when the run was made.
+    """
+    datasets.check_content(spec.dataset, spec.data_sha256)
     return ratings(spec.dataset) if spec.task is Task.RATINGS else prepared(spec.dataset)
 
 

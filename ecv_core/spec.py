@@ -9,6 +9,7 @@ from typing import Any
 
 import ecv_core.datasets as datasets
 from ecv_core import energy, evaluation, models, splits, stopping
+from ecv_core.datasets import ready
 from ecv_core.errors import FoldsError, InputError, UnknownName
 from ecv_core.models.parameters import Algorithm
 from ecv_core.parameters import Params
@@ -69,21 +70,24 @@ def make_spec(
     _check_rule(rule, split, k)
     _check_only_folds(asked["only_folds"], k)
     ranked = model.task is Task.TOP_N
-    if ranked and entry.items is not None and n > entry.items:
-        raise InputError(f"n must be at most the {entry.items:,} items of {dataset}, but is {n}")
+    items = _items(entry) if ranked else None
+    if items is not None and n > items:
+        raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
     if negatives is not None:
-        _check_negatives(negatives, n, dataset, entry.items)
+        _check_negatives(negatives, n, dataset, items)
     if stopping.rule(rule).needs_user_scores and not evaluation.METRICS[metric].per_user:
         raise InputError(
             f"the rule '{rule}' compares every user's score, but {evaluation.METRICS[metric].title}"
             " has one value per fold and none per user; choose another rule, or a metric such as "
             "ndcg"
         )
-    cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not entry.items or one <= entry.items)}
+    cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not items or one <= items)}
     asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
     _check_adjusted(asked["adjust_by"], rule, algorithm, resolved)
     if asked["min_folds"] is None:
         asked["min_folds"] = usual_min_folds(rule, k)
+    if asked["data_sha256"] is None:
+        asked["data_sha256"] = datasets.own_sha256(entry)
     asked["country"] = energy.country(asked["country"]).code
     spec = RunSpec(
         dataset=dataset,
@@ -94,6 +98,16 @@ def make_spec(
     )
     rule_of(spec)  # refuses a rule or an alpha that cannot work
     return spec
+
+
+def _items(entry: datasets.DatasetEntry) -> int | None:
+    """How many items there are to rank: of a file of one's own only reading it tells.
+
+    Raises: DatasetError if it cannot be read, or nothing of it survives pruning.
+    """
+    if entry.items is None and entry.domain == datasets.OWN_DOMAIN:
+        return ready.prepared(entry.id).n_items
+    return entry.items
 
 
 def rule_of(spec: RunSpec) -> StoppingRule:

@@ -1,9 +1,9 @@
 """Catalogue entry or file on disk -> Interactions, with every checksum verified."""
 
 from ecv_core.callable_packages import make_callable
-from ecv_core.datasets._catalogue import DatasetEntry, catalogue, entry, misnamed
+from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, catalogue, entry, misnamed
 from ecv_core.datasets._download import download
-from ecv_core.datasets._hashing import source_key
+from ecv_core.datasets._hashing import changed, check_content, own_sha256, source_key
 from ecv_core.datasets._load import check_own, load
 from ecv_core.datasets._places import (
     available,
@@ -16,10 +16,13 @@ from ecv_core.datasets._places import (
 )
 
 __all__ = [
+    "OWN_DOMAIN",
     "DatasetEntry",
     "available",
     "cache_dir",
     "catalogue",
+    "changed",
+    "check_content",
     "check_own",
     "data_dir",
     "download",
@@ -29,6 +32,7 @@ __all__ = [
     "load",
     "locate",
     "misnamed",
+    "own_sha256",
     "search_dirs",
     "source_key",
 ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from ecv_core.datasets._about import ADDED, INTERACTIONS, About, read_about
 from ecv_core.datasets._dirs import search_dirs
 from ecv_core.errors import DatasetError, UnknownName
 from ecv_core.places import SHIPPED
@@ -17,6 +19,7 @@ from ecv_core.records import Interactions
 PLAIN_SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet")
 """Endings of a plain interaction file, `<id>` before them."""
 
+OWN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _OWN_FILE = re.compile(r"(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:\.csv(?:\.gz|\.xz)?|\.parquet)")
 OWN_DOMAIN = "own"
 _PLAIN_ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
@@ -77,6 +80,8 @@ class DatasetEntry:
     """Approximate; 0 where there is nothing to download."""
     files: tuple[SourceFile, ...] = ()
     """Official file first, the plain CSV and Parquet forms last; none for `synthetic`."""
+    about: About | None = None
+    """Of a dataset that was added: where it came from, and what could not be used."""
 
     @property
     def generated(self) -> bool:
@@ -125,28 +130,34 @@ def _counts(counts: tuple[int | None, ...]) -> str:
 
 
 def catalogue() -> dict[str, DatasetEntry]:
-    """All datasets by id: the catalogue's in its order, then the user's own files by name.
+    """All datasets by id: the catalogue's in its order, then the user's own by name.
 
-    An own file is any `<id>.csv`, `.csv.gz`, `.csv.xz` or `.parquet` directly in a folder of
-    `search_dirs()` whose id (letters, digits, - and _) the catalogue does not have.
+    One's own is what was added, and any `<id>.csv`, `.csv.gz`, `.csv.xz` or `.parquet` directly in
+    a folder of `search_dirs()`, where the catalogue does not have the id (letters, digits, -, _).
     """
     official = _official()
     taken = {name for known in official.values() for name in known.file_names}
-    names: set[str] = set()
+    found: dict[str, DatasetEntry] = {}
     for folder in search_dirs():
-        with suppress(OSError):
-            names.update(path.name for path in folder.iterdir())
-    matches = (_OWN_FILE.fullmatch(name) for name in names if name not in taken)
-    ids = sorted({match["id"] for match in matches if match})
-    return official | {own: _own_entry(own) for own in ids}
+        for name in _names_in(folder) - taken:
+            if match := _OWN_FILE.fullmatch(name):
+                found.setdefault(match["id"], _own_entry(match["id"]))
+        for name in _names_in(folder / ADDED):
+            known = found.get(name)
+            if OWN_NAME.fullmatch(name) and (known is None or known.about is None):
+                found[name] = _added_entry(name, read_about(folder / ADDED / name))
+    return official | {own: found[own] for own in sorted(found) if own not in official}
+
+
+def _names_in(folder: Path) -> set[str]:
+    with suppress(OSError):
+        return {path.name for path in folder.iterdir()}
+    return set()
 
 
 def misnamed() -> list[str]:
     """Files that could be a user's own datasets, but for names that no id can be made of."""
-    found: set[str] = set()
-    for folder in search_dirs():
-        with suppress(OSError):
-            found.update(path.name for path in folder.iterdir())
+    found: set[str] = set().union(*map(_names_in, search_dirs()))
     taken = {name for known in _official().values() for name in known.file_names}
     return sorted(
         name
@@ -196,6 +207,30 @@ def _plain_files(dataset_id: str) -> tuple[SourceFile, ...]:
             optional=frozenset({"rating", "timestamp", "basket"}),
         )
         for suffix in PLAIN_SUFFIXES
+    )
+
+
+def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
+    added = SourceFile(
+        names=(f"{ADDED}/{dataset_id}/{INTERACTIONS}",),
+        format="parquet",
+        columns=tuple((role, role) for role in _PLAIN_ROLES),
+        optional=frozenset({"rating", "timestamp", "basket"}),
+    )
+    entry = replace(_own_entry(dataset_id), files=(added, *_plain_files(dataset_id)))
+    if about is None:
+        return entry
+    return replace(
+        entry,
+        description=f"Your own data, added on {about.added_on} from {about.source}.",
+        users=about.users or None,
+        items=about.items or None,
+        interactions=about.interactions or None,
+        rated=(about.raw_users, about.raw_items, about.kept),
+        has_ratings="rating" in about.columns,
+        has_timestamps="timestamp" in about.columns,
+        has_baskets="basket" in about.columns,
+        about=about,
     )
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ecv_core.datasets import synthetic
-from ecv_core.datasets._catalogue import entry
+from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, catalogue, entry
 from ecv_core.datasets._places import cache_dir, find, how_to_supply
 from ecv_core.errors import DatasetError
 from ecv_core.files import replacing
@@ -29,21 +29,67 @@ def source_key(dataset_id: str) -> str:
     Raises: UnknownName; DatasetError if the file is missing or cannot be read.
     """
     known = entry(dataset_id)
-    if known.generated:
-        content = synthetic.fingerprint()
-    else:
-        path, _ = find(known)
-        try:
-            content = _file_sha256(path)
-        except OSError as error:
-            raise DatasetError(
-                f"{path} cannot be read: {error.strerror or error}; "
-                f"make it readable, or {how_to_supply(known)}"
-            ) from error
+    content = synthetic.fingerprint() if known.generated else _content(known)
     return hashlib.sha256(f"{_LOADER_VERSION}:{dataset_id}:{content}".encode()).hexdigest()
 
 
-def _file_sha256(path: Path) -> str:
+def own_sha256(known: DatasetEntry) -> str | None:
+    """What a dataset of one's own holds, whatever its name; None for one of the catalogue.
+
+    Raises: DatasetError as `source_key`.
+    """
+    return _content(known) if known.domain == OWN_DOMAIN else None
+
+
+def check_content(dataset_id: str, sha256: str | None) -> None:
+    """Refuse a dataset of one's own that is not what it was when a run was made.
+
+    Args:
+        dataset_id: of the run.
+        sha256: what `own_sha256` said then; None where nothing is known.
+    Raises: DatasetError if it is gone, has another name by now, or holds something else.
+    """
+    if said := changed(dataset_id, sha256):
+        raise DatasetError(said)
+
+
+def changed(dataset_id: str, sha256: str | None) -> str:
+    """In a sentence, why a run's dataset is not what it was; empty where it is."""
+    if sha256 is None:
+        return ""
+    known = catalogue()
+    now = _content_or_none(known[dataset_id]) if dataset_id in known else None
+    if now == sha256:
+        return ""
+    own = (one for one in known.values() if one.domain == OWN_DOMAIN)
+    called = next((one.id for one in own if _content_or_none(one) == sha256), None)
+    there = "is not here any more" if now is None else "has changed since"
+    what = f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {there}"
+    if called is not None:
+        return f"{what}; the same data is here as '{called}': start a new run on that"
+    return f"{what}; add the same file again under this name to go on, or start a new run"
+
+
+def _content_or_none(known: DatasetEntry) -> str | None:
+    try:
+        return _content(known)
+    except DatasetError:
+        return None
+
+
+def _content(known: DatasetEntry) -> str:
+    path, _ = find(known)
+    try:
+        return file_sha256(path)
+    except OSError as error:
+        raise DatasetError(
+            f"{path} cannot be read: {error.strerror or error}; "
+            f"make it readable, or {how_to_supply(known)}"
+        ) from error
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's content, remembered by its path, size and time of change. Raises: OSError."""
     status = path.stat()
     stamp: _Stamp = [status.st_size, status.st_mtime_ns]
     memory = cache_dir() / "hashes.json"

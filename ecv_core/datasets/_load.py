@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.datasets import synthetic
+from ecv_core.datasets import limits, synthetic
 from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, SourceFile, entry
 from ecv_core.datasets._content import Unreadable, read_content
 from ecv_core.datasets._places import find, how_to_supply, locate
@@ -18,8 +18,6 @@ from ecv_core.records import Interactions
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_LONGEST_ID = 256  # ids are stored at the width of the longest one, times four bytes, times users
 
 _CORRECT_IT = (
     "correct it: a first line user_id,item_id and, if there are any, rating, timestamp (Unix "
@@ -82,7 +80,7 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
     baskets = numbers.get("basket")
     if "year" in numbers:
         timestamps = _seconds(numbers["day"], numbers["month"], numbers["year"])
-    keep = _one_per_pair(users, items, len(item_ids), baskets if timestamps is None else timestamps)
+    keep = one_per_pair(users, items, len(item_ids), baskets if timestamps is None else timestamps)
     return Interactions(
         dataset=known.id,
         users=users[keep],
@@ -91,17 +89,29 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
         item_ids=item_ids,
         ratings=None if ratings is None else ratings[keep].astype(np.float32),
         timestamps=None if timestamps is None else timestamps[keep].astype(np.int64),
-        baskets=None if baskets is None else _numbered(baskets[keep]),
+        baskets=None if baskets is None else numbered(baskets[keep]),
         sequence=_places(users[keep]) if _in_order(known, path, file) else None,
     )
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
     encoded = column.combine_chunks().dictionary_encode()
-    ids = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
-    if ids.dtype.itemsize // 4 > _LONGEST_ID:
-        raise Unreadable(f"it has an id longer than {_LONGEST_ID} characters")
-    return encoded.indices.to_numpy().astype(np.int32, copy=False), ids
+    return encoded.indices.to_numpy().astype(np.int32, copy=False), ids_of(encoded.dictionary)
+
+
+def ids_of(texts: pa.StringArray) -> NDArray[np.str_]:
+    """Ids as numpy has them, all at the width of the longest. Raises: Unreadable."""
+    import pyarrow.compute as pc
+
+    longest = pc.max(pc.utf8_length(texts)).as_py() or 1
+    if longest > limits.LONGEST_ID:
+        raise Unreadable(f"it has an id longer than {limits.LONGEST_ID} characters")
+    if limits.id_bytes(len(texts), longest) > limits.MAX_ID_BYTES:
+        raise Unreadable(
+            f"it has {len(texts):,} ids with up to {longest} characters, which together take more "
+            f"than {limits.MAX_ID_BYTES >> 20:,} MB of memory; shorten the longest"
+        )
+    return np.array(texts.to_pylist(), dtype=np.str_)
 
 
 def _in_order(known: DatasetEntry, path: Path, file: SourceFile) -> bool:
@@ -111,7 +121,7 @@ def _in_order(known: DatasetEntry, path: Path, file: SourceFile) -> bool:
     return hashlib.sha256(read_content(path, file)).hexdigest() == known.in_order_sha256
 
 
-def _numbered(baskets: NDArray[np.float64]) -> NDArray[np.int32]:
+def numbered(baskets: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int32]:
     """The baskets in the same order, as numbers from 0 that fit 32 bits."""
     return np.unique(baskets, return_inverse=True)[1].astype(np.int32)
 
@@ -135,19 +145,24 @@ def _seconds(
     return seconds
 
 
-def _one_per_pair(
+def one_per_pair(
     users: NDArray[np.int32],
     items: NDArray[np.int32],
     n_items: int,
-    times: NDArray[np.float64] | None,
+    times: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.int32] | None,
 ) -> NDArray[np.intp]:
     """Indices of the rows to keep, ascending; shape (distinct pairs,)."""
     pairs = users.astype(np.int64) * n_items + items
+    ascending = np.sort(pairs)
+    if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
+        return np.arange(len(pairs))
+    order = np.argsort(pairs, kind="stable")  # the file's order within a pair
+    ascending = pairs[order]
+    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
     if times is None:
-        return np.sort(np.unique(pairs, return_index=True)[1])
-    # Sorted by pair and then by time; lexsort is stable, so file order breaks ties.
-    order = np.lexsort((times, pairs))
-    sorted_pairs = pairs[order]
-    first = np.ones(len(pairs), dtype=bool)
-    first[1:] = sorted_pairs[1:] != sorted_pairs[:-1]
-    return np.sort(order[first])
+        return np.sort(order[starts])
+    later = times[order]
+    sizes = np.diff(starts, append=len(pairs))
+    earliest = later == np.repeat(np.minimum.reduceat(later, starts), sizes)
+    places = np.where(earliest, np.arange(len(pairs)), len(pairs))
+    return np.sort(order[np.minimum.reduceat(places, starts)])

@@ -40,7 +40,7 @@ def prepare(interactions: Interactions, core: int = 5) -> Interactions:
     Raises: DatasetError if nothing is left.
     """
     users, items = interactions.users, interactions.items
-    kept = _core_rows(interactions, core)
+    kept = core_rows(interactions, core)
     if not len(kept):
         raise DatasetError(
             f"nothing of dataset '{interactions.dataset}' survives {core}-core pruning: no part of "
@@ -69,7 +69,8 @@ def _taken(array: NDArray[_Value] | None, rows: NDArray[np.intp]) -> NDArray[_Va
     return None if array is None else array[rows]
 
 
-def _core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:
+def core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:
+    """Which interactions are left by pruning to the k-core; their places, ascending."""
     rows = np.arange(len(interactions))
     while True:
         users, items = interactions.users[rows], interactions.items[rows]

@@ -40,6 +40,10 @@ class RunSpec:
     """Every parameter of the split, defaults filled in, sorted by name."""
     folds_sha256: str | None = setting(None, Role.FOLDS, flag="-", row="-", differ="fold files")
     """For split 'imported': names the fold file kept under the data directory."""
+    data_sha256: str | None = setting(
+        None, Role.FOLDS, flag="-", row="-", differ="contents of the dataset"
+    )
+    """Of a dataset of one's own: what it held when the run was made; None for the catalogue's."""
     k: int = setting(
         10,
         Role.FOLDS,

@@ -204,6 +204,7 @@ def _settings(spec: RunSpec) -> list[tuple[str, str]]:
     split += "".join(f", {name} {value}" for name, value in spec.split_params)
     return [
         ("dataset", spec.dataset),
+        *([("its content", f"SHA-256 {spec.data_sha256}")] if spec.data_sha256 else []),
         ("algorithm", title),
         ("folds", f"k = {spec.k}, {split}"),
         ("seed", str(spec.seed)),

@@ -172,8 +172,10 @@ def _check_texts(document: RunDocument) -> None:
         raise InputError("its run id must be up to 32 letters, digits, - and _")
     if not _DATASET.fullmatch(spec.dataset):
         raise InputError(f"'{codec.shown(spec.dataset)}' cannot be the name of a dataset")
-    if spec.folds_sha256 is not None and not re.fullmatch("[0-9a-f]{64}", spec.folds_sha256):
-        raise InputError("its folds_sha256 is not a SHA-256 hash")
+    for what in ("folds_sha256", "data_sha256"):
+        sha256 = getattr(spec, what)
+        if sha256 is not None and not re.fullmatch("[0-9a-f]{64}", sha256):
+            raise InputError(f"its {what} is not a SHA-256 hash")
     for name in (name for fold in document.folds for name in fold.metrics):
         if not _METRIC.fullmatch(name):
             raise InputError(f"'{codec.shown(name)}' cannot be the name of a metric")

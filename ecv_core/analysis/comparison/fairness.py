@@ -21,7 +21,7 @@ def unfair(one: RunSpec, other: RunSpec) -> str:
     for name, value in _measured(one).items():
         if value != theirs[name]:
             words = f"different {SETTINGS[name].differ or SETTINGS[name].words}"
-            if name in ("split_params", "folds_sha256"):
+            if name in ("split_params", "folds_sha256", "data_sha256"):
                 return words
             return f"{words} ({_both(value, theirs[name])})"
     return ""

@@ -1,0 +1,125 @@
+"""How a file of one's own is to be read: what is recognised, and what its owner corrects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from ecv_core.errors import InputError, UnknownName
+
+ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
+"""What a column can be; the first two are needed."""
+OPTIONS = {
+    "user_id": "--user",
+    "item_id": "--item",
+    "rating": "--rating",
+    "timestamp": "--timestamp",
+    "basket": "--basket",
+}
+SEPARATORS = {
+    ",": "comma",
+    ";": "semicolon",
+    "\t": "tab",
+    "|": "vertical bar",
+    "::": "double colon",
+    " ": "space",
+}
+ENCODINGS = {
+    "utf-8": "UTF-8",
+    "cp1252": "Windows-1252",
+    "latin-1": "Latin-1 (ISO 8859-1)",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16, little-endian without a mark",
+    "utf-16-be": "UTF-16, big-endian without a mark",
+}
+NONE = "none"
+"""On the command line: no column has this role."""
+
+
+class Form(StrEnum):
+    """What kind of file it is."""
+
+    DELIMITED = "delimited text"
+    JSON_LINES = "JSON lines"
+    PARQUET = "Parquet"
+
+
+class TimeUnit(StrEnum):
+    """How timestamps are written."""
+
+    SECONDS = "seconds"
+    MILLISECONDS = "milliseconds"
+    ISO = "iso"
+
+
+UNIT_TEXTS = {
+    TimeUnit.SECONDS: "seconds since 1970 (Unix time)",
+    TimeUnit.MILLISECONDS: "milliseconds since 1970",
+    TimeUnit.ISO: "dates as 2025-03-01 or 2025-03-01T12:30:00Z (ISO 8601)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the file is read. `names` has every column; a role is a place in it, from 0."""
+
+    form: Form
+    names: tuple[str, ...]
+    roles: tuple[tuple[str, int], ...] = ()
+    """(role, column), in the order of ROLES, each column once."""
+    unit: TimeUnit = TimeUnit.SECONDS
+    encoding: str = "utf-8"
+    """Of text; any of ENCODINGS."""
+    separator: str = ","
+    """Of delimited text; any of SEPARATORS."""
+    header: bool = True
+    """Whether the first line of delimited text names the columns."""
+    quotes: bool = True
+    """Whether a field may stand in quotation marks, which are then no part of it."""
+    skip: int = 0
+    """Lines before the header that are none of the table, such as Excel's 'sep=;'."""
+
+    def column(self, role: str) -> int | None:
+        """The place of the column with this role; None where there is none."""
+        return dict(self.roles).get(role)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Needed roles that no column has."""
+        return tuple(role for role in ROLES[:2] if self.column(role) is None)
+
+    def with_roles(self, roles: Mapping[str, int | None]) -> Layout:
+        """The same file with other columns for these roles; None takes a role away.
+
+        A column that is given a new role loses the one that it had.
+        """
+        asked = {role: place for role, place in roles.items() if place is not None}
+        if len(set(asked.values())) < len(asked):
+            raise InputError("a column can be only one of user, item, rating, timestamp and basket")
+        kept = {
+            role: place
+            for role, place in self.roles
+            if role not in roles and place not in asked.values()
+        }
+        now = kept | asked
+        return replace(self, roles=tuple((role, now[role]) for role in ROLES if role in now))
+
+    def place(self, asked: str) -> int:
+        """The column that somebody names: by its name, whatever its case, or its number from 1.
+
+        Raises: UnknownName.
+        """
+        if asked in self.names:
+            return self.names.index(asked)
+        alike = [at for at, name in enumerate(self.names) if name.lower() == asked.lower()]
+        if len(alike) == 1:
+            return alike[0]
+        if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= len(self.names):
+            return int(asked) - 1
+        raise UnknownName("column", asked[:100], self.names[:20])
+
+
+def unnamed(count: int) -> tuple[str, ...]:
+    """Names for the columns of a file that names none."""
+    return tuple(f"column {number}" for number in range(1, count + 1))
