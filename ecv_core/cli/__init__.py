@@ -39,6 +39,11 @@ COMMANDS = {
     "download": Command(
         "download a dataset, after its licence is shown", "data_commands", "download_options"
     ),
+    "add": Command("keep a file of your own as a dataset", "own_commands", "add_options"),
+    "rename": Command(
+        "give a dataset that was added another name", "own_commands", "rename_options"
+    ),
+    "remove": Command("delete a dataset that was added", "own_commands", "remove_options"),
     "folds": Command("write a split for others to use", "data_commands", "folds_options"),
     "run": Command("evaluate an algorithm on a dataset", "run_command", "run_options"),
     "study": Command(

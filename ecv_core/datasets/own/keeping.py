@@ -69,17 +69,25 @@ def take_in(write: Callable[[Path], None], file_name: str) -> str:
     Returns: the token by which it is found again, for a day.
     Raises: DatasetError if it cannot be written.
     """
-    _remove_stale()
-    token = secrets.token_hex(16)
-    folder = _working(token)
+    folder = working_folder()
     try:
-        folder.mkdir(parents=True)
         write(folder / _FILE)
         (folder / _FILE_NAME).write_text(file_name[:200], encoding="utf-8", errors="replace")
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise _unwritable(error) from error
-    return token
+    return folder.name[1:]
+
+
+def working_folder() -> Path:
+    """A new folder in which a file can become a dataset. Raises: DatasetError."""
+    _remove_stale()
+    folder = _working(secrets.token_hex(16))
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise _unwritable(error) from error
+    return folder
 
 
 def taken_in(token: str, report: Report) -> tuple[Plain, Path]:
