@@ -2,15 +2,17 @@
 
 import streamlit as st
 
-from pages.components.shared.navigation import look, old_pages
+from pages.components.shared.navigation import limit_uploads, look, old_pages
 from pages.components.shared.running import running_bar
 
 st.set_page_config(page_icon="pages/components/shared/icon.svg", layout="wide")
 st.logo("pages/components/shared/logo.svg", size="large")
 look()
+limit_uploads()
 page = st.navigation(
     [
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
+        st.Page("pages/data.py", title="Data", icon=":material/upload_file:"),
         st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
         st.Page("pages/best.py", title="Which is best?", icon=":material/trophy:"),
         st.Page("pages/folds.py", title="How many folds?", icon=":material/tune:"),

@@ -35,6 +35,8 @@ class About:
     """Reason -> rows that could not be used; with `kept` they add up to `rows`."""
     columns: dict[str, str] = field(default_factory=dict)
     """Role -> name of its column."""
+    inner_lines: int = 0
+    """Line breaks of the file that end no row."""
     raw_users: int
     """Before pruning, as are `raw_items`."""
     raw_items: int

@@ -1,4 +1,4 @@
-"""Nine pages in their order, views in the address, and where old addresses lead."""
+"""Ten pages in their order, views in the address, and where old addresses lead."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -6,12 +6,24 @@ import pytest
 from streamlit.util import calc_hash
 
 ORDER = [
-    *("Learn", "Run", "Which is best?", "How many folds?", "Baselines", "Splits", "Runs"),
+    *("Learn", "Data", "Run", "Which is best?", "How many folds?", "Baselines", "Splits", "Runs"),
     *("Studies", "Replay"),
 ]
 
 
-PATHS = ["learn", "", "run", "best", "folds", "baselines", "splits", "runs", "studies", "replay"]
+PATHS = [
+    "learn",
+    "data",
+    "",
+    "run",
+    "best",
+    "folds",
+    "baselines",
+    "splits",
+    "runs",
+    "studies",
+    "replay",
+]
 
 
 def titles(app):

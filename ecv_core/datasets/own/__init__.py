@@ -1,24 +1,35 @@
 """A file of one's own, in whatever form -> a dataset under a name: recognised, read, kept."""
 
+from ecv_core.datasets._about import About
 from ecv_core.datasets.own.adding import Corrections, add_file, recognised
 from ecv_core.datasets.own.keeping import (
     added,
     check_name,
-    forget,
     keep,
     remove,
     rename,
     suggested_name,
+)
+from ecv_core.datasets.own.working import (
+    ask_layout,
+    asked_layout,
+    folder_of,
+    forget,
     take_in,
     taken_in,
     work_out,
+    worked_out,
 )
 
 __all__ = [
+    "About",
     "Corrections",
     "add_file",
     "added",
+    "ask_layout",
+    "asked_layout",
     "check_name",
+    "folder_of",
     "forget",
     "keep",
     "recognised",
@@ -28,4 +39,5 @@ __all__ = [
     "take_in",
     "taken_in",
     "work_out",
+    "worked_out",
 ]

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ecv_core.datasets._about import About
-from ecv_core.datasets.own.keeping import check_name, keep, work_out, working_folder
+from ecv_core.datasets.own.keeping import check_name, keep
 from ecv_core.datasets.own.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
 from ecv_core.datasets.own.plain import Plain, Report, plain_file
 from ecv_core.datasets.own.recognise import Recognised, look_again, recognise, with_unit
+from ecv_core.datasets.own.working import work_out, working_folder
 from ecv_core.errors import InputError, UnknownName
 
 

@@ -54,9 +54,9 @@ class TimeUnit(StrEnum):
 
 
 UNIT_TEXTS = {
-    TimeUnit.SECONDS: "seconds since 1970 (Unix time)",
+    TimeUnit.SECONDS: "seconds since 1970",
     TimeUnit.MILLISECONDS: "milliseconds since 1970",
-    TimeUnit.ISO: "dates as 2025-03-01 or 2025-03-01T12:30:00Z (ISO 8601)",
+    TimeUnit.ISO: "dates (ISO 8601)",
 }
 
 

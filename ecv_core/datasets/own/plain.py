@@ -6,6 +6,7 @@ Nothing is held in memory but a chunk. What a file is, is seen from its first by
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
 import hashlib
 import io
@@ -26,6 +27,11 @@ from ecv_core.files import opened
 Report = Callable[[str, int, int], None]
 """Called with what is done ('unpack', 'read', ...), bytes done and bytes in all (0: not known).
 What it raises ends the reading and reaches the caller."""
+
+
+def no_report(_doing: str, _done: int, _total: int) -> None:
+    """A `Report` for those who do not look."""
+
 
 _CHUNK = 1 << 20
 _GZIP, _ZIP, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
@@ -81,8 +87,9 @@ def refusals(name: str) -> Iterator[None]:
             f"{name} cannot be used: the compressed data is truncated or damaged; get it again"
         ) from error
     except OSError as error:
+        way_out = "free some space" if error.errno == errno.ENOSPC else "check its path and rights"
         raise DatasetError(
-            f"{name} cannot be used: {error.strerror or error}; check the file and the free space"
+            f"{name} cannot be used: {error.strerror or error}; {way_out}"
         ) from error
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
+import ecv_core.datasets as datasets
 from ecv_core.errors import InputError
 from ecv_core.figures.compare import compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
@@ -27,7 +28,7 @@ from pages.components.shared.runs import (
     opened_runs,
 )
 from pages.components.shared.runs_table import RUN_COLUMNS, entry_of, runs_table
-from pages.components.shared.state import escaped, sentences
+from pages.components.shared.state import escaped, sentence, sentences
 from pages.components.shared.words import metric_label, rule_words, run_name, run_title, state_badge
 
 FIGURE_HEIGHT = 440
@@ -137,6 +138,8 @@ def _run(following: bool) -> None:
         _say(run)
         if note := imported_note(run.run_id):
             st.caption(note)
+        elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
+            st.warning(sentence(InputError(said)), icon=":material/database_off:")
         left, right = st.columns([3, 1.2], gap="medium")
         with left:
             _figure(run, moments)

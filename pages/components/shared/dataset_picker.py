@@ -39,7 +39,9 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
     )
     entry = entries[picked or DEFAULT]
     ready = datasets.available(entry)
-    _size(entry, ready)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _size(entry, ready)
+        st.page_link("pages/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
     _misnamed()

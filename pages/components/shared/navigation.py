@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit import config
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
+from ecv_core.datasets.limits import max_upload_mb
 from pages.components.shared.component import component
 from pages.components.shared.state import sentences
 
@@ -61,6 +63,14 @@ _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 def look() -> None:
     """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
     st.html(_STYLE)
+
+
+def limit_uploads() -> None:
+    """Have the server take files up to ECV_MAX_UPLOAD_MB, and no larger ones, on every page."""
+    with sentences():
+        wanted = max_upload_mb()
+        if config.get_option("server.maxUploadSize") != wanted:
+            config.set_option("server.maxUploadSize", wanted)
 
 
 @contextmanager
