@@ -180,20 +180,22 @@ def _names(header: Sequence[str], body: Sequence[Sequence[str]], width: int) -> 
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """The sign that cuts most lines into the same number of fields, and that into many."""
+    """The sign that cuts most lines into the same number of fields, and that into many.
 
-    def quality(sign: str) -> tuple[bool, int, float]:
-        rows = _fields(lines, Layout(form=Form.DELIMITED, names=(), separator=sign))
-        if rows is None:
-            plain = Layout(form=Form.DELIMITED, names=(), separator=sign, quotes=False)
-            rows = _fields(lines, plain) or []
-        width, times = Counter(len(row) for row in rows).most_common(1)[0] if rows else (1, 0)
-        share = times / len(rows) if rows else 0.0
-        return width > 1 and share >= 0.8, width if share >= 0.8 else 0, share
+    The first line counts less: its row may be one name short, or be cut by none but the separator.
+    """
+
+    def quality(sign: str) -> tuple[bool, bool, int]:
+        layout = Layout(form=Form.DELIMITED, names=(), separator=sign)
+        rows = _fields(lines, layout) or _fields(lines, replace(layout, quotes=False)) or [[]]
+        body = rows[1:] or rows
+        width, times = Counter(map(len, body)).most_common(1)[0]
+        fits = width > 1 and times >= 0.8 * len(body)
+        return fits, len(rows[0]) > 1, width if fits else 0
 
     signs = [sign for sign in SEPARATORS if sign != " "]
     found = max(signs, key=quality)  # the first of equals
-    return found if quality(found)[1] > 1 or quality(" ")[1] < 2 else " "
+    return found if quality(found)[0] or not quality(" ")[0] else " "
 
 
 def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, AnyStr, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv as pv
@@ -158,25 +158,24 @@ class _Text(io.RawIOBase):
         return size
 
     def _as_utf8(self, chunk: bytes) -> bytes:
-        if self._as_is and self._begun:
-            return chunk
         if self._as_is:
-            self._begun = True
-            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
-            for _ in range(self._skip):
-                chunk = chunk.partition(b"\n" if b"\n" in chunk else b"\r")[2]
-            return chunk
+            return chunk if self._begun else self._beginning(chunk, b"\xef\xbb\xbf", b"\n", b"\r")
         text = self._held + self._decoder.decode(chunk, not chunk)
         if not self._begun and text:
-            self._begun = True
-            text = text.removeprefix("\ufeff")
-            for _ in range(self._skip):
-                text = text.partition("\n" if "\n" in text else "\r")[2]
+            text = self._beginning(text, "\ufeff", "\n", "\r")
         if self._double:
             # A half separator at the end waits for the other half.
             cut = len(text) - (text[-1:] == self._double[0] and bool(chunk))
             self._held, text = text[cut:], text[:cut].replace(self._double, _INNER)
         return text.encode()
+
+    def _beginning(self, text: AnyStr, mark: AnyStr, feed: AnyStr, back: AnyStr) -> AnyStr:
+        """Without a byte order mark, blank lines, and the lines that are none of the table."""
+        self._begun = True
+        text = text.removeprefix(mark).lstrip(feed + back)
+        for _ in range(self._skip):
+            text = text.partition(feed if feed in text else back)[2].lstrip(feed + back)
+        return text
 
 
 def _json_lines(plain: Plain, layout: Layout) -> Iterator[Batch]:
