@@ -1,0 +1,79 @@
+"""`add`, `rename` and `remove` from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ecv_core.cli import main
+
+TEXT = "\n".join(
+    [
+        "wer;was;wieviel",
+        *(f"Jos\u00e9{user};i{item};{item % 5},5" for user in range(6) for item in range(6)),
+        ";i1;3",
+    ]
+).encode("latin-1")
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    path = tmp_path / "shop.csv"
+    path.write_bytes(TEXT)
+    return path
+
+
+def test_a_file_is_added_run_renamed_and_removed(shop, capsys):
+    columns = ["--user", "wer", "--item", "was", "--rating", "3", "--header", "yes"]
+    assert main(["add", "shop", str(shop), *columns]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [
+        "36 of 37 rows can be used",
+        "  1 not: no user",
+        "6 users, 6 items; after 5-core pruning 6 users, 6 items, 36 interactions, "
+        "density 100.000%",
+        "kept as shop: python -m ecv_core run shop item-knn",
+    ]
+    assert "delimited text: user_id = wer, item_id = was, rating = wieviel" in said.err
+    assert main(["run", "shop", "popular", "-k", "3", "-n", "5", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["spec"]["data_sha256"]) == 64
+    assert found["spec"]["cutoffs"] == [1, 5]
+    assert main(["rename", "shop", "store"]) == 0
+    assert main(["datasets", "--json"]) == 0
+    out = capsys.readouterr().out
+    rows = {row["id"]: row for row in json.loads(out[out.index("[") :])}
+    assert (rows["store"]["users"], rows["store"]["interactions"]) == (6, 36)
+    assert "shop" not in rows
+    assert main(["remove", "store"]) == 0
+    assert main(["run", "store", "popular"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["add", "shop", "nowhere.csv"], "nowhere.csv cannot be used: No such file or directory"),
+        (["add", "shop", "."], "cannot be used"),
+        (["add", "a b", "FILE"], "'a b' cannot be the name of a dataset"),
+        (["add", "ml-100k", "FILE"], "there is a dataset 'ml-100k' already"),
+        (["add", "shop", "FILE", "--user", "who"], "no column is called 'who'"),
+        (["add", "shop", "FILE", "--separator", "dash"], "argument --separator"),
+        (
+            ["add", "shop", "FILE", "--rating", "wer"],
+            "has no column that looks like a user; say which one it is (--user COLUMN)",
+        ),
+        (["add", "shop"], "the following arguments are required: file"),
+        (["add", "shop", "9" * 5000], "too long"),
+        (["rename", "synthetic", "mine"], "no added dataset is called 'synthetic'"),
+        (["remove", "../data"], "no added dataset is called '../data'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(shop, capsys, arguments, said):
+    assert main([str(shop) if word == "FILE" else word for word in arguments]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    assert not (shop.parent / "data" / "added" / "shop").exists()

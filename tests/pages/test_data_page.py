@@ -1,0 +1,166 @@
+"""A file of one's own on the page: dropped, corrected, kept, renamed, deleted; and its runs."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ecv_core.datasets as datasets
+from ecv_core.datasets import own
+from ecv_core.datasets.own.plain import no_report
+from tests.pages.conftest import APP
+
+ROWS = [f"u{user};i{item};{item % 5},5" for user in range(6) for item in range(6)]
+CONTENT = "\n".join(["Kunde;Artikel;Bewertung", *ROWS, ";i1;3", "u1;i1;gut"]).encode("latin-1")
+
+
+@pytest.fixture
+def page(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    app.run()
+    return app.switch_page("pages/data.py").run()
+
+
+def button(app, label):
+    return next(one for one in app.button if one.label == label)
+
+
+def texts(app):
+    return " ".join(one.value for kind in ("markdown", "caption") for one in app.get(kind))
+
+
+def dropped(page, content=CONTENT, name="Mein Laden.csv"):
+    page.file_uploader[0].upload(name, content, "text/csv").run()
+    assert not page.exception
+    return page
+
+
+def test_a_dropped_file_is_recognised_counted_and_kept(page):
+    dropped(page)
+    chosen = {one.label: one.value for one in page.selectbox}
+    assert (chosen["User (needed)"], chosen["Item (needed)"], chosen["Rating"]) == (0, 1, 2)
+    assert (chosen["Time"], chosen["Basket"], chosen["Separator"]) == (None, None, ";")
+    preview = page.dataframe[0].value
+    assert list(preview.columns) == ["Kunde → User", "Artikel → Item", "Bewertung → Rating"]
+    assert len(preview) == 10
+    assert "**36** of **38** rows: 6 users and 6 items. 2 rows cannot be used:" in texts(page)
+    reasons = page.dataframe[1].value
+    assert reasons["rows"].tolist() == [1, 1]
+    assert reasons["why"].tolist()[0] == "no user"
+    shown = {one.label: one.value for one in page.metric}
+    assert shown == {"Users": "6", "Items": "6", "Interactions": "36", "Density": "100.00\u00a0%"}
+    assert "of 10: e-fold 3, Precision 1, Stagnating standard deviation 3" in texts(page)
+    assert page.text_input[0].value == "mein-laden"
+    button(page, "Keep it").click().run()
+    assert "**mein-laden** is a dataset now" in page.success[0].value
+    assert datasets.entry("mein-laden").interactions == 36
+    assert page.query_params == {"kept": "mein-laden"}
+
+
+def test_a_correction_is_read_at_once_and_outlives_a_reload(page):
+    dropped(page)
+    token = page.query_params["file"]
+    rating = next(one for one in page.selectbox if one.label == "Rating")
+    rating.select_index(0).run()
+    assert "**36** of **38** rows" in texts(page)  # 'gut' is no reason any more, but repeats a pair
+    assert page.dataframe[1].value["why"].tolist()[1].startswith("a user and an item again")
+    again = AppTest.from_file(APP, default_timeout=30).run()  # as another session does
+    again.switch_page("pages/data.py")
+    again.query_params["file"] = token
+    again.run()
+    rating = next(one for one in again.selectbox if one.label == "Rating")
+    assert rating.value is None
+    header = next(one for one in again.toggle if "names the columns" in one.label)
+    header.set_value(False).run()
+    assert again.dataframe[0].value.iloc[0].tolist() == ["Kunde", "Artikel", "Bewertung"]
+    button(again, "Another file").click().run()
+    assert len(again.file_uploader) == 1
+    assert os.listdir(datasets.data_dir() / "added") == []
+
+
+def test_what_lacks_an_item_asks_for_it(page):
+    dropped(page)
+    item = next(one for one in page.selectbox if one.label == "Item (needed)")
+    item.select_index(0).run()
+    assert "Say which column is the item." in page.warning[0].value
+    assert len(page.metric) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PK\x05\x06" + b"\0" * 18, "an empty ZIP archive"),
+        (b"\x89PNG\r\n", "It is a picture|it is a picture"),
+        (b"one\ntwo\n", "it has one column"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence_and_a_way_back(page, content, said):
+    dropped(page, content, "wrong.bin")
+    assert any(word in page.error[0].value for word in said.split("|"))
+    button(page, "Another file").click().run()
+    assert not page.error
+    assert len(page.file_uploader) == 1
+
+
+@pytest.mark.parametrize("token", ["0" * 32, "../../etc", "x"])
+def test_an_address_that_leads_nowhere_says_so(page, token):
+    page.query_params["file"] = token
+    page.run()
+    assert not page.exception
+    assert "drop it again" in page.error[0].value
+    button(page, "Another file").click().run()
+    assert not page.exception
+
+
+def test_a_name_that_is_taken_is_refused_beside_the_form(page):
+    dropped(page)
+    page.text_input[0].set_value("synthetic")
+    button(page, "Keep it").click().run()
+    assert "there is a dataset 'synthetic' already" in page.error[0].value.lower()
+    assert own.added() == {}
+
+
+@pytest.fixture
+def shop(page, tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_bytes(CONTENT)
+    own.add_file("shop", path, own.Corrections(), no_report)
+    return page.run()
+
+
+def test_a_kept_dataset_is_renamed_and_deleted(shop):
+    assert "6 users · 6 items · 36 interactions" in texts(shop)
+    assert "No run has used it." in texts(shop)
+    shop.text_input(key="new-shop").set_value("a b").run()
+    button(shop, "Rename it").click().run()
+    assert "cannot be the name of a dataset" in shop.error[0].value
+    shop.text_input(key="new-shop").set_value("store").run()
+    button(shop, "Rename it").click().run()
+    assert list(own.added()) == ["store"]
+    button(shop, "Delete it").click().run()
+    assert own.added() == {}
+
+
+def test_its_run_says_when_the_data_is_gone(shop, a_run):
+    run = a_run([0.5, 0.6], dataset="shop", k=3, n=5)
+    assert run.spec.data_sha256 == own.added()["shop"].sha256
+    assert "1 run used it" in texts(shop.run())
+    opened = shop.switch_page("pages/run.py")
+    opened.query_params["run"] = run.run_id
+    opened.run()
+    assert not opened.warning
+    own.rename("shop", "store")
+    opened.run()
+    assert "the same data is here as 'store'" in opened.warning[0].value
+    own.remove("store")
+    opened.run()
+    assert "is not here any more" in opened.warning[0].value
+    assert not opened.exception
+
+
+def test_run_and_splits_offer_to_add_data(app):
+    app.run()
+    links = [one for one in app.get("page_link") if one.proto.label == "Add your data"]
+    assert len(links) == 1
