@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 
 FIGURE = '.ecv-figure[data-drawn="true"]'
 PAGES = {
+    "data": ("/data", "[data-testid=stFileUploader]"),
     "form": ("/", "[data-testid=stButton]"),
     "run": ("/?run={run}", FIGURE),
     "unknown run": ("/?run=nothing", "[data-testid=stAlert]"),

@@ -6,6 +6,7 @@ import time
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.datasets import own
 from ecv_core.datasets.limits import MEGABYTE
@@ -18,6 +19,7 @@ from ecv_core.spec import least_folds
 from ecv_core.stopping import RULES
 from pages.components.shared.glossary import explained, glossary_link
 from pages.components.shared.state import escaped, sentence
+from pages.components.shared.words import counted
 
 AT_ONCE = 20 * MEGABYTE
 """Files up to this size are read without being asked for."""
@@ -34,22 +36,22 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
         plain: the file.
         layout: how it is read; with a user and an item.
     """
-    folder = folder_of(token)
-    about = worked_out(folder, layout)
+    about = worked_out(folder_of(token), layout)
+    place = st.empty()
+    if about is None and plain.size > AT_ONCE and st.session_state.get(_READING) != (token, layout):
+        place.button(
+            f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="read-own",
+            on_click=_begin,
+            args=(token, layout),
+        )
+        return
     if about is None:
-        if plain.size > AT_ONCE and st.session_state.get(_READING) != (token, layout):
-            st.button(
-                f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
-                type="primary",
-                icon=":material/play_arrow:",
-                key="read-own",
-                on_click=_begin,
-                args=(token, layout),
-            )
-            return
-        about = _read(token, plain, layout)
-        if about is None:
-            return
+        about = _read(place, token, plain, layout)
+    if about is None:
+        return
     _counts(about)
     _least_folds(about)
     _keep(token, about)
@@ -59,9 +61,8 @@ def _begin(token: str, layout: Layout) -> None:
     st.session_state[_READING] = (token, layout)
 
 
-def _read(token: str, plain: Plain, layout: Layout) -> About | None:
-    """Read the whole file, with a bar and a way to stop it."""
-    place = st.empty()
+def _read(place: DeltaGenerator, token: str, plain: Plain, layout: Layout) -> About | None:
+    """Read the whole file, with a bar and a way to stop it; None where it cannot be used."""
     with place.container():
         bar = st.progress(0.0, text="Reading the rows ...")
         if plain.size > AT_ONCE:
@@ -97,7 +98,7 @@ def _counts(about: About) -> None:
     st.markdown(
         f"**{about.kept:,}** of **{about.rows:,}** rows: {about.raw_users:,} users and "
         f"{about.raw_items:,} items."
-        + (f" {unused:,} rows cannot be used:" if unused else " Every row can be used.")
+        + (f" {counted(unused, 'row')} cannot be used:" if unused else " Every row can be used.")
     )
     if unused:
         st.dataframe(
