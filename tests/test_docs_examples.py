@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
 EXTENDING = ROOT / "docs" / "extending.md"
 LIBRARY = ROOT / "docs" / "library.md"
+YOUR_DATA = ROOT / "docs" / "your-data.md"
 NEEDED = (
     *("ecv_core", "app.py", "pages", "data/catalogue.toml", "data/energy", "pyproject.toml"),
     "tests/conftest.py",
@@ -345,6 +346,32 @@ def test_the_examples_of_the_library_run_from_top_to_bottom(tmp_path: Path) -> N
         assert "popular on synthetic" in done.stdout or "ease on synthetic" in done.stdout
 
 
+@pytest.mark.slow
+def test_the_examples_of_your_own_data_work(tmp_path: Path) -> None:
+    for block in blocks(YOUR_DATA):
+        if block.path:
+            (tmp_path / block.path).write_text(block.text, "utf-8")
+    (tmp_path / "follow.py").write_text(FOLLOW, "utf-8")
+    lines = shell_lines(YOUR_DATA)
+    words = [shlex.split(line)[1:] for line in lines]
+    done = subprocess.run(
+        [sys.executable, "follow.py"],
+        input="".join(f"{json.dumps(one)}\n" for one in words),
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "ECV_DATA_DIR": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    ends = [Done(*json.loads(line)) for line in done.stdout.splitlines()]
+    said = dict(zip(lines, ends, strict=True))
+    assert [end.code for end in ends] == [0] * len(lines), said
+    added = said["python -m ecv_core add orders orders.csv"].output
+    assert "470 of 471 rows can be used" in added
+    assert "1 not: no user" in added
+
+
 def relative_links(document: Path) -> list[str]:
     text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
     links = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(
@@ -372,7 +399,7 @@ def test_every_relative_link_and_image_is_there(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_and_folder_that_is_named_is_there(document: Path) -> None:
-    added = {block.path for page in (EXTENDING, LIBRARY) for block in blocks(page)}
+    added = {block.path for page in (EXTENDING, LIBRARY, YOUR_DATA) for block in blocks(page)}
     named = re.findall(
         r"`((?:ecv_core|pages|data|docs|tests|scripts|benchmarks)/[\w./-]*)`",
         document.read_text("utf-8"),
