@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from ecv_core.datasets import limits
 from ecv_core.datasets._catalogue import SourceFile
 from ecv_core.datasets._content import Unreadable, first_line, read_content
 
@@ -19,6 +19,7 @@ Columns = dict[str, pa.ChunkedArray]
 """Role -> column: ids are strings, everything else is float64; no nulls, all of one length."""
 
 _TEXT_ROLES = ("user_id", "item_id")
+_LONGEST_HEADER = 1 << 16
 _BLOCK_BYTES = 16 << 20  # a JSON line, that is a whole review, must fit into one block
 
 
@@ -58,8 +59,11 @@ def check_columns(path: Path, file: SourceFile) -> None:
 
 
 def _header(line: bytes, separator: str) -> list[str]:
-    text = io.StringIO(line.decode("utf-8", "replace"))
-    return next(csv.reader(text, delimiter=separator), [])
+    first = line[:_LONGEST_HEADER].decode("utf-8", "replace").splitlines()[:1]
+    try:
+        return next(csv.reader(first, delimiter=separator), [])
+    except csv.Error as error:
+        raise Unreadable(f"the first line is no row of delimited text ({error})") from error
 
 
 def _delimited(content: bytes, file: SourceFile) -> pa.Table:
@@ -152,4 +156,12 @@ def _checked(role: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
     row = pc.index(bad, True).as_py()
     if row >= 0:
         raise Unreadable(f"row {row + 1:,} of the data has no valid {role}")
+    if role == "timestamp":
+        early, late = pc.less(values, limits.EARLIEST), pc.greater_equal(values, limits.LATEST)
+        row = pc.index(pc.or_(early, late), True).as_py()
+        if row >= 0:
+            raise Unreadable(
+                f"row {row + 1:,} of the data has the timestamp {values[row].as_py():g}, and "
+                "those from the years 1700 to 2199 are taken, in seconds"
+            )
     return values

@@ -66,6 +66,7 @@ def test_every_plain_form_reads_the_same(data_folder: Path, name: str):
         ('"user_id","item_id"\n"a,b","i"\n', [("a,b", "i")]),
         ("note,item_id,user_id\nx,i,u\n", [("u", "i")]),  # other order, another column
         ("user_id,item_id,timestamp\nu,i,1400630400.0\n", [("u", "i", 1_400_630_400)]),
+        ("user_id,item_id\ru,i\r", [("u", "i")]),  # as old Macs do
         ("user_id,item_id\nü,ΩΩ\n", [("ü", "ΩΩ")]),
     ],
 )
@@ -103,6 +104,10 @@ BAD_CSV = {
     "user_id,item_id,rating\nu,i,1\nu,j,\n": "row 2 of the data has no valid rating",
     "user_id,item_id,rating\nu,i,nan\n": "row 1 of the data has no valid rating",
     "user_id,item_id,timestamp\nu,i,inf\n": "row 1 of the data has no valid timestamp",
+    "user_id,item_id,timestamp\nu,i,1e308\n": "row 1 of the data has the timestamp 1e+308",
+    "user_id,item_id,timestamp\nu,i,7258118400\n": "from the years 1700 to 2199 are taken",
+    "a" * 200_000 + "\n": "lacks the columns 'user_id' and 'item_id'",
+    '"' + "a" * 200_000 + "\n": "lacks the columns 'user_id' and 'item_id'",
     "user_id,item_id\nu,i\n,j\n": "row 2 of the data has no valid user_id",
     "user_id,item_id\nu,i\nu\n": "Expected 2 columns, got 1",
     f"user_id,item_id\n{'u' * 300},i\n": "id longer than 256 characters",

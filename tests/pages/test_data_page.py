@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 import ecv_core.datasets as datasets
@@ -164,3 +165,25 @@ def test_run_and_splits_offer_to_add_data(app):
     app.run()
     links = [one for one in app.get("page_link") if one.proto.label == "Add your data"]
     assert len(links) == 1
+
+
+def test_the_server_takes_as_much_as_the_page_says(monkeypatch):
+    for asked, megabytes in (("7", 7), ("", 200)):
+        monkeypatch.setenv("ECV_MAX_UPLOAD_MB", asked)
+        app = AppTest.from_file(APP, default_timeout=30).run()
+        app.switch_page("pages/data.py").run()
+        assert config.get_option("server.maxUploadSize") == megabytes
+        assert app.file_uploader[0].proto.max_upload_size_mb == megabytes
+    monkeypatch.setenv("ECV_MAX_UPLOAD_MB", "lots")
+    app = AppTest.from_file(APP, default_timeout=30).run()
+    assert not app.exception
+    assert "must be a whole number of megabytes" in app.error[0].value
+
+
+def test_a_large_file_is_read_when_asked_for(page, monkeypatch):
+    monkeypatch.setattr("pages.components.data.outcome.AT_ONCE", 100)
+    dropped(page)
+    assert len(page.metric) == 0
+    button(page, "Read the file (0 MB)").click().run()
+    assert len(page.metric) == 4
+    assert not any(one.label == "Cancel" for one in page.button)

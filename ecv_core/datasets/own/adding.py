@@ -44,7 +44,7 @@ def recognised(plain: Plain, asked: Corrections) -> Recognised:
     }
     if form and layout.form is Form.PARQUET:
         raise InputError(
-            f"{plain.name} is a Parquet file, which has no {' and no '.join(form)}; leave it out"
+            f"the file {plain.name} is Parquet, which has no {' and no '.join(form)}; leave it out"
         )
     if asked.separator not in (None, *SEPARATORS):
         raise UnknownName("separator", asked.separator or "", SEPARATORS)

@@ -59,10 +59,11 @@ def keep(folder: Path, name: str) -> About:
             f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
             "can be evaluated; use a denser or larger file"
         )
-    for path in folder.iterdir():
-        if path.name not in (INTERACTIONS, ABOUT):
-            path.unlink()
     _move(folder, _kept(name), name)
+    for path in _kept(name).iterdir():  # what it was made of is needed no more
+        if path.name not in (INTERACTIONS, ABOUT):
+            with suppress(OSError):
+                path.unlink()
     return about
 
 

@@ -74,23 +74,22 @@ class Plain:
 @contextmanager
 def refusals(name: str) -> Iterator[None]:
     """Turn every way in which reading a file fails into one sentence. Raises: DatasetError."""
+    cannot = f"the file {name} cannot be used"
     try:
         yield
     except Unreadable as error:
-        raise DatasetError(f"{name} cannot be used: {error}") from error
+        raise DatasetError(f"{cannot}: {error}") from error
     except (zipfile.BadZipFile, struct.error, NotImplementedError) as error:
         raise DatasetError(
-            f"{name} cannot be used: the ZIP archive is damaged ({error}); pack or get it again"
+            f"{cannot}: the ZIP archive is damaged ({error}); pack or get it again"
         ) from error
     except (EOFError, zlib.error) as error:
         raise DatasetError(
-            f"{name} cannot be used: the compressed data is truncated or damaged; get it again"
+            f"{cannot}: the compressed data is truncated or damaged; get it again"
         ) from error
     except OSError as error:
         way_out = "free some space" if error.errno == errno.ENOSPC else "check its path and rights"
-        raise DatasetError(
-            f"{name} cannot be used: {error.strerror or error}; {way_out}"
-        ) from error
+        raise DatasetError(f"{cannot}: {error.strerror or error}; {way_out}") from error
 
 
 def plain_file(source: Path, name: str, folder: Path, report: Report) -> Plain:

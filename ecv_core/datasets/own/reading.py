@@ -63,8 +63,8 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
         words = " and ".join("a " + role.removesuffix("_id") for role in layout.missing)
         options = " and ".join(f"{OPTIONS[role]} COLUMN" for role in layout.missing)
         raise DatasetError(
-            f"{plain.name} has no column that looks like {words.replace('a item', 'an item')}; "
-            f"say which one it is ({options})"
+            f"the file {plain.name} has no column that looks like "
+            f"{words.replace('a item', 'an item')}; say which one it is ({options})"
         )
     unused: Counter[str] = Counter()
     kept: list[dict[str, Any]] = []

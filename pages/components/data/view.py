@@ -57,6 +57,8 @@ def _worked_on(token: str) -> None:
     try:
         with st.spinner("Looking at the file ..."):
             plain = _plain(token)
+            if not plain.path.is_file():  # it was kept or thrown away, in another tab
+                plain = own.taken_in(token, no_report)
     except EcvError as error:
         _refused(token, error)
         return

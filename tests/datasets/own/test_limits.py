@@ -90,7 +90,7 @@ def test_what_cannot_be_a_dataset_is_refused_in_one_sentence(read, name):
     with pytest.raises(DatasetError, match=message) as caught:
         read(content, "it.csv")
     said = str(caught.value)
-    assert said.startswith("it.csv cannot be used: ")
+    assert said.startswith("the file it.csv cannot be used: ")
     assert "\n" not in said
     assert len(said) < 400
 
