@@ -13,6 +13,8 @@ from ecv_core.datasets import limits
 from ecv_core.datasets._content import Unreadable
 
 BATCH_ROWS = 1 << 16
+DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)
+"""How Arrow reports a damaged file, or values in it that are none."""
 _SHOWN = 200
 """Characters of a value in the preview."""
 
@@ -27,7 +29,7 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
             thrift_string_size_limit=64 * limits.MEGABYTE,
             thrift_container_size_limit=1_000_000,
         )
-    except (pa.ArrowException, OSError) as error:
+    except DAMAGE as error:
         raise Unreadable(f"the Parquet file is damaged ({_line(error)}); get it again") from error
     with file:
         found = file.metadata
@@ -41,9 +43,16 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
                 f"it has {len(file.schema_arrow.names):,} columns, and at most "
                 f"{limits.MAX_COLUMNS} are read; leave out what is no user, item, rating or time"
             )
+        # Not column by column: Arrow ends the whole process over the statistics of a damaged one.
+        size = sum(found.row_group(at).total_byte_size for at in range(found.num_row_groups))
+        if size > limits.max_unpacked_bytes():
+            raise Unreadable(
+                f"it unpacks to {size / limits.MEGABYTE:,.0f} MB, more than "
+                f"{limits.TIMES_UNPACKED} times what may be uploaded; take fewer rows or columns"
+            )
         try:
             yield file
-        except (pa.ArrowException, OSError) as error:
+        except DAMAGE as error:
             raise Unreadable(
                 f"the Parquet file is damaged ({_line(error)}); get it again"
             ) from error
@@ -57,16 +66,9 @@ def parquet_head(path: Path, count: int) -> tuple[tuple[str, ...], tuple[tuple[s
     """Names of the columns, and the first rows as text. Raises: Unreadable."""
     with parquet_file(path) as file:
         names = _names(file)
-        small = [at for at in range(len(names)) if _size(file, {names[at]}) <= _most()]
-        for batch in file.iter_batches(batch_size=count, columns=[names[at] for at in small]):
-            shown = {
-                at: list(map(_text, column.to_pylist()))
-                for at, column in zip(small, batch.columns, strict=True)
-            }
-            empty = [""] * batch.num_rows
-            return names, tuple(
-                zip(*(shown.get(at, empty) for at in range(len(names))), strict=True)
-            )
+        for batch in file.iter_batches(batch_size=count):
+            columns = [list(map(_text, column.to_pylist())) for column in batch.columns]
+            return names, tuple(zip(*columns, strict=True))
     return names, ()
 
 
@@ -79,12 +81,6 @@ def parquet_batches(path: Path, columns: Sequence[int]) -> Iterator[tuple[pa.Rec
     with parquet_file(path) as file:
         schema, every = file.schema_arrow, _names(file)
         names = [every[at] for at in columns]
-        size = _size(file, set(names))
-        if size > _most():
-            raise Unreadable(
-                f"it unpacks to {size / limits.MEGABYTE:,.0f} MB, more than "
-                f"{limits.TIMES_UNPACKED} times what may be uploaded; take a part of it"
-            )
     dictionaries = [
         name
         for name in names
@@ -97,7 +93,7 @@ def parquet_batches(path: Path, columns: Sequence[int]) -> Iterator[tuple[pa.Rec
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=names):
                 done += batch.num_rows
                 yield batch.select(names), done / max(file.metadata.num_rows, 1)
-        except (pa.ArrowException, OSError) as error:
+        except DAMAGE as error:
             raise Unreadable(
                 f"the Parquet file is damaged ({_line(error)}); get it again"
             ) from error
@@ -108,21 +104,6 @@ def _names(file: pq.ParquetFile) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise Unreadable("two of its columns have the same name; rename one")
     return names
-
-
-def _most() -> int:
-    return limits.max_unpacked_bytes()
-
-
-def _size(file: pq.ParquetFile, names: set[str]) -> int:
-    """Bytes of these columns once they are unpacked."""
-    groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
-    columns = [group.column(at) for group in groups for at in range(group.num_columns)]
-    return sum(
-        column.total_uncompressed_size
-        for column in columns
-        if column.path_in_schema.split(".")[0] in names
-    )
 
 
 def _text(value: object) -> str:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
+import pyarrow as pa
+
 from ecv_core.datasets import limits
 from ecv_core.datasets._content import Unreadable
 from ecv_core.errors import DatasetError
@@ -86,6 +88,11 @@ def refusals(name: str) -> Iterator[None]:
     except (EOFError, zlib.error) as error:
         raise DatasetError(
             f"{cannot}: the compressed data is truncated or damaged; get it again"
+        ) from error
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
+        said = " ".join(str(error).split())[:150]
+        raise DatasetError(
+            f"{cannot}: it has values that are none ({said}); get it again"
         ) from error
     except OSError as error:
         way_out = "free some space" if error.errno == errno.ENOSPC else "check its path and rights"

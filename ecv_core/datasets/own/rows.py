@@ -46,6 +46,8 @@ def batches(plain: Plain, layout: Layout) -> Iterator[Batch]:
     """The whole file, piece by piece. Raises: Unreadable."""
     if layout.form is Form.PARQUET:
         return _parquet(plain, layout)
+    if layout.encoding == "utf-8" and not plain.utf8:
+        raise _not_encoded(layout)
     if layout.form is Form.JSON_LINES:
         return _json_lines(plain, layout)
     return _delimited(plain, layout)

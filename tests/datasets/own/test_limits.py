@@ -4,6 +4,8 @@ import gzip
 import io
 import os
 import resource
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from ecv_core.errors import DatasetError, InputError
 from tests.datasets.own.conftest import read_path
 
 ROW = b"ann,x\n"
+
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def archive(compression: int = zipfile.ZIP_DEFLATED, **members: bytes) -> bytes:
@@ -143,6 +148,44 @@ def test_equal_rows_without_number_take_no_room(tmp_path):
         read_path(path)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < 600  # MB
+
+
+NO_DAMAGE_ENDS_IT = """
+import sys
+from pathlib import Path
+from ecv_core.datasets.own.plain import no_report, plain_file
+from ecv_core.datasets.own.recognise import recognise
+from ecv_core.datasets.own.reading import read_rows
+from ecv_core.errors import InputError
+
+path = Path(sys.argv[1])
+whole = path.read_bytes()
+footer = int.from_bytes(whole[-8:-4], "little")
+for at in range(len(whole) - 8 - footer, len(whole) - 8, 2):
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 6]) + whole[at + 1 :])
+    try:
+        plain = plain_file(path, path.name, path.parent, no_report)
+        read_rows(plain, recognise(plain).layout, "x", no_report)
+    except InputError:
+        pass
+print("done")
+"""
+"""Arrow 26 ends the whole process where it looks at the statistics of a damaged column."""
+
+
+def test_no_damaged_parquet_file_ends_the_process_or_is_a_traceback(tmp_path):
+    path = tmp_path / "it.parquet"
+    path.write_bytes(parquet(user=["a", "b"] * 20, item=list(range(40)), r=[None, 1.5] * 20))
+    words = [sys.executable, "-c", NO_DAMAGE_ENDS_IT, str(path)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "done", done.stderr
+
+
+def test_texts_that_are_none_are_one_sentence(read):
+    content = parquet(user=["Jos\u00e9"] * 3, item=["x", "y", "z"])
+    assert content.count("\u00e9".encode()) >= 1
+    with pytest.raises(DatasetError, match=r"the file file.csv cannot be used: .*; get it again"):
+        read(content.replace("\u00e9".encode(), b"\xff\xfe"))
 
 
 def test_a_pipe_and_a_device_are_no_files(tmp_path):
