@@ -54,4 +54,4 @@ def test_a_dropped_file_becomes_a_dataset_a_run_and_a_number_of_folds(
         check.click()
     how_many.click()
     page.wait_for_url(re.compile(r"/folds\?"))
-    expect(page.get_by_role("img", name=re.compile("item-knn on laden: after"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("ItemKNN on laden: after"))).to_be_visible()
