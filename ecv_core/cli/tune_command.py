@@ -51,6 +51,11 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
         "--all-folds", action="store_true", help="run every fold of every configuration"
     )
     parser.add_argument(
+        "--separate",
+        action="store_true",
+        help="fit every configuration on its own, even where they could share work",
+    )
+    parser.add_argument(
         "--until", choices=("winner",), default="winner", help="what is to be found out"
     )
     parser.add_argument(
@@ -105,7 +110,7 @@ def tune_command(options: argparse.Namespace) -> int:
     )
     store = open_store()
     _announce(plan, store, go_on=options.yes)
-    return _run(plan, store, options.json)
+    return _run(plan, store, options.json, separate=options.separate)
 
 
 def _announce(plan: Plan, store: Store, *, go_on: bool) -> None:
@@ -141,10 +146,10 @@ def _announce(plan: Plan, store: Store, *, go_on: bool) -> None:
         )
 
 
-def _run(plan: Plan, store: Store, target: str | None) -> int:
+def _run(plan: Plan, store: Store, target: str | None, *, separate: bool) -> int:
     from tqdm import tqdm
 
-    from ecv_core.runner import GivesUp, work
+    from ecv_core.runner import GivesUp, work, work_shared
     from ecv_core.tuning.document import tuning_document, tuning_sentence
     from ecv_core.tuning.tune import tune
 
@@ -160,6 +165,7 @@ def _run(plan: Plan, store: Store, target: str | None) -> int:
             store,
             plan,
             job=partial(work, also=show),
+            shared=None if separate else partial(work_shared, also=show),
             on_fold=counted,
             on_round=lambda live: counted(),
             on_trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),

@@ -6,10 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ecv_core.energy.savings import later_range
-from ecv_core.records import Run, RunSpec
+from ecv_core.records import FoldResult, Run, RunSpec
 
 Range = tuple[float, float]
 """The least and the most."""
+
+
+def alone(fold: FoldResult) -> tuple[float, float]:
+    """Seconds and joules of a fold on its own, also where its work was shared with others."""
+    if fold.shared is None:
+        return fold.total_seconds, fold.energy.joules
+    return fold.shared.alone_seconds, fold.shared.alone_joules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +34,8 @@ class KnownCosts:
         """Those of a run."""
         return cls(
             spec=run.spec,
-            seconds=tuple(fold.total_seconds for fold in run.folds),
-            joules=tuple(fold.energy.joules for fold in run.folds),
+            seconds=tuple(alone(fold)[0] for fold in run.folds),
+            joules=tuple(alone(fold)[1] for fold in run.folds),
         )
 
 

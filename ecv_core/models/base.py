@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,7 +15,19 @@ if TYPE_CHECKING:
     import torch
 
 
-class Recommender(Protocol):
+class Fitted(Protocol):
+    """A model that has learnt: it scores any number of blocks of users."""
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        """Scores of all items for a block of users of the training matrix; higher is better.
+
+        Args:
+            users: row numbers of the training matrix; shape (block,).
+        Returns: float32, shape (block, items), finite, on any device; the caller may overwrite it.
+        """
+
+
+class Recommender(Fitted, Protocol):
     """A model under evaluation: an instance is fitted once, then scores any number of blocks."""
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
@@ -27,14 +40,6 @@ class Recommender(Protocol):
             progress: called with ("fit", step, steps), at least once a second where it can be; a
                 model that validates as it trains adds its curve.
         Raises: RunError if training diverges; Cancelled from `progress`.
-        """
-
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        """Scores of all items for a block of users of the training matrix; higher is better.
-
-        Args:
-            users: row numbers of the training matrix; shape (block,).
-        Returns: float32, shape (block, items), finite, on any device; the caller may overwrite it.
         """
 
 
@@ -50,6 +55,32 @@ class HistoryRecommender(Recommender, Protocol):
         history: History | None = None,
     ) -> None:
         """As `Recommender.fit`; with what the model needs, for each stored entry of `train`."""
+
+
+class SharedFit(Protocol):
+    """Several configurations of a model fitted on the same training part, work shared.
+
+    Bit for bit, each gives the scores that it would give fitted on its own. Which configurations
+    can be fitted so, an algorithm says by its `Algorithm.sharing`.
+    """
+
+    def begin(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
+        """Do what all of them need. Arguments and errors as of `HistoryRecommender.fit`."""
+
+    def fits(self) -> Iterator[tuple[int, Fitted]]:
+        """Finish one after the other, in the order that costs least.
+
+        Returns: the place of a configuration among those given, and its model, which is good until
+            the next one is asked for.
+        Raises: as `Recommender.fit`, for the configuration that comes next.
+        """
 
 
 class Report(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm
+from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     batch_size,
@@ -71,4 +72,5 @@ BPR_MF = Algorithm(
         },
     },
     build=build,
+    sharing=shared_epochs(build),
 )

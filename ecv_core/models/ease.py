@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +12,13 @@ from scipy.sparse import csr_array
 from ecv_core.errors import RunError
 from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper, sparse_counts
 from ecv_core.models.device import Rows, best_device
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.models.parameters import Algorithm, Parameter, Sharing
+from ecv_core.records import History, ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+
+    from ecv_core.models.base import Fitted
 
 
 class EASE:
@@ -31,18 +33,24 @@ class EASE:
         self._regularization = regularization
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+        progress("fit", 0, 3)
+        inputs, gram = _gram(train)
+        progress("fit", 1, 3)
+        self.solve(inputs, gram, progress)
+
+    def solve(self, inputs: Rows, gram: torch.Tensor, progress: Progress = no_progress) -> None:
+        """Find the weights.
+
+        Args:
+            inputs: the training matrix, on the device.
+            gram: users that each pair of items shares; overwritten. Shape (items, items).
+            progress: as of `fit`.
+        Raises: RunError if they cannot be found.
+        """
         import torch
 
-        progress("fit", 0, 3)
-        device = best_device()
-        self._input = Rows.of(train, device)
-        if dense_is_cheaper(train):
-            gram = dense_counts(train)
-        else:
-            gram = torch.from_numpy(sparse_counts(train).toarray())
-        gram = gram.to(device)
+        self._input = inputs
         gram.diagonal().add_(self._regularization)
-        progress("fit", 1, 3)
         factor, failed = torch.linalg.cholesky_ex(gram, upper=False)
         if failed.any():
             raise RunError(
@@ -60,6 +68,10 @@ class EASE:
         self._weights = weights
         progress("fit", 3, 3)
 
+    def forget(self) -> None:
+        """Give the memory of the weights back; it scores no more."""
+        del self._weights
+
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         import torch
 
@@ -67,6 +79,43 @@ class EASE:
         return torch.nn.functional.embedding_bag(
             rows.columns, self._weights, rows.starts, mode="sum", include_last_offset=True
         )
+
+
+def _gram(train: csr_array) -> tuple[Rows, torch.Tensor]:
+    """The training matrix, and its product with itself, on the device."""
+    import torch
+
+    device = best_device()
+    if dense_is_cheaper(train):
+        gram = dense_counts(train)
+    else:
+        gram = torch.from_numpy(sparse_counts(train).toarray())
+    return Rows.of(train, device), gram.to(device)
+
+
+class SharedEASE:
+    """One Gram matrix for all regularizations; it takes a fourth matrix of items x items."""
+
+    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
+        self._models = [build(one) for one in configurations]
+
+    def begin(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
+        progress("fit", 0, 3)
+        self._input, self._gram = _gram(train)
+        progress("fit", 1, 3)
+
+    def fits(self) -> Iterator[tuple[int, Fitted]]:
+        for place, model in enumerate(self._models):
+            model.solve(self._input, self._gram.clone())
+            yield place, model
+            model.forget()
 
 
 def build(params: Mapping[str, ParamValue]) -> EASE:
@@ -94,6 +143,7 @@ EASE_MODEL = Algorithm(
         ),
     ),
     build=build,
+    sharing=Sharing(parameters=frozenset({"regularization"}), build=SharedEASE),
     random=False,
     spaces={"default": {"regularization": (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)}},
 )

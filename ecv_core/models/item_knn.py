@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
-from ecv_core.models.voting import Voting
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter, Sharing
+from ecv_core.models.shared_neighbours import NearestItems, Nearness, NearVoting
+from ecv_core.models.voting import DENSE_ITEMS, Voting
+from ecv_core.records import History, ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+
+    from ecv_core.models.base import Fitted
 
 DEFAULT_NEIGHBOURS = 100
 
@@ -45,6 +48,43 @@ class ItemKNN:
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         return self._voting.score(users)
+
+
+class SharedItemKNN:
+    """One similarity computation for all numbers of neighbours."""
+
+    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
+        self._shrink = float(configurations[0]["shrink"])
+        self._counts = [int(one["neighbours"]) for one in configurations]
+
+    def begin(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
+        progress("fit", 0, 2)
+        most = max(self._counts)
+        check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
+        self._train = csr_array(
+            (train.data, train.indices.astype(np.int32), train.indptr.astype(np.int32)),
+            shape=train.shape,
+        )
+        self._nearness = Nearness(train, shrink=self._shrink, most=most)
+        dense = self._nearness.dense
+        self._nearest = None
+        if dense is not None and train.shape[1] <= DENSE_ITEMS:
+            self._nearest = NearestItems(dense, most)
+        progress("fit", 1, 2)
+
+    def fits(self) -> Iterator[tuple[int, Fitted]]:
+        for place, count in enumerate(self._counts):
+            if self._nearest is None:
+                yield place, Voting(self._train, self._nearness.keep(count))
+            else:
+                yield place, NearVoting(self._train, *self._nearest(count))
 
 
 def build(params: Mapping[str, ParamValue]) -> ItemKNN:
@@ -79,6 +119,7 @@ ITEM_KNN = Algorithm(
         ),
     ),
     build=build,
+    sharing=Sharing(parameters=frozenset({"neighbours"}), build=SharedItemKNN),
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecv_core.models.parameters import Algorithm
+from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
@@ -57,6 +58,7 @@ LIGHT_GCN = Algorithm(
         *schedule_parameters(epochs=epochs(30, over="all training pairs"), averaging=0.8),
     ),
     build=build,
+    sharing=shared_epochs(build),
     paper_default={
         "layers": 3,
         "regularization": 1e-4,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
@@ -95,6 +96,7 @@ MULTI_VAE = Algorithm(
         ),
     ),
     build=build,
+    sharing=shared_epochs(build),
     paper_default={
         "hidden": 600,
         "latent": 200,

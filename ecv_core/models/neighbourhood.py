@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -47,9 +49,15 @@ def cosine_neighbours(train: csr_array, *, neighbours: int, shrink: float) -> cs
         shrink: pulls pairs with few entries towards 0; not negative.
     Returns: float32, shape (columns, columns); row i holds the neighbours of column i.
     """
-    counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
-    norms = np.sqrt(np.maximum(counts, 1))
+    norms = cosine_norms(train)
     return nearest(train, norms, norms, neighbours=neighbours, shrink=shrink)
+
+
+def cosine_norms(train: csr_array) -> NDArray[np.float32]:
+    """Square root of each column's number of entries, at least 1; shape (columns,)."""
+    counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
+    norms: NDArray[np.float32] = np.sqrt(np.maximum(counts, 1))
+    return norms
 
 
 def nearest(
@@ -88,17 +96,37 @@ def _from_dense(
     import torch
 
     columns = len(own)
-    mine, theirs = torch.from_numpy(own), torch.from_numpy(others)
     kept = min(neighbours, columns)
     values = torch.empty((columns, kept))
     indices = torch.empty((columns, kept), dtype=torch.int64)
-    block = max(1, 2_000_000 // columns)  # a few MB, so that the passes below stay in cache
+    for rows, part in near_blocks(shared, own, others, shrink):
+        torch.topk(part, kept, sorted=False, out=(values[rows], indices[rows]))
+    return csr_of(values, indices)
+
+
+def near_blocks(
+    shared: torch.Tensor,
+    own: NDArray[np.float32],
+    others: NDArray[np.float32],
+    shrink: float,
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """How near columns are, a block of rows after the other, in place of what they share."""
+    import torch
+
+    columns = len(own)
+    mine, theirs = torch.from_numpy(own), torch.from_numpy(others)
+    block = max(1, 2_000_000 // columns)  # a few MB, so that all passes over them stay in cache
     for start in range(0, columns, block):
         rows = slice(start, min(start + block, columns))
         part = shared[rows]
         part.diagonal(offset=start).zero_()
         part.div_(mine[rows, None] * theirs + shrink)
-        torch.topk(part, kept, sorted=False, out=(values[rows], indices[rows]))
+        yield rows, part
+
+
+def csr_of(values: torch.Tensor, indices: torch.Tensor) -> csr_array:
+    """The neighbours of each column as a sparse matrix; both have shape (columns, kept)."""
+    columns, kept = values.shape
     flat = values.numpy().ravel()
     nonzero = flat > 0
     sizes = nonzero.reshape(columns, kept).sum(axis=1)
@@ -114,14 +142,47 @@ def _from_sparse(
     neighbours: int,
     shrink: float,
 ) -> csr_array:
-    transposed = entries.T.tocsr()
-    parts = [
-        _part_from_sparse(
-            csr_array(transposed[part] @ entries), part.start, own[part], others, neighbours, shrink
-        )
-        for part in _parts(transposed, np.diff(entries.indptr))
-    ]
+    parts = [one.keep(neighbours) for one in sparse_parts(entries, own, others, shrink)]
+    return stacked(parts)
+
+
+def stacked(parts: Sequence[csr_array]) -> csr_array:
+    """Parts of a matrix below each other."""
     return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
+
+
+def sparse_parts(
+    entries: csr_array, own: NDArray[np.float32], others: NDArray[np.float32], shrink: float
+) -> Iterator[NearPart]:
+    """How near consecutive columns are to all, only pairs that share something; one at a time."""
+    transposed = entries.T.tocsr()
+    for part in _parts(transposed, np.diff(entries.indptr)):
+        shared = csr_array(transposed[part] @ entries)
+        rows = np.repeat(np.arange(shared.shape[0], dtype=np.int32), np.diff(shared.indptr))
+        values = shared.data / (own[part][rows] * others[shared.indices] + np.float32(shrink))
+        values[rows + part.start == shared.indices] = 0
+        yield NearPart(values=values, rows=rows, near=shared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NearPart:
+    """How near some columns are to all others."""
+
+    values: NDArray[np.float32]
+    """Of each stored pair; shape (pairs,)."""
+    rows: NDArray[np.int32]
+    """Which column it is of, likewise."""
+    near: csr_array
+    """Whose `indices` and `indptr` say to which."""
+
+    def keep(self, neighbours: int) -> csr_array:
+        """The nearest of each, of equal ones those stored first."""
+        kept = _largest(self.values, self.rows, self.near.indptr, neighbours) & (self.values > 0)
+        ends = np.concatenate(([0], np.cumsum(kept)))
+        # One index type everywhere: scipy converts a whole matrix for every product of two types.
+        indptr = ends[self.near.indptr].astype(np.int32)
+        indices = self.near.indices[kept].astype(np.int32)
+        return csr_array((self.values[kept], indices, indptr), shape=self.near.shape)
 
 
 def _parts(transposed: csr_array, row_sizes: NDArray[np.int32]) -> list[slice]:
@@ -133,26 +194,6 @@ def _parts(transposed: csr_array, row_sizes: NDArray[np.int32]) -> list[slice]:
     block = np.cumsum(pairs) // PAIRS
     starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
     return [slice(*bounds) for bounds in pairwise([*starts, len(pairs)])]
-
-
-def _part_from_sparse(
-    shared: csr_array,
-    start: int,
-    own: NDArray[np.float32],
-    others: NDArray[np.float32],
-    neighbours: int,
-    shrink: float,
-) -> csr_array:
-    """Neighbours of the columns from `start` on, from what they share with each."""
-    rows = np.repeat(np.arange(shared.shape[0], dtype=np.int32), np.diff(shared.indptr))
-    similar = shared.data / (own[rows] * others[shared.indices] + np.float32(shrink))
-    similar[rows + start == shared.indices] = 0
-    kept = _largest(similar, rows, shared.indptr, neighbours) & (similar > 0)
-    ends = np.concatenate(([0], np.cumsum(kept)))
-    # One index type everywhere: scipy converts a whole matrix for every product of two types.
-    indptr = ends[shared.indptr].astype(np.int32)
-    indices = shared.indices[kept].astype(np.int32)
-    return csr_array((similar[kept], indices, indptr), shape=shared.shape)
 
 
 def _largest(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
@@ -86,6 +87,7 @@ NEU_MF = Algorithm(
         ),
     ),
     build=build,
+    sharing=shared_epochs(build),
     log_odds=True,  # it learns a binary cross-entropy
     # Network as RecBole builds it, trained as He et al. publish it: their own network is smaller.
     paper_default_title="near RecBole's default",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
@@ -66,6 +67,7 @@ NGCF = Algorithm(
         *schedule_parameters(epochs=epochs(30, over="all training pairs"), averaging=0.8),
     ),
     build=build,
+    sharing=shared_epochs(build),
     # The authors' values for Gowalla.
     paper_default={
         "layers": 3,

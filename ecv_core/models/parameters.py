@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -22,10 +22,25 @@ from ecv_core.records import (
     no_progress,
 )
 
-__all__ = ["PAPER_COUNTS", "Algorithm", "Parameter"]
+__all__ = ["PAPER_COUNTS", "Algorithm", "Parameter", "Sharing"]
 
 PAPER_COUNTS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 226, 320, 452, 640, 905, 1809)
 """Neighbours and latent factors of Anelli et al. (2019), table 2."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """Which configurations of an algorithm can be fitted together, and how."""
+
+    parameters: frozenset[str]
+    """In which they may differ; they are equal in all others."""
+    build: Callable[[Sequence[Mapping[str, ParamValue]]], Any]
+    """Makes a `models.base.SharedFit` of configurations, each with every parameter."""
+    goes_on: bool = False
+    """Whether each fit goes on from the one before, as iterations do: its work then serves those
+    after it too. Otherwise only what comes before the first fit serves all."""
+    possible: Callable[[Mapping[str, ParamValue]], bool] = lambda _: True
+    """Whether a configuration can take part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +77,18 @@ class Algorithm:
     """The most that parameters can be on a dataset, where that is less than their range."""
     needs: Need = Need.NOTHING
     """What it learns from beside who has what; then it is a `HistoryRecommender`."""
+    sharing: Sharing | None = None
+    """What configurations can share; None where each is fitted on its own."""
+
+    def shares_with(self, params: Params) -> Params | None:
+        """What configurations that are fitted together have in common; None for one on its own.
+
+        Args:
+            params: every parameter of a configuration.
+        """
+        if self.sharing is None or not self.sharing.possible(dict(params)):
+            return None
+        return tuple(one for one in params if one[0] not in self.sharing.parameters)
 
     @property
     def presets(self) -> dict[str, dict[str, ParamValue]]:

@@ -76,9 +76,9 @@ class NeuralRecommender:
                 that is not yet trained.
             schedule: how long to train.
         """
-        self._name = name
+        self.name = name
+        self.schedule = schedule
         self._make = make
-        self._schedule = schedule
 
     def untrained(self, train: csr_array, seed: int, history: History | None = None) -> Net:
         """The network as it is before its first epoch."""
@@ -92,16 +92,16 @@ class NeuralRecommender:
         progress: Progress = no_progress,
         history: History | None = None,
     ) -> None:
-        progress("fit", 0, self._schedule.epochs)
+        progress("fit", 0, self.schedule.epochs)
         validation = None
-        if self._schedule.early_stopping:
-            validation = Validation.of(train, self._schedule.validation_share, seed)
+        if self.schedule.early_stopping:
+            validation = Validation.of(train, self.schedule.validation_share, seed)
         visible = train
         if validation is not None:
             visible = validation.visible
             history = None if history is None else history.take(validation.kept)
         self._net = self.untrained(visible, seed, history)
-        run_epochs(self._name, self._net, self._schedule, validation, progress)
+        run_epochs(self.name, self._net, self.schedule, validation, progress)
         self._net.see(train)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
@@ -131,12 +131,8 @@ def run_epochs(
     best: list[torch.Tensor] = []
     average = Average(net.weights(), schedule.averaging)
     for epoch in range(schedule.epochs):
-        loss = net.epoch(partial(progress, "fit", epoch, schedule.epochs, curve=tuple(curve)))
-        if not math.isfinite(loss):
-            raise RunError(
-                f"{name} diverged in epoch {epoch + 1} of {schedule.epochs}: its loss is not "
-                "finite; try a lower learning_rate"
-            )
+        between = partial(progress, "fit", epoch, schedule.epochs, curve=tuple(curve))
+        run_epoch(name, net, epoch, schedule.epochs, between)
         average.update()
         if validation is not None:
             with average.in_place():
@@ -149,6 +145,24 @@ def run_epochs(
     for weight, kept in zip(net.weights(), best or average.values, strict=True):
         weight.detach().copy_(kept)
     progress("fit", schedule.epochs, schedule.epochs, curve=tuple(curve))
+
+
+def run_epoch(name: str, net: Net, epoch: int, epochs: int, between: Callable[[], None]) -> None:
+    """Train a network for an epoch.
+
+    Args:
+        name: the model's id, for messages.
+        net: in training.
+        epoch: its number, from 0 on.
+        epochs: how many there are.
+        between: called after every batch.
+    Raises: RunError that names the epoch if the loss is not finite; Cancelled from `between`.
+    """
+    if not math.isfinite(net.epoch(between)):
+        raise RunError(
+            f"{name} diverged in epoch {epoch + 1} of {epochs}: its loss is not "
+            "finite; try a lower learning_rate"
+        )
 
 
 class Average:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecv_core.models.parameters import Algorithm
+from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
@@ -58,6 +59,7 @@ TRIPLE2VEC = Algorithm(
         ),
     ),
     build=build,
+    sharing=shared_epochs(build),
     needs=Need.BASKETS,
     # Of Beta-RecSys, the library of the study that compares it under several splits.
     paper_default={

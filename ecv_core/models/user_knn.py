@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter, Sharing
+from ecv_core.models.shared_neighbours import Nearness
+from ecv_core.records import History, ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+
+    from ecv_core.models.base import Fitted
 
 DEFAULT_NEIGHBOURS = 100
 
@@ -35,16 +38,54 @@ class UserKNN:
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 1)
         check_neighbours(self._neighbours, train.shape[0], "users", DEFAULT_NEIGHBOURS)
-        self._train = train
-        self._voters = cosine_neighbours(
+        voters = cosine_neighbours(
             csr_array(train.T.tocsr()), neighbours=self._neighbours, shrink=self._shrink
         )
+        self._votes = _Votes(train, voters)
         progress("fit", 1, 1)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        return self._votes.score(users)
+
+
+class _Votes:
+    """What voters have, weighted by how similar they are to a user."""
+
+    def __init__(self, train: csr_array, voters: csr_array) -> None:
+        self._train = train
+        self._voters = voters
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         import torch
 
         return torch.from_numpy((self._voters[users] @ self._train).toarray())
+
+
+class SharedUserKNN:
+    """One similarity computation for all numbers of neighbours."""
+
+    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
+        self._shrink = float(configurations[0]["shrink"])
+        self._counts = [int(one["neighbours"]) for one in configurations]
+
+    def begin(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
+        progress("fit", 0, 1)
+        most = max(self._counts)
+        check_neighbours(most, train.shape[0], "users", DEFAULT_NEIGHBOURS)
+        self._train = train
+        self._nearness = Nearness(csr_array(train.T.tocsr()), shrink=self._shrink, most=most)
+        progress("fit", 1, 1)
+
+    def fits(self) -> Iterator[tuple[int, Fitted]]:
+        for place, count in enumerate(self._counts):
+            yield place, _Votes(self._train, self._nearness.keep(count))
 
 
 def build(params: Mapping[str, ParamValue]) -> UserKNN:
@@ -81,6 +122,7 @@ USER_KNN = Algorithm(
         ),
     ),
     build=build,
+    sharing=Sharing(parameters=frozenset({"neighbours"}), build=SharedUserKNN),
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

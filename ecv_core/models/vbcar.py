@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
@@ -79,6 +80,7 @@ VBCAR = Algorithm(
         ),
     ),
     build=build,
+    sharing=shared_epochs(build),
     needs=Need.BASKETS,
     # Of Beta-RecSys, the authors' library.
     paper_default={

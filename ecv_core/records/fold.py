@@ -54,6 +54,22 @@ class Energy:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Of a fold that was computed together with those of other configurations.
+
+    Its seconds and joules are its own work and an equal part of what each needed with others, so
+    that their sum over all of them is what was spent. Here is what it needs in all.
+    """
+
+    configurations: int
+    """That were computed together, this one among them."""
+    alone_seconds: Amount
+    """Of all the work that it needed: about what it would have taken on its own."""
+    alone_joules: Amount
+    """Likewise."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UserScores:
     """Per-user scores of one fold, at the run's n: the raw material of later analyses.
@@ -91,4 +107,6 @@ class FoldResult:
     evaluate_seconds: Amount
     total_seconds: Amount
     energy: Energy
+    shared: Shared | None = None
+    """Where its work was shared with other configurations; None for a fold on its own."""
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor, Future, wait
 from dataclasses import replace
 from typing import TypeVar
@@ -103,7 +103,7 @@ def _drive(
     waiting: tuple[str, ...],
 ) -> None:
     def finish(state: RunState, error: str | None = None) -> None:
-        _insist(lambda: store.finish(run_id, state, error=error, owner=this_process()), on_trouble)
+        insist(lambda: store.finish(run_id, state, error=error, owner=this_process()), on_trouble)
 
     try:
         spec = store.run(run_id).spec
@@ -111,12 +111,12 @@ def _drive(
             _run_aids(store, run_id, worker, job, on_trouble, closing)
             rule = adjusted_rule(store, spec) if spec.adjust_by else None
         while (index := next_fold(store.run(run_id))) is not None:
-            if _cancelled(store, (run_id, *waiting)):
+            if cancelled(store, (run_id, *waiting)):
                 raise Cancelled
             if closing():
                 raise Terminated
             result = _one_fold(store, run_id, worker, job, index, waiting)
-            if not _save(store, run_id, result, rule, on_trouble):
+            if not save(store, run_id, result, rule, on_trouble):
                 return  # somebody has resumed it elsewhere, and goes on
             on_fold(store.run(run_id))
         finish(RunState.FINISHED)
@@ -176,7 +176,8 @@ def _run_aids(
             raise RunError(f"'{name}', which it is adjusted by, failed: {done.error}")
 
 
-def _cancelled(store: Store, run_ids: tuple[str, ...]) -> bool:
+def cancelled(store: Store, run_ids: Iterable[str]) -> bool:
+    """Whether someone asked one of these runs to stop."""
     return any(store.cancel_requested(run_id) for run_id in run_ids)
 
 
@@ -192,7 +193,7 @@ def _one_fold(
     future: Future[FoldResult] = worker.submit(job, store.url, run_id, spec, index)
     try:
         while not wait([future], timeout=CANCEL_POLL_SECONDS).done:
-            if _cancelled(store, (run_id, *waiting)):
+            if cancelled(store, (run_id, *waiting)):
                 raise Cancelled
         return future.result()
     except (Cancelled, BrokenExecutor):
@@ -201,7 +202,7 @@ def _one_fold(
         raise
 
 
-def _save(
+def save(
     store: Store,
     run_id: str,
     result: FoldResult,
@@ -222,7 +223,7 @@ def _save(
     rule = rule_of(run.spec) if rule is None else rule
     moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
     stopped_at = stopping.stop_of(moments, run.k)
-    return _insist(
+    return insist(
         lambda: store.add_fold(
             run_id, result, stopped_at=stopped_at, moment=moments[-1], owner=this_process()
         ),
@@ -230,7 +231,8 @@ def _save(
     )
 
 
-def _insist(write: Callable[[], _Done], on_trouble: Callable[[str | None], None]) -> _Done:
+def insist(write: Callable[[], _Done], on_trouble: Callable[[str | None], None]) -> _Done:
+    """Write, again and again until it is done; a sentence while it cannot be."""
     while True:
         try:
             done = write()

@@ -11,7 +11,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from functools import lru_cache
@@ -57,6 +57,30 @@ def work(
             raise
         except Exception as error:  # a stranger's exception may not survive the way to the parent
             log.exception("fold %d of run %s failed", index, run_id)
+            raise RunError(failure(error)) from None
+
+
+def work_shared(
+    database_url: str,
+    run_ids: Sequence[str],
+    specs: Sequence[RunSpec],
+    index: int,
+    also: Progress = no_progress,
+) -> Generator[tuple[int, FoldResult], None, None]:
+    """As `work`, of one fold of several runs that share work; see `shared_fold.run_shared_fold`.
+
+    Progress is that of the first run.
+    """
+    from ecv_core.energy import meter_for
+    from ecv_core.shared_fold import run_shared_fold
+
+    with _told(database_url, run_ids[0], index, also) as report, _machine_alone(report):
+        try:
+            yield from run_shared_fold(specs, index, meter=meter_for(specs[0]), progress=report)
+        except EcvError:
+            raise
+        except Exception as error:
+            log.exception("fold %d of runs %s failed", index, ", ".join(run_ids))
             raise RunError(failure(error)) from None
 
 

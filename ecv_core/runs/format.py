@@ -18,6 +18,7 @@ from ecv_core.records import (
     Run,
     RunSpec,
     RunState,
+    Shared,
 )
 from ecv_core.runs.again import MomentsAgain, usual_kind
 
@@ -59,6 +60,7 @@ class FoldDocument(_Part):
     inner_curve: tuple[float, ...] = ()
     seconds: Seconds
     energy: Energy
+    shared: Shared | None = None
 
     @classmethod
     def of(cls, result: FoldResult) -> Self:
@@ -81,6 +83,7 @@ class FoldDocument(_Part):
             evaluate_seconds=self.seconds.evaluate,
             total_seconds=self.seconds.total,
             energy=self.energy,
+            shared=self.shared,
         )
 
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ecv_core import fold, models
 from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation import METRICS
 from ecv_core.records import RunSpec, RunState
-from ecv_core.runner import InProcess, execute, this_process, work
+from ecv_core.runner import (
+    InProcess,
+    SharedJob,
+    execute,
+    execute_shared,
+    this_process,
+    work,
+)
 from ecv_core.runner.drive import Job
-from ecv_core.selection.live import Live, advance, begin, look
+from ecv_core.selection.live import Live, advance, begin, look, queue_fold
 from ecv_core.selection.names import parse_contender
 from ecv_core.selection.rounds import Terms, Until
+from ecv_core.shared_fold import shares_with
 from ecv_core.spec import make_spec
 from ecv_core.store import Store
 
@@ -62,6 +72,7 @@ def compute(
     terms: Terms,
     *,
     job: Job = work,
+    shared: SharedJob | None = None,
     on_fold: Callable[[Live], None] = lambda live: None,
     on_trouble: Callable[[str | None], None] = lambda sentence: None,
 ) -> Live:
@@ -72,15 +83,52 @@ def compute(
         named: the contenders, as of `named_contenders`.
         terms: what is asked.
         job: computes a fold; see `runner.drive.Job`.
+        shared: computes a fold of contenders that share work, of all that are still in at once;
+            None computes each on its own.
         on_fold: told after every fold that was computed.
         on_trouble: as of `execute`.
     Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
     """
     selection_id = begin(store, named, terms, known=store.runs())
-    while (run_id := advance(store, selection_id, owner=this_process())) is not None:
+    while (now := look(store, selection_id)).needed is not None:
+        places = _together(now) if shared is not None else []
+        if shared is not None and len(places) > 1:
+            run_ids = queue_fold(store, now, places, now.needed[1], owner=this_process())
+            execute_shared(
+                *(store, run_ids),
+                job=shared,
+                on_fold=lambda run: on_fold(look(store, selection_id)),
+                on_trouble=on_trouble,
+            )
+            check_finished(store, run_ids)
+            continue
+        run_id = advance(store, selection_id, owner=this_process())
+        if run_id is None:
+            break
         execute(store, run_id, InProcess(), job=job, on_trouble=on_trouble)
+        check_finished(store, [run_id])
+        on_fold(look(store, selection_id))
+    return look(store, selection_id)
+
+
+def check_finished(store: Store, run_ids: Sequence[str]) -> None:
+    """Raises: RunError for the first of these runs that did not finish."""
+    for run_id in run_ids:
         run = store.run(run_id)
         if run.state is not RunState.FINISHED:
             raise RunError(run.error or f"the run was {run.state}; finished folds are kept")
-        on_fold(look(store, selection_id))
-    return look(store, selection_id)
+
+
+def _together(now: Live) -> list[int]:
+    """The contender that comes next, and those still in that share work with it in that fold."""
+    assert now.needed is not None
+    next_one, fold = now.needed
+    specs = [one.spec for one in now.record.contenders]
+    common = shares_with(specs[next_one])
+    if common is None or now.going:
+        return []
+    return [
+        place
+        for place in sorted(now.left)
+        if np.isnan(now.contenders[place].scores[fold]) and shares_with(specs[place]) == common
+    ]

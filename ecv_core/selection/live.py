@@ -184,18 +184,35 @@ def advance(
     if now.needed is None or now.going:
         return None
     place, fold = now.needed
-    planned = now.record.contenders[place]
-    mine = {run.run_id: run for run in store.runs()}.get(planned.run_id or "")
-    have = tuple(result.fold for result in mine.folds) if mine else ()
-    spec = replace(planned.spec, only_folds=(*have, fold))
-    if mine is not None:
-        store.requeue(mine.run_id, spec, owner=owner)
-        return mine.run_id
-    run_id = store.create([spec], owner=owner)[0]
-    others = list(now.record.contenders)
-    others[place] = replace(planned, run_id=run_id)
-    update_selection(store, replace(now.record, contenders=tuple(others)))
-    return run_id
+    return queue_fold(store, now, [place], fold, owner=owner)[0]
+
+
+def queue_fold(
+    store: Store, now: Live, places: Sequence[int], fold: int, *, owner: str
+) -> list[str]:
+    """Queue a fold of some contenders; gives the runs that are to compute it.
+
+    Args:
+        store: where it is kept.
+        now: the selection.
+        places: of contenders that lack the fold.
+        fold: its index.
+        owner: of the queue.
+    """
+    runs = {run.run_id: run for run in store.runs()}
+    contenders = list(now.record.contenders)
+    for place in places:
+        planned = contenders[place]
+        mine = runs.get(planned.run_id or "")
+        have = tuple(result.fold for result in mine.folds) if mine else ()
+        spec = replace(planned.spec, only_folds=(*have, fold))
+        if mine is not None:
+            store.requeue(mine.run_id, spec, owner=owner)
+        else:
+            contenders[place] = replace(planned, run_id=store.create([spec], owner=owner)[0])
+    if tuple(contenders) != now.record.contenders:
+        update_selection(store, replace(now.record, contenders=tuple(contenders)))
+    return [contenders[place].run_id or "" for place in places]
 
 
 def go_on_after(store: Store, run_id: str, *, owner: str, recorded: Iterable[Run] = ()) -> bool:

@@ -14,16 +14,24 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.energy.expected import KnownCosts
-from ecv_core.errors import InputError, RunError
+from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
-from ecv_core.records import FoldResult, ParamValue, Run, RunSpec, RunState
-from ecv_core.runner import InProcess, execute, this_process, work
+from ecv_core.records import FoldResult, ParamValue, Run, RunSpec
+from ecv_core.runner import (
+    InProcess,
+    SharedJob,
+    execute,
+    execute_shared,
+    this_process,
+    work,
+)
 from ecv_core.runner.drive import Job
 from ecv_core.runs.configurations import Configuration, specs_of
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.computing import compute
+from ecv_core.selection.computing import check_finished, compute
 from ecv_core.selection.live import Live
 from ecv_core.selection.rounds import Terms
+from ecv_core.shared_fold import shares_with
 from ecv_core.spec import make_spec
 from ecv_core.splits import check_exchangeable
 from ecv_core.store import Store
@@ -142,6 +150,7 @@ def tune(
     plan: Plan,
     *,
     job: Job = work,
+    shared: SharedJob | None = None,
     on_fold: Callable[[], None] = lambda: None,
     on_round: Callable[[Live], None] = lambda live: None,
     on_trouble: Callable[[str | None], None] = lambda sentence: None,
@@ -155,6 +164,7 @@ def tune(
         store: where folds go, and come from where they are there.
         plan: what to do.
         job: computes a fold; see `runner.drive.Job`.
+        shared: computes a fold of configurations that share work; None computes each on its own.
         on_fold: told after every fold that was computed before the selection.
         on_round: as `on_fold` of `selection.computing.compute`.
         on_trouble: as of `runner.execute`.
@@ -162,28 +172,31 @@ def tune(
     """
     k = plan.spec.k
 
-    def run_to(configuration: Configuration, folds: Sequence[int]) -> float:
-        (spec,) = specs_of(plan.spec, [configuration])
-        found = _folds(store.runs(), spec)
-        if missing := tuple(one for one in folds if one not in found):
-            part = replace(spec, only_folds=missing)
-            run_id = store.create([part], owner=this_process())[0]
-            execute(
-                store,
-                run_id,
-                InProcess(),
-                job=job,
-                on_fold=lambda run: on_fold(),
-                on_trouble=on_trouble,
-            )
-            run = store.run(run_id)
-            if run.state is not RunState.FINISHED:
-                raise RunError(run.error or f"the run was {run.state}; finished folds are kept")
-            found |= {one.fold: one for one in run.folds}
-        return float(np.mean([found[one].score for one in folds]))
+    def run_to(configurations: Sequence[Configuration], folds: Sequence[int]) -> None:
+        """Compute what is missing of configurations that share work, or of a single one."""
+        there, parts = store.runs(), []
+        for spec in specs_of(plan.spec, configurations):
+            found = _folds(there, spec)
+            if missing := tuple(one for one in folds if one not in found):
+                parts.append(replace(spec, only_folds=missing))
+        if not parts:
+            return
+        run_ids = store.create(parts, owner=this_process())
+        how: dict[str, Any] = {"on_fold": lambda run: on_fold(), "on_trouble": on_trouble}
+        if shared is not None and len(run_ids) > 1:
+            execute_shared(store, run_ids, job=shared, **how)
+        else:
+            for run_id in run_ids:
+                execute(store, run_id, InProcess(), job=job, **how)
+                check_finished(store, [run_id])
+        check_finished(store, run_ids)
 
     def score(configuration: Configuration) -> float:
-        return run_to(configuration, range(k) if plan.all_folds else (0,))
+        folds = range(k) if plan.all_folds else (0,)
+        run_to([configuration], folds)
+        (spec,) = specs_of(plan.spec, [configuration])
+        found = _folds(store.runs(), spec)
+        return float(np.mean([found[one].score for one in folds]))
 
     drawn = list(
         sampled(
@@ -196,14 +209,39 @@ def tune(
         )
     )
     if plan.all_folds and plan.sampler != "tpe":
-        for one in drawn:
-            run_to(one, range(k))
+        for together in groups(plan.spec, drawn, share=shared is not None):
+            run_to(together, range(k))
     named = [
         (contender_word(plan.spec.algorithm, one), spec)
         for one, spec in zip(drawn, specs_of(plan.spec, drawn), strict=True)
     ]
-    live = compute(store, named, plan.terms, job=job, on_fold=on_round, on_trouble=on_trouble)
+    live = compute(
+        *(store, named, plan.terms),
+        job=job,
+        shared=shared,
+        on_fold=on_round,
+        on_trouble=on_trouble,
+    )
     return Tuned(plan=plan, configurations=tuple(drawn), live=live)
+
+
+def groups(
+    spec: RunSpec, configurations: Sequence[Configuration], *, share: bool = True
+) -> list[list[Configuration]]:
+    """Configurations that share work, in the order of the first of each; others by themselves.
+
+    Args:
+        spec: of all of them but for their parameters.
+        configurations: of one algorithm.
+        share: False leaves each by itself.
+    """
+    found: dict[object, list[Configuration]] = {}
+    for place, (one, own) in enumerate(
+        zip(configurations, specs_of(spec, configurations), strict=True)
+    ):
+        common = shares_with(own) if share else None
+        found.setdefault(place if common is None else common, []).append(one)
+    return list(found.values())
 
 
 def _folds(runs: Sequence[Run], spec: RunSpec) -> dict[int, FoldResult]:

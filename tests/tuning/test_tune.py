@@ -1,7 +1,7 @@
 """A tuning fold by fold, with made-up folds: what it chooses, runs, keeps and resumes."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +9,10 @@ import pytest
 
 from ecv_core.cli import main
 from ecv_core.errors import RunError
-from ecv_core.records import FoldResult, RunSpec, UserScores
+from ecv_core.records import FoldResult, RunSpec, RunState, UserScores
 from ecv_core.store import Store, open_store
 from ecv_core.tuning.scores import STUDIED, own_tuning
-from ecv_core.tuning.tune import expected_of, make_plan, tune
+from ecv_core.tuning.tune import expected_of, groups, make_plan, tune
 from tests.jobs import fold_result
 
 USERS = np.arange(40, dtype=np.int32)
@@ -53,6 +53,27 @@ class Counted:
         return job(url, run_id, spec, index)
 
 
+class Together:
+    """The shared job, and what it was asked for; it fails after n results."""
+
+    def __init__(self, fails_after: int | None = None) -> None:
+        self.asked: list[tuple[int, int]] = []
+        self.batches: list[int] = []
+        self._fails_after = fails_after
+
+    def __call__(self, url: str, run_ids: list[str], specs: list[RunSpec], index: int) -> Generator:
+        self.batches.append(len(specs))
+        for place in reversed(range(len(specs))):
+            if len(self.asked) == self._fails_after:
+                raise RunError("out of memory")
+            self.asked.append((int(dict(specs[place].params)["neighbours"]), index))
+            yield place, job(url, run_ids[place], specs[place], index)
+
+
+def never(*asked: object) -> FoldResult:
+    raise AssertionError(f"computed on its own: {asked}")
+
+
 def plan(**how) -> object:
     return make_plan(dataset="synthetic", algorithm="item-knn", own=OWN, **how)
 
@@ -83,6 +104,77 @@ def test_one_that_was_cut_off_goes_on_and_loses_no_fold(store: Store, how: dict)
     assert not set(done) & set(second.asked)
     tune(store, plan(**how), job=(third := Counted()))
     assert third.asked == []
+
+
+def test_configurations_that_share_work_are_computed_together(store: Store) -> None:
+    together = Together()
+    found = tune(store, plan(all_folds=True), job=never, shared=together)
+    assert together.batches == [4] * 10
+    assert found.configurations[found.best] == {"neighbours": BEST}
+    runs = store.runs()
+    assert len(runs) == 4  # one for each configuration, not one for each of its folds
+    assert all(run.state is RunState.FINISHED and len(run.folds) == 10 for run in runs)
+
+
+def test_a_selection_shares_among_those_still_in_and_decides_the_same(
+    store: Store, tmp_path
+) -> None:
+    together = Together()
+    found = tune(store, plan(), job=never, shared=together)
+    other = open_store(f"sqlite:///{tmp_path}/other.sqlite")
+    alone = tune(other, plan(), job=job)
+    assert found.best == alone.best
+    assert found.live.folds == alone.live.folds
+    assert found.live.played.verdict == alone.live.played.verdict
+    assert together.batches[0] == 4
+    assert len(together.asked) < 40
+
+
+@pytest.mark.parametrize("how", [{}, {"all_folds": True}])
+@pytest.mark.parametrize("after", [2, 3])
+def test_shared_work_that_was_cut_off_loses_nothing_that_was_finished(
+    store: Store, how: dict, after: int
+) -> None:
+    first = Together(fails_after=after)
+    with pytest.raises(RunError, match="out of memory"):
+        tune(store, plan(**how), job=job, shared=first)
+    there = {
+        (int(dict(run.spec.params)["neighbours"]), one.fold)
+        for run in store.runs()
+        for one in run.folds
+    }
+    assert there == set(first.asked)
+    second = Together()
+    own = Counted()
+    found = tune(store, plan(**how), job=own, shared=second)
+    assert found.configurations[found.best] == {"neighbours": BEST}
+    assert not there & {*second.asked, *own.asked}
+    assert not any(run.state.active for run in store.runs())
+
+
+def test_a_cancel_between_two_results_keeps_the_first(store: Store) -> None:
+    class Cancels(Together):
+        def __call__(self, url, run_ids, specs, index):
+            for place, result in super().__call__(url, run_ids, specs, index):
+                yield place, result
+                if len(self.asked) == 2:
+                    store.request_cancel(run_ids[0])
+
+    with pytest.raises(RunError, match="cancelled"):
+        tune(store, plan(all_folds=True), job=never, shared=Cancels())
+    runs = store.runs()
+    assert sum(len(run.folds) for run in runs) == 3  # a cancel is seen after the next result
+    assert {run.state for run in runs} == {RunState.CANCELLED}
+
+
+def test_other_parameters_are_computed_apart(store: Store) -> None:
+    own = {"neighbours": ["10", "40"], "shrink": ["0", "5"]}
+    apart = make_plan(dataset="synthetic", algorithm="item-knn", own=own)
+    assert groups(apart.spec, apart.first()) == [
+        [{"neighbours": 10, "shrink": 0.0}, {"neighbours": 40, "shrink": 0.0}],
+        [{"neighbours": 10, "shrink": 5.0}, {"neighbours": 40, "shrink": 5.0}],
+    ]
+    assert groups(apart.spec, apart.first(), share=False) == [[one] for one in apart.first()]
 
 
 def test_tpe_learns_from_the_first_fold(store: Store) -> None:
@@ -131,7 +223,7 @@ def test_the_command_finds_the_best_and_writes_it(
     monkeypatch.setattr("ecv_core.runner.work", work)
     target = tmp_path / "tuned.json"
     grid = ["--grid", "neighbours=10,40,80"]
-    assert main(["tune", "synthetic", "item-knn", *grid, "--json", str(target)]) == 0
+    assert main(["tune", "synthetic", "item-knn", "--separate", *grid, "--json", str(target)]) == 0
     document = json.loads(target.read_text())
     assert document["best"]["params"] == {"neighbours": 40}
     assert document["selection"]["winner"] == "item-knn:neighbours=40"
