@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter, Sharing
-from ecv_core.models.shared_neighbours import NearestItems, Nearness, NearVoting
+from ecv_core.models.shared_neighbours import Blocks, NearestItems, Nearness, NearVoting
 from ecv_core.models.voting import DENSE_ITEMS, Voting
 from ecv_core.records import History, ParamValue, Progress, no_progress
 
@@ -68,10 +68,11 @@ class SharedItemKNN:
         progress("fit", 0, 2)
         most = max(self._counts)
         check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-        self._train = csr_array(
+        whole = csr_array(
             (train.data, train.indices.astype(np.int32), train.indptr.astype(np.int32)),
             shape=train.shape,
         )
+        self._blocks = Blocks(whole)
         self._nearness = Nearness(train, shrink=self._shrink, most=most)
         dense = self._nearness.dense
         self._nearest = None
@@ -82,9 +83,9 @@ class SharedItemKNN:
     def fits(self) -> Iterator[tuple[int, Fitted]]:
         for place, count in enumerate(self._counts):
             if self._nearest is None:
-                yield place, Voting(self._train, self._nearness.keep(count))
+                yield place, Voting(self._blocks.train, self._nearness.keep(count))
             else:
-                yield place, NearVoting(self._train, *self._nearest(count))
+                yield place, NearVoting(self._blocks, *self._nearest(count))
 
 
 def build(params: Mapping[str, ParamValue]) -> ItemKNN:

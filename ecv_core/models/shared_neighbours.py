@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper
+from ecv_core.models.cooccurrence import DENSE_CELLS, dense_counts, dense_is_cheaper
 from ecv_core.models.neighbourhood import (
     NearPart,
     cosine_norms,
@@ -87,6 +88,47 @@ class NearestItems:
         return values, places
 
 
+class Blocks:
+    """Blocks of users of a training matrix, kept for as long as the same ones are asked for."""
+
+    def __init__(self, train: csr_array) -> None:
+        """Hold who has what.
+
+        Args:
+            train: shape (users, items), each stored entry 1.0, with sorted int32 indices.
+        """
+        self.train = train
+        self._rows: dict[int, tuple[NDArray[np.intp], csr_array]] = {}
+        self._columns: dict[int, tuple[NDArray[np.intp], list[torch.Tensor]]] = {}
+        self._keeps = train.shape[0] * train.shape[1] <= DENSE_CELLS
+
+    def rows(self, users: NDArray[np.intp]) -> csr_array:
+        """The users' rows; shape (block, items)."""
+        first = int(users[0]) if len(users) else -1
+        known = self._rows.get(first)
+        if known is None or not np.array_equal(known[0], users):
+            known = self._rows[first] = users, self.train[users]
+        return known[1]
+
+    def columns(self, users: NDArray[np.intp]) -> Iterator[torch.Tensor]:
+        """Their transposed rows, dense, at most NARROW_USERS at once; shape (items, users)."""
+        first = int(users[0]) if len(users) else -1
+        known = self._columns.get(first)
+        if known is not None and np.array_equal(known[0], users):
+            yield from known[1]
+            return
+        made = []
+        rows = self.rows(users)
+        for start in range(0, len(users), NARROW_USERS):
+            part = rows[start : start + NARROW_USERS].toarray()
+            made.append(_tensor(np.ascontiguousarray(part.T)))
+            yield made[-1]
+            if not self._keeps:
+                made.clear()
+        if self._keeps:
+            self._columns[first] = users, made
+
+
 class NearVoting:
     """As `voting.Voting`, from the nearest items: by the cheaper of two sums in the same order.
 
@@ -95,20 +137,19 @@ class NearVoting:
     the neighbours of each item than through the items of each user; what is not in both adds 0.
     """
 
-    def __init__(self, train: csr_array, values: torch.Tensor, places: torch.Tensor) -> None:
+    def __init__(self, blocks: Blocks, values: torch.Tensor, places: torch.Tensor) -> None:
         """Hold who has what, and the weights.
 
         Args:
-            train: shape (users, items), each stored entry 1.0, with sorted int32 indices.
+            blocks: of the training matrix; shared by all numbers of neighbours.
             values: how near the nearest of each item are, 0 for none; shape (items, neighbours).
             places: which items they are, likewise.
         """
         import torch
 
-        self._train = train
-        self._starts = train.indptr.astype(np.int32)
+        self._blocks = blocks
         items, kept = values.shape
-        self._narrow = kept * train.shape[0] <= train.nnz
+        self._narrow = kept * blocks.train.shape[0] <= blocks.train.nnz
         if self._narrow:
             order = places.argsort(dim=1)
             self._weights = values.gather(1, order).view(-1)
@@ -126,11 +167,11 @@ class NearVoting:
         """As `Recommender.score`."""
         import torch
 
-        rows = self._train[users]
-        scores = torch.empty(rows.shape)
+        scores = torch.empty((len(users), self._blocks.train.shape[1]))
         if self._narrow:
-            self._score_narrow(rows, scores)
+            self._score_narrow(users, scores)
             return scores
+        rows = self._blocks.rows(users)
         indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
         start = 0
         for part in self._parts:
@@ -140,12 +181,11 @@ class NearVoting:
             start += part.shape[1]
         return scores
 
-    def _score_narrow(self, rows: csr_array, scores: torch.Tensor) -> None:
+    def _score_narrow(self, users: NDArray[np.intp], scores: torch.Tensor) -> None:
         import torch
 
-        for start in range(0, len(scores), NARROW_USERS):
-            part = slice(start, min(start + NARROW_USERS, len(scores)))
-            has = torch.from_numpy(np.ascontiguousarray(rows[part].toarray().T))
+        start = 0
+        for has in self._blocks.columns(users):
             found = torch.nn.functional.embedding_bag(
                 self._neighbours,
                 has,
@@ -154,7 +194,14 @@ class NearVoting:
                 include_last_offset=True,
                 per_sample_weights=self._weights,
             )
-            scores[part] = found.T
+            scores[start : start + has.shape[1]] = found.T
+            start += has.shape[1]
+
+
+def _tensor(array: NDArray[np.float32]) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(array)
 
 
 def _only(part: NearPart, most: int) -> NearPart:
