@@ -10,6 +10,7 @@ from ecv_core.errors import InputError, UnknownName
 from ecv_core.evaluation import column_title
 from ecv_core.frames import with_columns
 from ecv_core.store import Store
+from ecv_core.tuning.importance import importances
 from ecv_core.tuning.power import (
     Curve,
     Floats,
@@ -48,6 +49,8 @@ class MetricsStudy:
     """That dominance is worked out by."""
     dominant: Mapping[str, Mapping[str, float]]
     """Parameter -> value -> expected DP of pairs that share it; empty for a single parameter."""
+    importances: Mapping[str, float]
+    """Parameter -> share of the variance of the mean scores that it explains; likewise empty."""
 
     @property
     def ranked(self) -> list[str]:
@@ -114,6 +117,7 @@ def study_metrics(
         curves=curves,
         metric=metric,
         dominant={name: by for name, by in by_parameter.items() if fix in (None, name)},
+        importances=importances(scores, metric),
     )
 
 
@@ -150,6 +154,7 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
             for name, curve in study.curves.items()
         },
         "dominant": {name: dict(values) for name, values in study.dominant.items()},
+        "importances": dict(study.importances),
     }
 
 
@@ -212,3 +217,18 @@ def dominance_frame(study: MetricsStudy) -> pd.DataFrame:
         for value, dp in values.items()
     ]
     return pd.DataFrame(rows, columns=["parameter", "value", "dp"])
+
+
+def importances_frame(study: MetricsStudy) -> pd.DataFrame:
+    """Each parameter, most important first: parameter, share_percent, least_dp."""
+    import pandas as pd
+
+    rows = [
+        {
+            "parameter": name,
+            "share_percent": 100 * share,
+            "least_dp": min(study.dominant.get(name, {}).values(), default=None),
+        }
+        for name, share in study.importances.items()
+    ]
+    return pd.DataFrame(rows, columns=["parameter", "share_percent", "least_dp"])

@@ -13,6 +13,7 @@ from ecv_core.tuning.spaces import Space, size_of
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
+    from optuna.study import Study
 
 Sampler = Literal["grid", "random", "tpe"]
 SAMPLERS: tuple[Sampler, ...] = ("grid", "random", "tpe")
@@ -63,27 +64,8 @@ def sampled(
         for values in itertools.product(*space.values()):
             yield dict(zip(space, values, strict=True))
         return
-    import optuna
-    from optuna.distributions import CategoricalDistribution, IntDistribution
-
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        study = optuna.create_study(
-            sampler=_sampler(space, sampler, seed),
-            direction="maximize" if higher_is_better else "minimize",
-        )
-    finally:
-        optuna.logging.set_verbosity(verbosity)
-    numbers = {
-        name for name, values in space.items() if all(isinstance(v, int | float) for v in values)
-    }
-    places: dict[str, BaseDistribution] = {
-        name: IntDistribution(0, len(values) - 1)
-        if name in numbers
-        else CategoricalDistribution(range(len(values)))
-        for name, values in space.items()
-    }
+    study = quiet_study(_sampler(space, sampler, seed), maximize=higher_is_better)
+    places = places_of(space)
     seen: dict[tuple[ParamValue, ...], float] = {}
     again = 0
     while len(seen) < budget and (sampler != "tpe" or again < _PATIENCE):
@@ -95,6 +77,32 @@ def sampled(
             yield configuration
             seen[key] = score(configuration) if score is not None else 0.0
         study.tell(trial, seen[key])
+
+
+def places_of(space: Space) -> dict[str, BaseDistribution]:
+    """What Optuna is told of a space: the places of values, in order where they are numbers."""
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    return {
+        name: IntDistribution(0, len(values) - 1)
+        if all(isinstance(value, int | float) for value in values)
+        else CategoricalDistribution(range(len(values)))
+        for name, values in space.items()
+    }
+
+
+def quiet_study(sampler: BaseSampler | None = None, *, maximize: bool = True) -> Study:
+    """A study of Optuna in memory, made without a word in the log."""
+    import optuna
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        return optuna.create_study(
+            sampler=sampler, direction="maximize" if maximize else "minimize"
+        )
+    finally:
+        optuna.logging.set_verbosity(verbosity)
 
 
 def _sampler(space: Space, sampler: Sampler, seed: int) -> BaseSampler:

@@ -15,6 +15,7 @@ from ecv_core.tuning.metrics_study import (
     MetricsStudy,
     curves_frame,
     dominance_frame,
+    importances_frame,
     powers_frame,
     study_metrics,
 )
@@ -120,6 +121,24 @@ def dominance(study: MetricsStudy) -> None:
         column_config={"dp": st.column_config.NumberColumn("DP", format="%.2f")},
         key="dominance",
         alt="Discriminative power with each parameter set to each of its values.",
+    )
+    st.caption(
+        f"Share of the variance of {column_title(study.metric)}, averaged over users and folds, "
+        "that a parameter explains by itself (fANOVA): how much it matters which value is taken. "
+        "Dominance asks something else, so the two may name different parameters."
+    )
+    st.dataframe(
+        importances_frame(study),
+        hide_index=True,
+        width="content",
+        column_config={
+            "share_percent": st.column_config.ProgressColumn(
+                "share of the variance", format="%.0f %%", min_value=0, max_value=100
+            ),
+            "least_dp": st.column_config.NumberColumn("least DP with it set", format="%.2f"),
+        },
+        key="importances",
+        alt="Share of the variance of the scores that each parameter explains.",
     )
 
 
