@@ -1,16 +1,23 @@
 """Folds of several configurations together: the scores of separate ones, what is spent once."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ecv_core.energy import FakeMeter
+from ecv_core.energy.expected import KnownCosts
 from ecv_core.fold import run_fold
-from ecv_core.records import Energy, RunSpec
+from ecv_core.records import Energy, RunSpec, RunState
+from ecv_core.runner import execute_shared, this_process, work_shared
 from ecv_core.runs.configurations import specs_of
+from ecv_core.runs.document import run_document
+from ecv_core.runs.run_file import read_run
 from ecv_core.shared_fold import _Costs, run_shared_fold, shares_with
 from ecv_core.spec import make_spec
+from ecv_core.store import open_store
+from ecv_core.words import shared_words
 
 GRIDS = {
     "item-knn": ("neighbours", (40, 5, 100)),
@@ -121,3 +128,21 @@ def test_configurations_of_other_algorithms_share_nothing() -> None:
     assert shares_with(make_spec(dataset="synthetic", algorithm="popular")) is None
     item, user = specs("item-knn")[0], specs("user-knn")[0]
     assert shares_with(item) != shares_with(user)
+
+
+def test_the_record_of_a_run_says_what_was_shared() -> None:
+    store = open_store()
+    wanted = [replace(one, only_folds=(0, 4)) for one in specs("item-knn")]
+    run_ids = store.create(wanted, owner=this_process())
+    execute_shared(store, run_ids, job=work_shared)
+    runs = [store.run(run_id) for run_id in run_ids]
+    assert {run.state for run in runs} == {RunState.FINISHED}
+    for run in runs:
+        assert [one.fold for one in run.folds] == [0, 4]
+        assert [one.shared.configurations for one in run.folds] == [3, 3]
+        assert "2 folds shared work with up to 2 others: it is counted once" in shared_words(run)
+        again = read_run(json.dumps(run_document(run)).encode(), "run.json").run
+        assert [one.shared for one in again.folds] == [one.shared for one in run.folds]
+        known = KnownCosts.of(run)
+        assert known.seconds == tuple(one.shared.alone_seconds for one in run.folds)
+    assert shared_words(replace(runs[0], folds=())) == ""

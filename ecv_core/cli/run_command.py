@@ -147,7 +147,7 @@ def _check_rule(asked: Mapping[str, Any]) -> None:
 def _energy(run: Run) -> str:
     from ecv_core.energy import SOURCES
     from ecv_core.energy.savings import energy_of
-    from ecv_core.words import saved_words, watt_hours
+    from ecv_core.words import saved_words, shared_words, watt_hours
 
     facts = energy_of(run)
     if facts.source == "none":
@@ -157,7 +157,7 @@ def _energy(run: Run) -> str:
         word = "forgone to check" if run.checked else "saved"
         about = "about " * facts.forecast
         text += f", {saved_words(facts)} ({about}{facts.saved_percent:.0f} %) {word}"
-    return f"{text}; {SOURCES[facts.source]}"
+    return f"{text}; {SOURCES[facts.source]}. {shared_words(run)}".rstrip(". ")
 
 
 def _summary(run: Run) -> str:

@@ -109,29 +109,37 @@ def tune_command(options: argparse.Namespace) -> int:
         **more,
     )
     store = open_store()
-    _announce(plan, store, go_on=options.yes)
-    return _run(plan, store, options.json, separate=options.separate)
-
-
-def _announce(plan: Plan, store: Store, *, go_on: bool) -> None:
-    from ecv_core.tuning.estimate import HOUR
-    from ecv_core.tuning.tune import expected_of
-    from ecv_core.words import counted, duration
-
+    share = not options.separate
     for name, values in plan.left_out.items():
         print(
             f"left out: {name} {', '.join(map(str, values))}, more than {plan.spec.dataset} has",
             file=sys.stderr,
         )
-    found = expected_of(plan, store)
+    if not _announce(plan, store, go_on=options.yes, share=share):
+        _try(plan, store, share=share)
+        _announce(plan, store, go_on=options.yes, share=share)
+    return _run(plan, store, options.json, share=share)
+
+
+def _announce(plan: Plan, store: Store, *, go_on: bool, share: bool) -> bool:
+    """Say how long it takes; gives whether that is known.
+
+    Raises: InputError for more than an hour that nobody has agreed to.
+    """
+    from ecv_core.tuning.estimate import HOUR
+    from ecv_core.tuning.tune import expected_of
+    from ecv_core.words import counted, duration
+
+    found = expected_of(plan, store, share=share)
     what = counted(plan.budget, "configuration")
     if found is None:
         print(
             f"{what} x {plan.spec.k} folds; how long they take is not known, for "
-            f"{plan.spec.algorithm} never ran on {plan.spec.dataset} here",
+            f"{plan.spec.algorithm} never ran on {plan.spec.dataset} here: the first fold will "
+            "tell",
             file=sys.stderr,
         )
-        return
+        return False
     all_of = "" if plan.all_folds else "at most "
     print(
         f"{what}, {all_of}{counted(found.folds, 'fold')} to compute: {all_of}about "
@@ -142,21 +150,43 @@ def _announce(plan: Plan, store: Store, *, go_on: bool) -> None:
     if found.seconds > HOUR and not go_on:
         raise InputError(
             f"all folds of this tuning would take about {duration(found.seconds)}; give --yes to "
-            "start it, or a smaller space or --budget"
+            "start it, or a smaller space or --budget; what has run is kept"
         )
+    return True
 
 
-def _run(plan: Plan, store: Store, target: str | None, *, separate: bool) -> int:
+def _try(plan: Plan, store: Store, *, share: bool) -> None:
+    from tqdm import tqdm
+
+    from ecv_core.tuning.tune import first_fold
+
+    with tqdm(unit="fold", disable=None, leave=False) as bar:
+        first_fold(store, plan, **_jobs(bar, share=share))
+
+
+def _jobs(bar: Any, *, share: bool) -> dict[str, Any]:  # noqa: ANN401  a bar of tqdm
+    """What computes folds and tells the bar of it, and who is told of trouble."""
     from tqdm import tqdm
 
     from ecv_core.runner import GivesUp, work, work_shared
+
+    def show(phase: str, step: int, steps: int, /, **_: object) -> None:
+        bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+
+    return {
+        "job": partial(work, also=show),
+        "shared": partial(work_shared, also=show) if share else None,
+        "on_trouble": GivesUp(partial(tqdm.write, file=sys.stderr)),
+    }
+
+
+def _run(plan: Plan, store: Store, target: str | None, *, share: bool) -> int:
+    from tqdm import tqdm
+
     from ecv_core.tuning.document import tuning_document, tuning_sentence
     from ecv_core.tuning.tune import tune
 
     with tqdm(unit="fold", disable=None, leave=False) as bar:
-
-        def show(phase: str, step: int, steps: int, /, **_: object) -> None:
-            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
 
         def counted() -> None:
             bar.update(1)
@@ -164,11 +194,9 @@ def _run(plan: Plan, store: Store, target: str | None, *, separate: bool) -> int
         tuned = tune(
             store,
             plan,
-            job=partial(work, also=show),
-            shared=None if separate else partial(work_shared, also=show),
             on_fold=counted,
             on_round=lambda live: counted(),
-            on_trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+            **_jobs(bar, share=share),
         )
     write_json(tuning_document(tuned), target)
     if target != "-":

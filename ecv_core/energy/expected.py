@@ -12,7 +12,7 @@ Range = tuple[float, float]
 """The least and the most."""
 
 
-def alone(fold: FoldResult) -> tuple[float, float]:
+def on_its_own(fold: FoldResult) -> tuple[float, float]:
     """Seconds and joules of a fold on its own, also where its work was shared with others."""
     if fold.shared is None:
         return fold.total_seconds, fold.energy.joules
@@ -34,8 +34,8 @@ class KnownCosts:
         """Those of a run."""
         return cls(
             spec=run.spec,
-            seconds=tuple(alone(fold)[0] for fold in run.folds),
-            joules=tuple(alone(fold)[1] for fold in run.folds),
+            seconds=tuple(on_its_own(fold)[0] for fold in run.folds),
+            joules=tuple(on_its_own(fold)[1] for fold in run.folds),
         )
 
 

@@ -29,6 +29,7 @@ from ecv_core.words import (
     rule_words,
     run_title,
     saved_words,
+    shared_words,
     uncertainty,
     verdict,
     watt_hours,
@@ -225,7 +226,7 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
     if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
         how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
-    text += f" {parts_words(run.folds)}"
+    text += f" {parts_words(run.folds)} {shared_words(run)}".rstrip()
     return f"{text} Emissions are those of the electricity of {run.spec.country}."
 
 

@@ -24,7 +24,11 @@ class Estimate:
 
 
 def estimate(
-    specs: Sequence[RunSpec], known: Sequence[KnownCosts], there: Iterable[int]
+    specs: Sequence[RunSpec],
+    known: Sequence[KnownCosts],
+    there: Iterable[int],
+    *,
+    going_on: Sequence[int | None] = (),
 ) -> Estimate | None:
     """By what runs took that are known; None where none is.
 
@@ -32,15 +36,22 @@ def estimate(
         specs: of the configurations, each with all folds.
         known: of any runs.
         there: of each configuration the number of folds that are there already.
-    Returns: at most so long, for every selection is at most all folds.
+        going_on: of each the number of the training run that serves it and others, which takes as
+            long as the longest of them; None for one on its own. By default all are.
+    Returns: at most so long, for every selection is at most all folds, and work that is shared in
+        other ways is counted as often as it is needed.
     """
-    seconds, folds, same = 0.0, 0, 0
-    for spec, have in zip(specs, there, strict=True):
+    runs: dict[int, float] = {}
+    folds, same = 0, 0
+    numbers = going_on or [None] * len(specs)
+    for at, (spec, have, number) in enumerate(zip(specs, there, numbers, strict=True)):
         found = expected(spec, known)
         if found is None:
             return None
         rest = spec.k - have
-        seconds += rest * sum(found.seconds) / 2 / max(1, found.folds[1])
+        took = rest * sum(found.seconds) / 2 / max(1, found.folds[1])
+        place = -1 - at if number is None else number
+        runs[place] = max(runs.get(place, 0.0), took)
         folds += rest
         same += found.same_parameters
-    return Estimate(seconds=seconds, folds=folds, same_parameters=same)
+    return Estimate(seconds=sum(runs.values()), folds=folds, same_parameters=same)

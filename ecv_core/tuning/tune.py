@@ -136,13 +136,43 @@ def make_plan(
     )
 
 
-def expected_of(plan: Plan, store: Store) -> Estimate | None:
-    """How long all folds would take, by runs in the database and recorded ones."""
-    runs = store.runs()
-    specs = specs_of(plan.spec, plan.first())
+def expected_of(plan: Plan, store: Store, *, share: bool = False) -> Estimate | None:
+    """How long all folds would take, by runs in the database and recorded ones.
+
+    Args:
+        plan: what is to be done.
+        store: where folds are.
+        share: whether configurations share work where they can.
+    Returns: None where nothing tells.
+    """
+    runs, first = store.runs(), plan.first()
+    specs = specs_of(plan.spec, first)
     there = [len(_folds(runs, spec)) for spec in specs]
     own = [KnownCosts.of(run) for run in runs if run.folds]
-    return estimate(specs, [*own, *map(KnownCosts.of, recorded_runs())], there)
+    sharing = models.algorithm(plan.spec.algorithm).sharing
+    going_on: list[int | None] = []
+    if share and sharing is not None and sharing.goes_on and plan.sampler != "tpe":
+        together = list(map(shares_with, specs))
+        going_on = [None if one is None else together.index(one) for one in together]
+    known = [*own, *map(KnownCosts.of, recorded_runs())]
+    return estimate(specs, known, there, going_on=going_on)
+
+
+def first_fold(
+    store: Store,
+    plan: Plan,
+    *,
+    job: Job = work,
+    shared: SharedJob | None = None,
+    on_trouble: Callable[[str | None], None] = lambda sentence: None,
+) -> None:
+    """Compute a fold of the first configuration and those it shares work with: it tells how long.
+
+    Arguments and errors as of `tune`, which uses the fold.
+    """
+    share = shared is not None and plan.sampler != "tpe"
+    first = groups(plan.spec, plan.first(), share=share)[0]
+    _compute(store, plan, first, (0,), job=job, shared=shared, on_trouble=on_trouble)
 
 
 def tune(
@@ -173,23 +203,8 @@ def tune(
     k = plan.spec.k
 
     def run_to(configurations: Sequence[Configuration], folds: Sequence[int]) -> None:
-        """Compute what is missing of configurations that share work, or of a single one."""
-        there, parts = store.runs(), []
-        for spec in specs_of(plan.spec, configurations):
-            found = _folds(there, spec)
-            if missing := tuple(one for one in folds if one not in found):
-                parts.append(replace(spec, only_folds=missing))
-        if not parts:
-            return
-        run_ids = store.create(parts, owner=this_process())
-        how: dict[str, Any] = {"on_fold": lambda run: on_fold(), "on_trouble": on_trouble}
-        if shared is not None and len(run_ids) > 1:
-            execute_shared(store, run_ids, job=shared, **how)
-        else:
-            for run_id in run_ids:
-                execute(store, run_id, InProcess(), job=job, **how)
-                check_finished(store, [run_id])
-        check_finished(store, run_ids)
+        how: dict[str, Any] = {"on_fold": on_fold, "on_trouble": on_trouble}
+        _compute(store, plan, configurations, folds, job=job, shared=shared, **how)
 
     def score(configuration: Configuration) -> float:
         folds = range(k) if plan.all_folds else (0,)
@@ -223,6 +238,36 @@ def tune(
         on_trouble=on_trouble,
     )
     return Tuned(plan=plan, configurations=tuple(drawn), live=live)
+
+
+def _compute(
+    store: Store,
+    plan: Plan,
+    configurations: Sequence[Configuration],
+    folds: Sequence[int],
+    *,
+    job: Job,
+    shared: SharedJob | None,
+    on_trouble: Callable[[str | None], None],
+    on_fold: Callable[[], None] = lambda: None,
+) -> None:
+    """Compute what is missing of these folds, of configurations that share work or of one."""
+    there, parts = store.runs(), []
+    for spec in specs_of(plan.spec, configurations):
+        found = _folds(there, spec)
+        if missing := tuple(one for one in folds if one not in found):
+            parts.append(replace(spec, only_folds=missing))
+    if not parts:
+        return
+    run_ids = store.create(parts, owner=this_process())
+    how: dict[str, Any] = {"on_fold": lambda run: on_fold(), "on_trouble": on_trouble}
+    if shared is not None and len(run_ids) > 1:
+        execute_shared(store, run_ids, job=shared, **how)
+    else:
+        for run_id in run_ids:
+            execute(store, run_id, InProcess(), job=job, **how)
+            check_finished(store, [run_id])
+    check_finished(store, run_ids)
 
 
 def groups(

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from ecv_core.cli import main
+from ecv_core.energy.expected import KnownCosts
 from ecv_core.errors import RunError
 from ecv_core.records import FoldResult, RunSpec, RunState, UserScores
+from ecv_core.runs.configurations import specs_of
+from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
+from ecv_core.tuning.estimate import estimate
 from ecv_core.tuning.scores import STUDIED, own_tuning
 from ecv_core.tuning.tune import expected_of, groups, make_plan, tune
 from tests.jobs import fold_result
@@ -231,6 +235,9 @@ def test_the_command_finds_the_best_and_writes_it(
     said = capsys.readouterr()
     assert "item-knn:neighbours=40 is best on synthetic" in said.out
     assert "3 configurations x 10 folds; how long they take is not known" in said.err
+    # and from the first fold it is: 0.8 s each, one of 30 is there
+    assert "at most 29 folds to compute: at most about " in said.err
+    assert "(1 of the 3 with the same parameters)" in said.err
 
 
 def test_more_than_an_hour_asks_first(
@@ -243,3 +250,39 @@ def test_more_than_an_hour_asks_first(
     command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
     assert main(command) == 2
     assert "give --yes to start it" in capsys.readouterr().err
+
+
+def test_an_unknown_duration_is_found_out_from_the_first_fold(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def work_shared(url: str, run_ids: list, specs: list, index: int, also: Callable) -> Generator:
+        asked.append((len(specs), index))
+        for place, spec in enumerate(specs):
+            result = job(url, run_ids[place], spec, index)
+            yield place, replace(result, total_seconds=400.0)
+
+    monkeypatch.setattr("ecv_core.runner.work_shared", work_shared)
+    command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "is not known, for item-knn never ran on synthetic here: the first fold" in said
+    assert "4 configurations, 36 folds to compute: about 3 h" in said
+    assert "give --yes to start it" in said
+    assert "what has run is kept" in said
+    assert asked == [(4, 0)]
+    assert main([*command, "--yes"]) == 0
+    assert asked == [(4, fold) for fold in range(10)]
+
+
+def test_iterations_of_one_training_run_take_as_long_as_the_longest() -> None:
+    spec = make_spec(dataset="synthetic", algorithm="bpr-mf", rule="never", full=True)
+    specs = specs_of(spec, [{"epochs": 10}, {"epochs": 20}, {"epochs": 40}])
+    known = [
+        KnownCosts(spec=one, seconds=(took,) * 10, joules=(1.0,) * 10)
+        for one, took in zip(specs, (1.0, 2.0, 4.0), strict=True)
+    ]
+    assert estimate(specs, known, [0, 0, 5]).seconds == pytest.approx(10 + 20 + 20)
+    assert estimate(specs, known, [0, 0, 5], going_on=[0, 0, 0]).seconds == pytest.approx(20)
+    assert estimate(specs, known, [0, 0, 5], going_on=[0, None, 0]).seconds == pytest.approx(40)

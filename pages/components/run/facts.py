@@ -11,7 +11,7 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Moment, Run
 from ecv_core.runner.aids import aid_runs
-from ecv_core.words import FORECAST, half_named, uncertainty
+from ecv_core.words import FORECAST, half_named, shared_words, uncertainty
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term
 from pages.components.shared.runs import source_sentence
@@ -92,6 +92,8 @@ def _energy(run: Run) -> None:
         ),
     )
     st.caption(source_sentence(facts.source))
+    if said := shared_words(run):
+        st.caption(said)
     energy_bar(run.folds, left_in_words([run]))
     if not run.state.active and (beside := _cheap_models(run)):
         st.caption(beside)
