@@ -51,6 +51,18 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
         "--all-folds", action="store_true", help="run every fold of every configuration"
     )
     parser.add_argument(
+        "--protocol",
+        choices=("plain", "nested"),
+        default="plain",
+        help="nested: the last fifth of each user is put aside, and only the choice meets it",
+    )
+    parser.add_argument(
+        "--tau",
+        type=float,
+        metavar="4",
+        help="nested: only held-out items rated above it are relevant (default: all)",
+    )
+    parser.add_argument(
         "--separate",
         action="store_true",
         help="fit every configuration on its own, even where they could share work",
@@ -89,7 +101,22 @@ def tune_command(options: argparse.Namespace) -> int:
         more["folds_sha256"], more["k"] = fold.known_folds(
             options.dataset, options.folds, models.algorithm(options.algorithm).task
         )
+    from ecv_core.tuning.nested import nested_settings
     from ecv_core.tuning.tune import make_plan
+
+    more |= {
+        "split": options.split,
+        "split_params": named_values(options.split_param, "--split-param"),
+    }
+    nested = options.protocol == "nested"
+    if nested:
+        if options.split or options.folds or options.split_param:
+            raise InputError(
+                "--protocol nested has folds of its own; leave --split and --folds out"
+            )
+        more |= nested_settings(options.tau)
+    elif options.tau is not None:
+        raise InputError("--tau belongs to --protocol nested; give both")
 
     plan = make_plan(
         dataset=options.dataset,
@@ -101,8 +128,6 @@ def tune_command(options: argparse.Namespace) -> int:
         confidence=options.confidence,
         indifference=options.indifference,
         all_folds=options.all_folds,
-        split=options.split,
-        split_params=named_values(options.split_param, "--split-param"),
         seed=options.seed,
         metric=options.metric,
         n=options.n,
@@ -118,7 +143,7 @@ def tune_command(options: argparse.Namespace) -> int:
     if not _announce(plan, store, go_on=options.yes, share=share):
         _try(plan, store, share=share)
         _announce(plan, store, go_on=options.yes, share=share)
-    return _run(plan, store, options.json, share=share)
+    return _run(plan, store, options.json, share=share, nested=nested)
 
 
 def _announce(plan: Plan, store: Store, *, go_on: bool, share: bool) -> bool:
@@ -180,10 +205,12 @@ def _jobs(bar: Any, *, share: bool) -> dict[str, Any]:  # noqa: ANN401  a bar of
     }
 
 
-def _run(plan: Plan, store: Store, target: str | None, *, share: bool) -> int:
+def _run(plan: Plan, store: Store, target: str | None, *, share: bool, nested: bool) -> int:
     from tqdm import tqdm
 
+    from ecv_core.evaluation import column_title
     from ecv_core.tuning.document import tuning_document, tuning_sentence
+    from ecv_core.tuning.nested import aside_document, aside_sentence, meet_aside
     from ecv_core.tuning.tune import tune
 
     with tqdm(unit="fold", disable=None, leave=False) as bar:
@@ -191,16 +218,19 @@ def _run(plan: Plan, store: Store, target: str | None, *, share: bool) -> int:
         def counted() -> None:
             bar.update(1)
 
-        tuned = tune(
-            store,
-            plan,
-            on_fold=counted,
-            on_round=lambda live: counted(),
-            **_jobs(bar, share=share),
-        )
-    write_json(tuning_document(tuned), target)
+        jobs = _jobs(bar, share=share)
+        tuned = tune(store, plan, on_fold=counted, on_round=lambda live: counted(), **jobs)
+        aside = None
+        if nested:
+            aside = meet_aside(store, tuned, job=jobs["job"], on_trouble=jobs["on_trouble"])
+    document = tuning_document(tuned)
+    document |= {"aside": None if aside is None else aside_document(aside)}
+    write_json(document, target)
     if target != "-":
         print(tuning_sentence(tuned))
+        if aside is not None:
+            metric = column_title(plan.spec.metric_name)
+            print(aside_sentence(aside, metric, len(tuned.configurations)))
     return OK
 
 

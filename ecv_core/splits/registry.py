@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ecv_core.parameters import Parameter
 from ecv_core.records import Need
-from ecv_core.splits import holdouts, k_fold, timeline, user_splits
+from ecv_core.splits import holdouts, k_fold, nested, timeline, user_splits
 from ecv_core.splits.strategies import Past, Strategy
 
 MENG = "Meng et al. (2020), Exploring Data Splitting Strategies"
@@ -70,6 +70,45 @@ SPLITS: dict[str, Strategy] = {
             ecv="The paper's own: every interaction is held out in exactly one of the k folds.",
             make=k_fold.by_users,
             least_k=2,
+        ),
+        Strategy(
+            id=nested.ID,
+            title="Early part, evenly",
+            help=(
+                "The last share of every user's history is put aside for the configuration that "
+                "is chosen; what comes first is dealt evenly over the folds."
+            ),
+            source="Anelli et al. (2019), On the discriminative power of hyper-parameters",
+            ecv=(
+                "e-CV applies to the folds of the early part; the part put aside is tested once, "
+                "as a split of its own (part = test, k = 1)."
+            ),
+            make=nested.nested_k_fold,
+            parameters=(
+                Parameter(
+                    name="aside",
+                    default=0.2,
+                    low=0.01,
+                    high=0.99,
+                    help="Share at the end of every user's history that is put aside.",
+                    source="Anelli et al. (2019)",
+                ),
+                Parameter(
+                    name="above",
+                    default=0.0,
+                    low=0.0,
+                    high=1e6,
+                    help="Only held-out items rated above this are relevant; 0 takes all of them.",
+                    source="Anelli et al. (2019) take 4",
+                ),
+                Parameter(
+                    name="part",
+                    default=nested.CHOOSE,
+                    choices=(nested.CHOOSE, nested.TEST),
+                    help="Whether the folds of the early part are tested, or what is put aside.",
+                ),
+            ),
+            needs=Need.HISTORY,
         ),
         Strategy(
             id="record-k-fold",

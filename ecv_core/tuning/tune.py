@@ -118,6 +118,7 @@ def make_plan(
         raise InputError("a tuning needs at least 2 folds, but there is 1; choose another split")
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
+    fold.folds_of(spec)  # a split that cannot be made is bad input
     kept, left_out = within(wanted, model, fold.prepared(dataset))
     terms = Terms(
         k=spec.k,
