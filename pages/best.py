@@ -7,6 +7,7 @@ from pages.components.best.file import scores_file
 from pages.components.best.recorded import recorded
 from pages.components.best.settings import settings
 from pages.components.best.show import show
+from pages.components.best.space import space
 from pages.components.best.start import start
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import page
@@ -32,6 +33,8 @@ with page():
         elif asked == FILE:
             scores_file(terms)
         elif asked:
-            show(recorded(asked, terms), autoplay=True)
+            shown = recorded(asked, terms)
+            show(shown, autoplay=True)
+            space(shown)
     with form:
         start(terms)

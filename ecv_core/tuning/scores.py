@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records import ParamValue, RunSpec, UserScores
+from ecv_core.records import SCORES, ParamValue, RunSpec, Task, UserScores
 from ecv_core.runs.configurations import Configuration, read_configurations
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.store import Store
@@ -55,6 +56,29 @@ def read_tuning(path: Path) -> TuningScores:
         configurations=tuple(one["params"] for one in found.entries),
         values=found.values,
     )
+
+
+def own_tuning_names(store: Store) -> dict[str, int]:
+    """What `own_tuning` finds something for: `<dataset>--<algorithm>` -> how many folds there are.
+
+    Reads no scores of users, so that a metric may still be missing there.
+    """
+    families: defaultdict[str, defaultdict[RunSpec, set[int]]] = defaultdict(
+        lambda: defaultdict(set)
+    )
+    for run in store.runs():
+        if run.spec.task is Task.TOP_N:
+            alike = replace(run.spec, params=(), only_folds=()).part(*SCORES)
+            one = replace(run.spec, only_folds=(), rule="never")
+            families[repr(alike)][one] |= {fold.fold for fold in run.folds}
+    found: dict[str, int] = {}
+    for family in families.values():
+        whole = {spec.params: spec for spec, folds in family.items() if len(folds) == spec.k}
+        if len(whole) > 1:
+            spec = next(iter(whole.values()))
+            name = f"{spec.dataset}--{spec.algorithm}"
+            found[name] = max(found.get(name, 0), spec.k * len(whole))
+    return found
 
 
 def own_tuning(store: Store, dataset: str, algorithm: str) -> TuningScores | None:

@@ -266,3 +266,31 @@ def test_a_file_that_cannot_be_used_is_one_sentence(app: AppTest) -> None:
     assert not app.exception
     (error,) = app.error
     assert "more than one row for contender 'A', fold 0, user 0" in error.value
+
+
+def test_a_recorded_grid_shows_its_parameter(app: AppTest) -> None:
+    open_best(app, "ml-100k--ease--regularization")
+    assert "Parameters" in [one.value for one in app.header]
+    said = "\n".join(one.value for one in app.caption)
+    assert "configurations, " in said
+    assert "the highest so far is that of regularization " in said
+
+
+def test_a_search_space_is_a_list_of_contenders(app: AppTest, store: Store) -> None:
+    open_best(app, contenders_from="a search space", dataset="synthetic")
+    app.session_state["best-start-0"] = True
+    app.run()
+    app.text_area(key="space_own").set_value("neighbours=5,50\nshrink=0,10").run()
+    assert "4 configurations. Here each is fitted on its own" in texts_of(app.caption)
+    app.button(key="begin").click().run()
+    (record,) = stored_selections(store)
+    assert [one.name for one in record.contenders] == [
+        "item-knn:neighbours=5,shrink=0.0",
+        "item-knn:neighbours=5,shrink=10.0",
+        "item-knn:neighbours=50,shrink=0.0",
+        "item-knn:neighbours=50,shrink=10.0",
+    ]
+
+
+def texts_of(elements) -> str:
+    return "\n".join(str(one.value) for one in elements)

@@ -15,7 +15,7 @@ from ecv_core.runs.configurations import specs_of
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from ecv_core.tuning.estimate import estimate
-from ecv_core.tuning.scores import STUDIED, own_tuning
+from ecv_core.tuning.scores import STUDIED, own_tuning, own_tuning_names
 from ecv_core.tuning.tune import expected_of, groups, make_plan, tune
 from tests.jobs import fold_result
 
@@ -208,9 +208,11 @@ def test_the_estimate_counts_the_folds_that_are_missing(store: Store) -> None:
 
 def test_own_runs_with_all_folds_are_a_tuning_to_study(store: Store) -> None:
     assert own_tuning(store, "synthetic", "item-knn") is None
+    assert own_tuning_names(store) == {}
     tune(store, plan(all_folds=True), job=job)
     found = own_tuning(store, "synthetic", "item-knn")
     assert found.space == {"neighbours": (10, 20, 40, 80)}
+    assert own_tuning_names(store) == {"synthetic--item-knn": 40}
     assert set(found.values) == {f"{metric}@10" for metric in STUDIED}
     cube = found.values["recall@10"]
     assert cube.shape == (4, 10, 40)

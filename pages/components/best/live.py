@@ -18,6 +18,7 @@ from ecv_core.selection.names import contender_title
 from ecv_core.store import SelectionRecord, forget_selection, stored_selection
 from pages.components.best.choice import FIRST, open_selection
 from pages.components.best.show import Shown, show
+from pages.components.best.space import space
 from pages.components.shared.runs import act_and_rerun
 from pages.components.shared.state import escaped, manager, sentences, store
 from pages.components.shared.words import counted, dataset_title, metric_label
@@ -47,18 +48,19 @@ def live(selection_id: str) -> None:
     else:
         used = runs_behind(now.record, _runs(selection_id))
         played = replace(now.played, joules_of_all_folds=now.joules_expected)
-        show(
-            Shown(
-                contenders=now.contenders,
-                titles=titles,
-                terms=now.terms,
-                played=played,
-                on=dataset_title(spec.dataset),
-                version=(selection_id, len(played.rounds)),
-                folds=[fold for run in used for fold in run.folds],
-                note=left_in_words(used),
-            )
+        shown = Shown(
+            contenders=now.contenders,
+            titles=titles,
+            terms=now.terms,
+            played=played,
+            on=dataset_title(spec.dataset),
+            version=(selection_id, len(played.rounds)),
+            folds=[fold for run in used for fold in run.folds],
+            note=left_in_words(used),
+            metric=metric_label(spec),
         )
+        show(shown)
+        space(shown)
     _below(now)
 
 

@@ -14,7 +14,7 @@ from ecv_core.selection.runs import contenders_of
 from pages.components.best.choice import runs_of
 from pages.components.best.settings import Asked
 from pages.components.best.show import Shown
-from pages.components.shared.words import dataset_title
+from pages.components.shared.words import dataset_title, metric_label
 
 
 def recorded(name: str, asked: Asked) -> Shown:
@@ -36,6 +36,7 @@ def recorded(name: str, asked: Asked) -> Shown:
         played=play(contenders, terms, range(terms.k)),
         on=dataset_title(spec.dataset),
         version=name,
+        metric=metric_label(spec),
         folds=[fold for run in runs for fold in run.folds],
         note=left_in_words(runs),
     )

@@ -48,6 +48,8 @@ class Shown:
     """Those whose energy is counted, where they are kept."""
     note: str = ""
     """What is to be said of that energy."""
+    metric: str = ""
+    """As people read it; empty where it is not known."""
 
     @property
     def decided(self) -> bool:

@@ -8,13 +8,14 @@ from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS
 from ecv_core.fold import check_needs
 from ecv_core.models import algorithm
-from ecv_core.records import Run, RunSpec, Task
+from ecv_core.records import Run, Task
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.live import advance, begin
 from ecv_core.selection.names import contender_name, parse_contender
 from ecv_core.spec import make_spec
 from pages.components.best.choice import open_selection
 from pages.components.best.settings import Asked
+from pages.components.best.space_form import Named, space_contenders
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.run.fold_settings import fold_settings, usual_of_task
 from pages.components.shared.dataset_picker import dataset_picker
@@ -22,10 +23,10 @@ from pages.components.shared.given import keep_given
 from pages.components.shared.state import KEPT, manager, sentence, sentences, store
 from pages.components.shared.words import metric_label, run_title
 
-_ALGORITHMS, _RUNS = "a list of algorithms", "runs that are there"
+_ALGORITHMS, _SPACE, _RUNS = "a list of algorithms", "a search space", "runs that are there"
+_SOURCES = (_ALGORITHMS, _SPACE, _RUNS)
 _USUAL = ("popular", "item-knn", "ease")
 _BOX, _STARTED = "best-start", "best-started"
-Named = list[tuple[str, RunSpec]]
 
 
 def start(asked: Asked) -> None:
@@ -43,14 +44,14 @@ def start(asked: Asked) -> None:
     with box:
         source = st.segmented_control(
             "Contenders from",
-            [_ALGORITHMS, _RUNS],
+            _SOURCES,
             default=_ALGORITHMS,
             required=True,
             key="contenders_from",
             **KEPT,
         )
         try:
-            named, known, ready = _runs() if source == _RUNS else _algorithms()
+            named, known, ready = _CONTENDERS[source or _ALGORITHMS]()
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
@@ -124,3 +125,6 @@ def _runs() -> tuple[Named, list[Run], bool]:
 def _label(run: Run) -> str:
     kind = f"{len(run.folds)} of {run.spec.k} folds, {metric_label(run.spec)}"
     return f"{run_title(run)}: {kind} ({run.run_id})"
+
+
+_CONTENDERS = {_ALGORITHMS: _algorithms, _SPACE: space_contenders, _RUNS: _runs}

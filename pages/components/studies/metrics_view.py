@@ -1,4 +1,4 @@
-"""Metrics and parameters: which metric tells settings apart, on the recorded tunings."""
+"""Metrics and parameters: which metric tells settings apart, on recorded and own tunings."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from ecv_core.tuning.metrics_study import (
     MetricsStudy,
     curves_frame,
     dominance_frame,
+    find_tuning,
     importances_frame,
     powers_frame,
     study_metrics,
 )
 from ecv_core.tuning.power import DRAWN
-from ecv_core.tuning.scores import TUNINGS, read_tuning, tuning_names
+from ecv_core.tuning.scores import TUNINGS, own_tuning_names, read_tuning, tuning_names
 from pages.components.shared.plot import plot
-from pages.components.shared.state import KEPT
+from pages.components.shared.state import KEPT, store
 
 _CHOICE = "tuning"
 """In the address."""
 _FIRST = "ml-100k--item-knn"
+_OWN = "own--"
+"""Begins the name of a tuning in the database."""
 _LARGE = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
 _METHOD = f"""
 For every pair of settings and every fold a **paired t test over users** says how likely a
@@ -76,7 +79,7 @@ def curves(study: MetricsStudy, name: str) -> None:
     best, worst = (column_title(study.ranked[at]) for at in (0, -1))
     plot(
         lambda dark: p_values_figure(frame, dark=dark),
-        version=name,
+        version=(name, study.curves[study.ranked[0]].dp),
         key="p-values",
         alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
         height=HEIGHT,
@@ -143,23 +146,45 @@ def dominance(study: MetricsStudy) -> None:
 
 
 def _choose() -> str:
-    names = tuning_names()
+    names = [*tuning_names(), *(f"{_OWN}{name}" for name in own_tuning_names(store()))]
     if not names:
         raise InputError("no tuning is recorded; restore data/recorded/tunings from the project")
     if st.session_state.get(_CHOICE, names[0]) not in names:
         del st.session_state[_CHOICE]  # an address of another version
     usual = names.index(_FIRST) if _FIRST in names else 0
     picked = st.selectbox(
-        "Settings of", names, index=usual, format_func=_label, key=_CHOICE, **KEPT, width=360
+        "Settings of",
+        names,
+        index=usual,
+        format_func=_label,
+        key=_CHOICE,
+        **KEPT,
+        width=420,
+        help="Recorded, or your own: what `tune --all-folds`, or other runs that differ in "
+        "parameters only, have left in the database with all folds.",
     )
     return picked or names[usual]
 
 
 def _label(name: str) -> str:
-    dataset, algorithm = name.split("--")
-    return f"{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
+    dataset, algorithm = name.removeprefix(_OWN).split("--")
+    whose = "Your own: " if name.startswith(_OWN) else ""
+    return f"{whose}{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
+
+
+def _study(name: str) -> MetricsStudy:
+    if not name.startswith(_OWN):
+        return _recorded(name)
+    own = name.removeprefix(_OWN)
+    return _own(own, own_tuning_names(store())[own], store().url)
 
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=8)
-def _study(name: str) -> MetricsStudy:
+def _recorded(name: str) -> MetricsStudy:
     return study_metrics(read_tuning(TUNINGS / f"{name}.json"))
+
+
+@st.cache_resource(show_spinner="Reading your folds ...", max_entries=4)
+def _own(name: str, folds: int, url: str) -> MetricsStudy:
+    """With so many folds; more are another study."""
+    return study_metrics(find_tuning(store(), *name.split("--"), own=True))

@@ -1,0 +1,167 @@
+"""A search space with its scores -> parallel coordinates, score by parameter, a map of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.palette import Palette, base_layout, palette
+
+HEIGHT = 420
+_SCALE = {False: [[0.0, "#B9CBD8"], [1.0, "#003F66"]], True: [[0.0, "#33475A"], [1.0, "#8FD3FF"]]}
+"""Weak to strong, of scores; darker ground, lighter best."""
+
+
+def parallel_figure(
+    frame: pd.DataFrame, parameters: Sequence[str], metric: str, *, dark: bool = False
+) -> go.Figure:
+    """A line per configuration over its parameters, its folds and its score.
+
+    Args:
+        frame: a column per parameter, and score, low, high and folds; a row per configuration.
+        parameters: which columns are parameters.
+        metric: as people read it.
+        dark: colours for a dark page.
+    """
+    colours = palette(dark)
+    dimensions: list[dict[str, Any]] = []
+    for name in parameters:
+        values = _values(frame, name)
+        dimensions.append(
+            {
+                "label": name.replace("_", " "),
+                "values": [values.index(one) for one in frame[name]],
+                "tickvals": list(range(len(values))),
+                "ticktext": [str(one) for one in values],
+                "range": [0, max(1, len(values) - 1)],
+            }
+        )
+    dimensions.append({"label": "folds", "values": frame["folds"].tolist()})
+    dimensions.append({"label": metric, "values": frame["score"].tolist()})
+    figure = go.Figure(
+        go.Parcoords(
+            line={"color": frame["score"].tolist(), "colorscale": _SCALE[dark], "showscale": False},
+            dimensions=dimensions,
+            labelfont={"size": 16, "color": colours.ink},
+            tickfont={"size": 14, "color": colours.ink},
+            rangefont={"size": 13, "color": colours.muted},
+        )
+    )
+    layout = base_layout(colours, HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
+    figure.update_layout(layout)
+    return figure
+
+
+def by_parameter_figure(
+    frame: pd.DataFrame, parameter: str, metric: str, *, dark: bool = False
+) -> go.Figure:
+    """Each configuration's score with its interval, at its value of a parameter.
+
+    Configurations with the same value stand beside each other. Arguments as of `parallel_figure`.
+    """
+    colours = palette(dark)
+    values = _values(frame, parameter)
+    places = np.array([values.index(one) for one in frame[parameter]], dtype=np.float64)
+    for place in range(len(values)):
+        mine = np.flatnonzero(places == place)
+        places[mine] += np.linspace(-0.25, 0.25, len(mine)) if len(mine) > 1 else 0.0
+    figure = go.Figure(
+        go.Scatter(
+            x=places,
+            y=frame["score"],
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": frame["high"] - frame["score"],
+                "arrayminus": frame["score"] - frame["low"],
+                "color": colours.mean,
+                "thickness": 2,
+                "width": 4,
+            },
+            mode="markers",
+            marker={"size": 10, "color": colours.mean},
+            customdata=np.stack([_said(frame), frame["folds"].to_numpy(object)], axis=1),
+            hovertemplate="%{customdata[0]}<br>%{y:.4f}, folds: %{customdata[1]}<extra></extra>",
+        )
+    )
+    figure.update_layout(
+        base_layout(colours, HEIGHT)
+        | {
+            "hovermode": "closest",
+            "showlegend": False,
+            "xaxis": _axis(colours)
+            | {
+                "title": {"text": parameter.replace("_", " "), "font": {"size": 17}},
+                "tickvals": list(range(len(values))),
+                "ticktext": [str(one) for one in values],
+                "showgrid": False,
+                "range": [-0.5, len(values) - 0.5],
+            },
+            "yaxis": _axis(colours)
+            | {"title": {"text": metric, "font": {"size": 17}}, "gridcolor": colours.grid},
+        }
+    )
+    return figure
+
+
+def pair_figure(
+    frame: pd.DataFrame, first: str, second: str, metric: str, *, dark: bool = False
+) -> go.Figure:
+    """The best score at each pair of values of two parameters; a stronger colour is better.
+
+    Arguments as of `parallel_figure`; an empty cell was not tried.
+    """
+    colours = palette(dark)
+    columns, rows = _values(frame, first), _values(frame, second)
+    best = frame.pivot_table(index=second, columns=first, values="score", aggfunc="max")
+    best = best.reindex(index=rows, columns=columns)
+    figure = go.Figure(
+        go.Heatmap(
+            z=best.to_numpy(),
+            x=[str(one) for one in columns],
+            y=[str(one) for one in rows],
+            colorscale=_SCALE[dark],
+            hoverongaps=False,
+            colorbar={"title": {"text": metric}, "tickfont": {"color": colours.ink}},
+            hovertemplate=(
+                f"{first.replace('_', ' ')} %{{x}}, {second.replace('_', ' ')} %{{y}}<br>"
+                "best %{z:.4f}<extra></extra>"
+            ),
+        )
+    )
+    titles = {"xaxis": first, "yaxis": second}
+    axes = {
+        axis: _axis(colours)
+        | {
+            "type": "category",
+            "title": {"text": name.replace("_", " "), "font": {"size": 17}},
+            "showgrid": False,
+        }
+        for axis, name in titles.items()
+    }
+    figure.update_layout(base_layout(colours, HEIGHT) | {"hovermode": "closest"} | axes)
+    return figure
+
+
+def _values(frame: pd.DataFrame, parameter: str) -> list[Any]:
+    """In order of size, where they are numbers."""
+    return sorted(frame[parameter].unique().tolist(), key=lambda one: (isinstance(one, str), one))
+
+
+def _said(frame: pd.DataFrame) -> np.ndarray:
+    names = [name for name in frame if name not in ("score", "low", "high", "folds")]
+    return np.array(
+        [
+            ", ".join(f"{name.replace('_', ' ')} {row[name]}" for name in names)
+            for row in frame.to_dict("records")
+        ],
+        dtype=object,
+    )
+
+
+def _axis(colours: Palette) -> dict[str, Any]:
+    return {"zeroline": False, "automargin": True, "linecolor": colours.muted, "fixedrange": True}
