@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ def parallel_figure(
                 "label": name.replace("_", " "),
                 "values": [values.index(one) for one in frame[name]],
                 "tickvals": list(range(len(values))),
-                "ticktext": [str(one) for one in values],
+                "ticktext": [value_text(one) for one in values],
                 "range": [0, max(1, len(values) - 1)],
             }
         )
@@ -97,7 +97,7 @@ def by_parameter_figure(
             | {
                 "title": {"text": parameter.replace("_", " "), "font": {"size": 17}},
                 "tickvals": list(range(len(values))),
-                "ticktext": [str(one) for one in values],
+                "ticktext": [value_text(one) for one in values],
                 "showgrid": False,
                 "range": [-0.5, len(values) - 0.5],
             },
@@ -109,22 +109,29 @@ def by_parameter_figure(
 
 
 def pair_figure(
-    frame: pd.DataFrame, first: str, second: str, metric: str, *, dark: bool = False
+    frame: pd.DataFrame,
+    first: str,
+    second: str,
+    metric: str,
+    *,
+    best: Literal["max", "min"] = "max",
+    dark: bool = False,
 ) -> go.Figure:
     """The best score at each pair of values of two parameters; a stronger colour is better.
 
-    Arguments as of `parallel_figure`; an empty cell was not tried.
+    Arguments as of `parallel_figure`, and `best` of scores; an empty cell was not tried.
     """
     colours = palette(dark)
     columns, rows = _values(frame, first), _values(frame, second)
-    best = frame.pivot_table(index=second, columns=first, values="score", aggfunc="max")
-    best = best.reindex(index=rows, columns=columns)
+    scores = frame.pivot_table(index=second, columns=first, values="score", aggfunc=best)
+    scores = scores.reindex(index=rows, columns=columns)
     figure = go.Figure(
         go.Heatmap(
-            z=best.to_numpy(),
-            x=[str(one) for one in columns],
-            y=[str(one) for one in rows],
+            z=scores.to_numpy(),
+            x=[value_text(one) for one in columns],
+            y=[value_text(one) for one in rows],
             colorscale=_SCALE[dark],
+            reversescale=best == "min",
             hoverongaps=False,
             colorbar={"title": {"text": metric}, "tickfont": {"color": colours.ink}},
             hovertemplate=(
@@ -147,16 +154,21 @@ def pair_figure(
     return figure
 
 
+def value_text(value: object) -> str:
+    """A value of a parameter as people read it: 0.00001221, and 250 for 250.0."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _values(frame: pd.DataFrame, parameter: str) -> list[Any]:
     """In order of size, where they are numbers."""
     return sorted(frame[parameter].unique().tolist(), key=lambda one: (isinstance(one, str), one))
 
 
 def _said(frame: pd.DataFrame) -> np.ndarray:
-    names = [name for name in frame if name not in ("score", "low", "high", "folds")]
+    names = [str(name) for name in frame if name not in ("score", "low", "high", "folds")]
     return np.array(
         [
-            ", ".join(f"{name.replace('_', ' ')} {row[name]}" for name in names)
+            ", ".join(f"{name.replace('_', ' ')} {value_text(row[name])}" for name in names)
             for row in frame.to_dict("records")
         ],
         dtype=object,

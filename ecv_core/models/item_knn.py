@@ -73,7 +73,7 @@ class SharedItemKNN:
             shape=train.shape,
         )
         self._blocks = Blocks(whole)
-        self._nearness = Nearness(train, shrink=self._shrink, most=most)
+        self._nearness = Nearness.cosine(train, shrink=self._shrink, most=most)
         dense = self._nearness.dense
         self._nearest = None
         if dense is not None and train.shape[1] <= DENSE_ITEMS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, nearest
-from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.parameters import Algorithm, Parameter, Sharing
+from ecv_core.models.shared_neighbours import Nearness
 from ecv_core.models.training_parameters import SEARCH
 from ecv_core.models.voting import Voting
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.records import History, ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+
+    from ecv_core.models.base import Fitted
 
 DEFAULT_NEIGHBOURS = 200
 
@@ -39,24 +42,54 @@ class RP3Beta:
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
         check_neighbours(self._neighbours, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-        sizes = np.diff(train.indptr)
-        # Half of a step over a user goes into each of the two items, so that their product has it.
-        half = np.maximum(sizes, 1).astype(np.float32) ** np.float32(-self._alpha / 2)
-        steps = csr_array((np.repeat(half, sizes), train.indices, train.indptr), shape=train.shape)
-        popularity = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
-        popularity = np.maximum(popularity, 1)
-        votes = nearest(
-            steps,
-            popularity ** np.float32(self._beta),
-            popularity ** np.float32(self._alpha),
-            neighbours=self._neighbours,
-        )
+        votes = nearest(*_walk(train, self._alpha, self._beta), neighbours=self._neighbours)
         progress("fit", 1, 2)
         self._voting = Voting(train, votes)
         progress("fit", 2, 2)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         return self._voting.score(users)
+
+
+def _walk(
+    train: csr_array, alpha: float, beta: float
+) -> tuple[csr_array, NDArray[np.float32], NDArray[np.float32]]:
+    """Steps from users to items, and what divides an item that is reached, and one set out from."""
+    sizes = np.diff(train.indptr)
+    # Half of a step over a user goes into each of the two items, so that their product has it.
+    half = np.maximum(sizes, 1).astype(np.float32) ** np.float32(-alpha / 2)
+    steps = csr_array((np.repeat(half, sizes), train.indices, train.indptr), shape=train.shape)
+    popularity = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
+    popularity = np.maximum(popularity, 1)
+    return steps, popularity ** np.float32(beta), popularity ** np.float32(alpha)
+
+
+class SharedRP3Beta:
+    """The same walk for all numbers of neighbours."""
+
+    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
+        self._alpha = float(configurations[0]["alpha"])
+        self._beta = float(configurations[0]["beta"])
+        self._counts = [int(one["neighbours"]) for one in configurations]
+
+    def begin(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
+        progress("fit", 0, 2)
+        most = max(self._counts)
+        check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
+        self._train = train
+        self._nearness = Nearness(*_walk(train, self._alpha, self._beta), most=most)
+        progress("fit", 1, 2)
+
+    def fits(self) -> Iterator[tuple[int, Fitted]]:
+        for place, count in enumerate(self._counts):
+            yield place, Voting(self._train, self._nearness.keep(count))
 
 
 def build(params: Mapping[str, ParamValue]) -> RP3Beta:
@@ -104,6 +137,7 @@ RP3BETA = Algorithm(
         ),
     ),
     build=build,
+    sharing=Sharing(parameters=frozenset({"neighbours"}), build=SharedRP3Beta),
     random=False,
     paper_default={"alpha": 1.0},  # the paper tunes beta for each dataset, and so has none
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,29 +30,41 @@ WIDTH = 512
 
 
 class Nearness:
-    """Cosines of all columns of a training matrix; `keep` picks the nearest of each."""
+    """How near columns of a training matrix are to each other; `keep` picks the nearest of each."""
 
-    def __init__(self, train: csr_array, *, shrink: float, most: int) -> None:
-        """Work them out, by the way that `neighbourhood.nearest` takes.
+    def __init__(
+        self,
+        entries: csr_array,
+        own: NDArray[np.float32],
+        others: NDArray[np.float32],
+        *,
+        most: int,
+        shrink: float = 0.0,
+    ) -> None:
+        """Work it out, by the way that `neighbourhood.nearest` takes.
 
         Args:
-            train: shape (rows, columns), each stored entry 1.0.
-            shrink: as of `neighbourhood.cosine_neighbours`.
+            entries, own, others, shrink: as of `neighbourhood.nearest`.
             most: no more neighbours will be asked for.
         """
-        norms = cosine_norms(train)
         self.dense: torch.Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         self._parts: list[NearPart] = []
-        if dense_is_cheaper(train):
-            self.dense = dense_counts(train)
-            for _ in near_blocks(self.dense, norms, norms, shrink):
+        if dense_is_cheaper(entries):
+            self.dense = dense_counts(entries)
+            for _ in near_blocks(self.dense, own, others, shrink):
                 pass
         else:
-            self._parts = [_only(one, most) for one in sparse_parts(train, norms, norms, shrink)]
+            self._parts = [_only(one, most) for one in sparse_parts(entries, own, others, shrink)]
+
+    @classmethod
+    def cosine(cls, train: csr_array, *, shrink: float, most: int) -> Self:
+        """As `neighbourhood.cosine_neighbours` has it."""
+        norms = cosine_norms(train)
+        return cls(train, norms, norms, most=most, shrink=shrink)
 
     def keep(self, neighbours: int) -> csr_array:
-        """What `neighbourhood.cosine_neighbours` gives for this number, in the same order."""
+        """What `neighbourhood.nearest` gives for this number, in the same order."""
         import torch
 
         if self.dense is None:

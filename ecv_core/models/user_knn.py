@@ -80,7 +80,7 @@ class SharedUserKNN:
         most = max(self._counts)
         check_neighbours(most, train.shape[0], "users", DEFAULT_NEIGHBOURS)
         self._train = train
-        self._nearness = Nearness(csr_array(train.T.tocsr()), shrink=self._shrink, most=most)
+        self._nearness = Nearness.cosine(csr_array(train.T.tocsr()), shrink=self._shrink, most=most)
         progress("fit", 1, 1)
 
     def fits(self) -> Iterator[tuple[int, Fitted]]:

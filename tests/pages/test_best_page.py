@@ -273,7 +273,7 @@ def test_a_recorded_grid_shows_its_parameter(app: AppTest) -> None:
     assert "Parameters" in [one.value for one in app.header]
     said = "\n".join(one.value for one in app.caption)
     assert "configurations, " in said
-    assert "the highest so far is that of regularization " in said
+    assert "the best so far is that of regularization " in said
 
 
 def test_a_search_space_is_a_list_of_contenders(app: AppTest, store: Store) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from ecv_core.figures.configurations import (
@@ -9,6 +11,7 @@ from ecv_core.figures.configurations import (
     by_parameter_figure,
     pair_figure,
     parallel_figure,
+    value_text,
 )
 from ecv_core.selection.configurations import configurations_frame, varied
 from pages.components.best.show import Shown
@@ -30,11 +33,12 @@ def space(chosen: Shown) -> None:
     version = (repr(chosen.version), repr(chosen.terms), metric)
     st.header("Parameters", anchor=False)
     spent, most = sum(chosen.played.folds_used), chosen.terms.k * len(params)
-    best = frame.loc[frame["score"].idxmax()]
-    shown = ", ".join(f"{name.replace('_', ' ')} {best[name]}" for name in names)
+    higher = chosen.terms.higher_is_better
+    best = params[int(frame["score"].argmax() if higher else frame["score"].argmin())]
+    shown = ", ".join(f"{name.replace('_', ' ')} {value_text(best[name])}" for name in names)
     st.caption(
         f"{len(params)} configurations, {spent:,} of {most:,} folds. Scores are means of the folds "
-        f"that each has run; the highest so far is that of {shown}."
+        f"that each has run; the best so far is that of {shown}."
     )
     if len(names) > 1:
         plot(
@@ -59,8 +63,9 @@ def space(chosen: Shown) -> None:
             first = _pick("Map of", names, names[0], "space-first")
             rest = [name for name in names if name != first]
             second = _pick("and", rest, rest[0], "space-second")
+        best_of: Literal["max", "min"] = "max" if higher else "min"
         plot(
-            lambda dark: pair_figure(frame, first, second, metric, dark=dark),
+            lambda dark: pair_figure(frame, first, second, metric, best=best_of, dark=dark),
             version=(*version, first, second),
             key="space-pair",
             alt=f"Best {metric} at each pair of values of {first} and {second}.",
