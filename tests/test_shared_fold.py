@@ -16,7 +16,7 @@ from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import read_run
 from ecv_core.shared_fold import _Costs, run_shared_fold, shares_with
 from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.store import RunList, open_store
 from ecv_core.words import shared_words
 
 GRIDS = {
@@ -145,4 +145,8 @@ def test_the_record_of_a_run_says_what_was_shared() -> None:
         assert [one.shared for one in again.folds] == [one.shared for one in run.folds]
         known = KnownCosts.of(run)
         assert known.seconds == tuple(one.shared.alone_seconds for one in run.folds)
+    for row, run in zip(reversed(RunList(store).rows()), runs, strict=True):
+        assert row.joules == pytest.approx(sum(one.energy.joules for one in run.folds))
+        assert row.fold_seconds == KnownCosts.of(run).seconds
+        assert row.fold_joules == KnownCosts.of(run).joules
     assert shared_words(replace(runs[0], folds=())) == ""

@@ -44,7 +44,8 @@ class ListedRun:
     joules: float | None
     """Of all finished folds; None where one was not metered, or there is none."""
     fold_seconds: tuple[float, ...]
-    """Of each finished fold, in the same order as the scores; likewise the joules."""
+    """Of each finished fold on its own, see `records.Shared`, in the order of the scores; likewise
+    the joules."""
     fold_joules: tuple[float, ...]
     """0 where a fold was not metered."""
     spent: tuple[Spent, ...]
@@ -185,9 +186,16 @@ def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Fold
         results = [json.loads(text) for text in texts]
         energies = [fold["energy"] for fold in results]
         metered = all(energy["source"] != "none" for energy in energies)
-        fold_joules = tuple(float(energy["joules"]) for energy in energies)
-        seconds = tuple(float(fold["total_seconds"]) for fold in results)
-        joules = sum(fold_joules)
+        shared = [fold.get("shared") or {} for fold in results]
+        fold_joules = tuple(
+            float(own.get("alone_joules", energy["joules"]))
+            for own, energy in zip(shared, energies, strict=True)
+        )
+        seconds = tuple(
+            float(own.get("alone_seconds", fold["total_seconds"]))
+            for own, fold in zip(shared, results, strict=True)
+        )
+        joules = sum(float(energy["joules"]) for energy in energies)
         scores = tuple(float(fold["score"]) for fold in results)
         if not all(abs(value) <= AMOUNT for value in (*scores, *seconds, joules)):
             raise ValueError(f"a score, time or energy of {max(*scores, *seconds, joules):g}")
