@@ -36,6 +36,12 @@ def study_options(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help=f"compare splits, single ones too: of {', '.join(splits.SPLITS)}",
     )
+    parser.add_argument(
+        "--space",
+        metavar="default",
+        help="with --splits: a whole search space of each algorithm, on one dataset",
+    )
+    parser.add_argument("--json", metavar="FILE", help="with --space; - for stdout")
     add_setting(parser, "seed")
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
@@ -56,6 +62,12 @@ def run_study(options: argparse.Namespace) -> int:
             "a study needs --datasets and --algorithms, such as --datasets ml-100k,ml-1m "
             "--algorithms popular,ease; or give --summary"
         )
+    if options.space:
+        from ecv_core.cli.study_spaces import study_spaces
+
+        return study_spaces(options)
+    if options.json:
+        raise InputError("--json belongs to --space; runs of a study are recorded in --folder")
     wanted = _possible(
         planned(
             options.datasets.split(","),

@@ -173,7 +173,8 @@ def first_fold(
     """
     share = shared is not None and plan.sampler != "tpe"
     first = groups(plan.spec, plan.first(), share=share)[0]
-    _compute(store, plan, first, (0,), job=job, shared=shared, on_trouble=on_trouble)
+    how: dict[str, Any] = {"job": job, "shared": shared, "on_trouble": on_trouble}
+    compute_missing(store, plan.spec, first, (0,), **how)
 
 
 def tune(
@@ -205,7 +206,7 @@ def tune(
 
     def run_to(configurations: Sequence[Configuration], folds: Sequence[int]) -> None:
         how: dict[str, Any] = {"on_fold": on_fold, "on_trouble": on_trouble}
-        _compute(store, plan, configurations, folds, job=job, shared=shared, **how)
+        compute_missing(store, plan.spec, configurations, folds, job=job, shared=shared, **how)
 
     def score(configuration: Configuration) -> float:
         folds = range(k) if plan.all_folds else (0,)
@@ -241,9 +242,9 @@ def tune(
     return Tuned(plan=plan, configurations=tuple(drawn), live=live)
 
 
-def _compute(
+def compute_missing(
     store: Store,
-    plan: Plan,
+    spec: RunSpec,
     configurations: Sequence[Configuration],
     folds: Sequence[int],
     *,
@@ -254,10 +255,10 @@ def _compute(
 ) -> None:
     """Compute what is missing of these folds, of configurations that share work or of one."""
     there, parts = store.runs(), []
-    for spec in specs_of(plan.spec, configurations):
-        found = _folds(there, spec)
+    for own in specs_of(spec, configurations):
+        found = _folds(there, own)
         if missing := tuple(one for one in folds if one not in found):
-            parts.append(replace(spec, only_folds=missing))
+            parts.append(replace(own, only_folds=missing))
     if not parts:
         return
     run_ids = store.create(parts, owner=this_process())

@@ -1,0 +1,235 @@
+"""Whole search spaces under several splits: does a split that is cheap choose as another does?
+
+Source: Meng, McCreadie, Macdonald, Ounis (2020), Exploring data splitting strategies, figure 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core import fold, models, splits
+from ecv_core.errors import InputError
+from ecv_core.evaluation import METRICS
+from ecv_core.records import ParamValue, RunSpec
+from ecv_core.runner import SharedJob, work
+from ecv_core.runner.drive import Job
+from ecv_core.runs.configurations import Configuration, specs_of
+from ecv_core.spec import make_spec
+from ecv_core.store import Store
+from ecv_core.tuning.samplers import sampled
+from ecv_core.tuning.spaces import contender_word, size_of, space_of, within
+from ecv_core.tuning.tune import compute_missing, groups
+
+DRAWS = 500
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How alike two splits rank configurations."""
+
+    split: str
+    other: str
+    tau: float
+    """Kendall's tau-b; NaN where one of them ranks all alike."""
+    low: float
+    high: float
+    """95 % of the draws of users; NaN without a tau."""
+    best_loss_percent: float
+    """How far the best under `split` is below the best under `other`, there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnderSplits:
+    """Every configuration's score under every split."""
+
+    dataset: str
+    metric: str
+    names: tuple[str, ...]
+    """Of configurations, as `selection.names.parse_contender` reads them."""
+    scores: Mapping[str, Floats]
+    """Split -> mean over its folds; shape (configurations,)."""
+    agreements: tuple[Agreement, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "dataset": self.dataset,
+            "metric": self.metric,
+            "configurations": list(self.names),
+            "scores": {name: one.round(6).tolist() for name, one in self.scores.items()},
+            "agreements": [
+                {
+                    "splits": [one.split, one.other],
+                    "tau": one.tau,
+                    "interval": [one.low, one.high],
+                    "best_loss_percent": one.best_loss_percent,
+                }
+                for one in self.agreements
+            ],
+        }
+
+
+def planned_spaces(
+    dataset: str,
+    algorithms: Sequence[str],
+    splits_of: Sequence[str],
+    space: str | None,
+    own: Mapping[str, Mapping[str, Sequence[ParamValue]]] | None = None,
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> list[tuple[RunSpec, list[Configuration]]]:
+    """A spec and its configurations for each algorithm and split, every value checked.
+
+    Args:
+        dataset: an id, on disk.
+        algorithms: ids; each has the space.
+        splits_of: ids, at least two, each with its usual number of folds; single splits too.
+        space: as of `spaces.space_of`.
+        own: values of parameters by algorithm, likewise.
+        settings: of all runs, as of `spec.make_spec`.
+    Raises: InputError for what cannot be run.
+    """
+    if len(set(splits_of)) < 2:
+        raise InputError("splits are compared with each other; give at least two with --splits A,B")
+    for name in splits_of:
+        if why := splits.obstacle(fold.prepared(dataset), name):
+            raise InputError(why)
+    planned = []
+    for name in algorithms:
+        algorithm = models.algorithm(name)
+        wanted, _ = within(
+            space_of(algorithm, space, (own or {}).get(name, {})), algorithm, fold.prepared(dataset)
+        )
+        drawn = list(sampled(wanted, "grid", size_of(wanted), seed=0))
+        for split in splits_of:
+            spec = make_spec(
+                dataset=dataset, algorithm=name, split=split, rule="never", full=True, **settings
+            )
+            fold.check_needs(spec)
+            planned.append((spec, [dict(one) for one in drawn]))
+    return planned
+
+
+def run_spaces(
+    store: Store,
+    planned: Sequence[tuple[RunSpec, Sequence[Configuration]]],
+    *,
+    job: Job = work,
+    shared: SharedJob | None = None,
+    on_fold: Callable[[], None] = lambda: None,
+    on_trouble: Callable[[str | None], None] = lambda sentence: None,
+) -> UnderSplits:
+    """Compute every fold that is missing, with shared work, and compare the splits.
+
+    Arguments and errors as of `tune.tune`, and what `planned_spaces` gives.
+    """
+    for spec, configurations in planned:
+        for together in groups(spec, configurations, share=shared is not None):
+            compute_missing(
+                *(store, spec, together, range(spec.k)),
+                job=job,
+                shared=shared,
+                on_fold=on_fold,
+                on_trouble=on_trouble,
+            )
+    return compared(store, planned)
+
+
+def compared(
+    store: Store, planned: Sequence[tuple[RunSpec, Sequence[Configuration]]]
+) -> UnderSplits:
+    """The splits, from folds that are there."""
+    users: dict[str, list[dict[int, float]]] = {}
+    names: dict[str, None] = {}
+    runs = store.runs()
+    metric = planned[0][0].metric_name
+    scores: dict[str, list[float]] = {}
+    for spec, configurations in planned:
+        for one, own in zip(configurations, specs_of(spec, configurations), strict=True):
+            names[contender_word(spec.algorithm, one)] = None
+            means: dict[int, float] = {}
+            sums: dict[int, list[float]] = {}
+            for run in runs:
+                if not run.spec.same_scores(own):
+                    continue
+                means |= {result.fold: result.score for result in run.folds}
+                for index, found in store.user_scores(run.run_id).items():
+                    if index in means:
+                        pairs = zip(found.users.tolist(), found.of(metric).tolist(), strict=True)
+                        for user, value in pairs:
+                            sums.setdefault(user, []).append(value)
+            scores.setdefault(spec.split, []).append(float(np.mean(list(means.values()))))
+            users.setdefault(spec.split, []).append(
+                {user: float(np.mean(values)) for user, values in sums.items()}
+            )
+    tables = {split: np.array(values) for split, values in scores.items()}
+    higher = METRICS[planned[0][0].metric].higher_is_better
+    return UnderSplits(
+        dataset=planned[0][0].dataset,
+        metric=metric,
+        names=tuple(names),
+        scores=tables,
+        agreements=tuple(
+            agreement(
+                (one, other),
+                (tables[one], tables[other]),
+                (_table(users[one]), _table(users[other])),
+                higher_is_better=higher,
+            )
+            for one, other in combinations(tables, 2)
+        ),
+    )
+
+
+def agreement(
+    names: tuple[str, str],
+    scores: tuple[Floats, Floats],
+    users: tuple[dict[int, Floats], dict[int, Floats]],
+    *,
+    higher_is_better: bool = True,
+    draws: int = DRAWS,
+) -> Agreement:
+    """Kendall's tau-b between two splits, its interval over users, and what the one's best costs.
+
+    Users are drawn with replacement, the same in both splits, of those with a score in both.
+
+    Args:
+        names: of the splits.
+        scores: of the configurations under each; shape (configurations,).
+        users: under each, user -> that user's mean by configuration.
+        higher_is_better: of the scores.
+        draws: how many.
+    """
+    from scipy.stats import kendalltau
+
+    sign = 1 if higher_is_better else -1
+    first, second = sign * scores[0], sign * scores[1]
+    tau = float(kendalltau(first, second).statistic)
+    both = sorted(users[0].keys() & users[1].keys())
+    low = high = np.nan
+    if len(both) > 1 and not np.isnan(tau):
+        left, right = (np.stack([one[user] for user in both]) for one in users)
+        rng = np.random.default_rng(0)
+        found = []
+        for _ in range(draws):
+            rows = rng.integers(len(both), size=len(both))
+            means = left[rows].mean(axis=0), right[rows].mean(axis=0)
+            found.append(kendalltau(*means).statistic)
+        low, high = np.nanquantile(found, [0.025, 0.975]).tolist()
+    best, chosen = float(second.max()), float(second[first.argmax()])
+    loss = 100 * (best - chosen) / abs(best) if best else 0.0
+    return Agreement(
+        split=names[0], other=names[1], tau=tau, low=low, high=high, best_loss_percent=loss
+    )
+
+
+def _table(configurations: Sequence[Mapping[int, float]]) -> dict[int, Floats]:
+    """User -> mean by configuration, of users whom all have a score of."""
+    common = set.intersection(*(set(one) for one in configurations))
+    return {user: np.array([one[user] for one in configurations]) for user in common}

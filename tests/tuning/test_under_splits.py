@@ -1,0 +1,71 @@
+"""Search spaces under several splits: how alike they rank, and how sure that is."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from ecv_core.cli import main
+from ecv_core.store import open_store
+from ecv_core.tuning.under_splits import agreement
+
+COMMAND = ["study", "--datasets", "synthetic", "--space", "default"]
+
+
+def test_tau_its_interval_and_what_the_best_costs() -> None:
+    # Pairs: of the six, only the last two configurations change places: (5 - 1) / 6.
+    scores = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.2, 0.3, 0.5, 0.4])
+    sure = {user: scores[0] + user / 100 for user in range(20)}
+    other = {user: scores[1] + user / 50 for user in range(5, 30)}
+    found = agreement(("a", "b"), scores, (sure, other), draws=50)
+    assert found.tau == pytest.approx(2 / 3)
+    # What users differ by is the same for all configurations, so every draw ranks alike.
+    assert (found.low, found.high) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert found.best_loss_percent == pytest.approx(100 * (0.5 - 0.4) / 0.5)
+    lower = agreement(("a", "b"), scores, (sure, other), draws=5, higher_is_better=False)
+    assert lower.tau == pytest.approx(2 / 3)
+    assert lower.best_loss_percent == 0.0  # the first has the least in both
+
+
+def test_splits_that_rank_all_alike_have_no_tau() -> None:
+    same, up = np.array([0.1, 0.1]), np.array([0.1, 0.2])
+    found = agreement(("a", "b"), (same, up), ({0: same, 1: same}, {0: up, 1: up}))
+    assert np.isnan([found.tau, found.low, found.high]).all()
+
+
+def test_the_command_shares_work_under_each_split_and_goes_on(
+    tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "found.json"
+    more = ["--algorithms", "item-knn,ease", "--splits", "leave-last-item,temporal-user"]
+    command = [*COMMAND, *more, "--json", str(target)]
+    assert main(command) == 0
+    found = json.loads(target.read_text())
+    assert len(found["configurations"]) == 12  # five numbers of neighbours, seven regularizations
+    assert found["configurations"][0] == "item-knn:neighbours=20"
+    one, other = found["scores"]["leave-last-item"], found["scores"]["temporal-user"]
+    (known,) = found["agreements"]
+    assert known["tau"] == pytest.approx(kendalltau(one, other).statistic, abs=0.02)
+    assert known["interval"][0] <= known["tau"] <= known["interval"][1]
+    runs = open_store().runs()
+    assert len(runs) == 24
+    assert {run.folds[0].shared.configurations for run in runs} == {5, 7}
+    assert main(command) == 0
+    assert len(open_store().runs()) == 24
+    said = capsys.readouterr().out
+    assert "leave-last-item and temporal-user: Kendall's tau " in said
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--algorithms", "ease", "--splits", "temporal-user"], "give at least two with --splits"),
+        (["--algorithms", "popular", "--splits", "a,b"], "no split is called 'a'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*COMMAND, *more]) == 2
+    assert said in capsys.readouterr().err
