@@ -69,6 +69,14 @@ CASES = {
         alone=EPOCHS[-1:],
         others=(("factors", 10),),
     ),
+    "bpr-mf-short": Case(
+        dataset="ml-1m",
+        algorithm="bpr-mf",
+        parameter="epochs",
+        values=EPOCHS[:8],
+        alone=EPOCHS[7:8],
+        others=(("factors", 10),),
+    ),
     "bpr-mf-small": Case(
         dataset="ml-100k",
         algorithm="bpr-mf",
