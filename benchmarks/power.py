@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ecv_core.models.parameters import PAPER_COUNTS
-from ecv_core.records import ParamValue
+from ecv_core.records import FoldResult, ParamValue
 from ecv_core.tuning.power import expected_curve, paired_p_values
 
 CONFIGURATIONS, USERS, K, METRICS = 225, 6040, 10, 6
@@ -74,7 +74,7 @@ def record(names: list[str]) -> None:
         for one, spec in zip(
             tuned.configurations, specs_of(plan.spec, tuned.configurations), strict=True
         ):
-            results = {}
+            results: dict[int, FoldResult] = {}
             for run in runs:
                 if run.spec.same_scores(spec):
                     users = store.user_scores(run.run_id)

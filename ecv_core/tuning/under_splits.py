@@ -100,19 +100,19 @@ def planned_spaces(
     for name in splits_of:
         if why := splits.obstacle(fold.prepared(dataset), name):
             raise InputError(why)
-    planned = []
+    planned: list[tuple[RunSpec, list[Configuration]]] = []
     for name in algorithms:
         algorithm = models.algorithm(name)
         wanted, _ = within(
             space_of(algorithm, space, (own or {}).get(name, {})), algorithm, fold.prepared(dataset)
         )
-        drawn = list(sampled(wanted, "grid", size_of(wanted), seed=0))
+        drawn: list[Configuration] = list(sampled(wanted, "grid", size_of(wanted), seed=0))
         for split in splits_of:
             spec = make_spec(
                 dataset=dataset, algorithm=name, split=split, rule="never", full=True, **settings
             )
             fold.check_needs(spec)
-            planned.append((spec, [dict(one) for one in drawn]))
+            planned.append((spec, drawn))
     return planned
 
 
