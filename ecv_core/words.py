@@ -7,7 +7,6 @@ from math import floor, log10
 from typing import Protocol
 
 import ecv_core.datasets as datasets
-from ecv_core.energy.expected import on_its_own
 from ecv_core.energy.savings import EnergyFacts
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.models import ALGORITHMS
@@ -273,20 +272,6 @@ def saved_words(facts: EnergyFacts) -> str:
     if facts.saved_range is None:
         return "-"
     return watt_hours_range(*facts.saved_range)
-
-
-def shared_words(run: Run) -> str:
-    """What of a run's cost was shared with other configurations; empty where nothing was."""
-    shared = [fold.shared for fold in run.folds if fold.shared is not None]
-    if not shared:
-        return ""
-    most = max(one.configurations for one in shared)
-    alone = sum(joules for _, joules in map(on_its_own, run.folds))
-    return (
-        f"{counted(len(shared), 'fold')} shared work with up to {counted(most - 1, 'other')}: "
-        "it is counted once, an equal part for each. On its own this run would have taken about "
-        f"{watt_hours(alone)}."
-    )
 
 
 def grams(amount: float) -> str:

@@ -10,6 +10,7 @@ from ecv_core.energy import FakeMeter
 from ecv_core.energy.expected import KnownCosts
 from ecv_core.fold import run_fold
 from ecv_core.records import Energy, RunSpec, RunState
+from ecv_core.report.shared_work import shared_words
 from ecv_core.runner import execute_shared, this_process, work_shared
 from ecv_core.runs.configurations import specs_of
 from ecv_core.runs.document import run_document
@@ -17,7 +18,6 @@ from ecv_core.runs.run_file import read_run
 from ecv_core.shared_fold import _Costs, run_shared_fold, shares_with
 from ecv_core.spec import make_spec
 from ecv_core.store import RunList, open_store
-from ecv_core.words import shared_words
 
 GRIDS = {
     "item-knn": ("neighbours", (40, 5, 100)),

@@ -147,7 +147,8 @@ def _check_rule(asked: Mapping[str, Any]) -> None:
 def _energy(run: Run) -> str:
     from ecv_core.energy import SOURCES
     from ecv_core.energy.savings import energy_of
-    from ecv_core.words import saved_words, shared_words, watt_hours
+    from ecv_core.report.shared_work import shared_words
+    from ecv_core.words import saved_words, watt_hours
 
     facts = energy_of(run)
     if facts.source == "none":

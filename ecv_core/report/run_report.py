@@ -17,6 +17,7 @@ from ecv_core.report.page import page
 from ecv_core.report.plotting import PAGE, inline
 from ecv_core.report.provenance import Provenance, machine_words, version_words
 from ecv_core.report.run_pictures import efold_picture
+from ecv_core.report.shared_work import shared_words
 from ecv_core.runs.document import command_for
 from ecv_core.words import (
     FORECAST,
@@ -29,7 +30,6 @@ from ecv_core.words import (
     rule_words,
     run_title,
     saved_words,
-    shared_words,
     uncertainty,
     verdict,
     watt_hours,

@@ -10,8 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Moment, Run
+from ecv_core.report.shared_work import shared_words
 from ecv_core.runner.aids import aid_runs
-from ecv_core.words import FORECAST, half_named, shared_words, uncertainty
+from ecv_core.words import FORECAST, half_named, uncertainty
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term
 from pages.components.shared.runs import source_sentence
