@@ -57,8 +57,7 @@ def check_needs(spec: RunSpec) -> None:
 
     Raises: DatasetError for the dataset, or if it is not on disk.
     """
-    for name in (spec.algorithm, *spec.adjust_by):
-        algorithm = models.algorithm(name)
+    for algorithm in (models.computing(spec), *map(models.algorithm, spec.adjust_by)):
         if algorithm.needs is not Need.NOTHING or spec.task is Task.RATINGS:
             algorithm.check(data_of(spec))
 
@@ -195,8 +194,8 @@ def run_fold(
             inner_curve = curve
         progress(phase, step, steps, curve=curve)
 
+    algorithm = models.computing(spec)
     interactions = data_of(spec)
-    algorithm = models.algorithm(spec.algorithm)
     algorithm.check(interactions)
     # What happens once per process is no fold's cost: imports, and dealing the folds.
     model = algorithm.build(dict(spec.params))

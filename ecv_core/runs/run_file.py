@@ -77,7 +77,9 @@ def content_sha256(run: Run) -> str:
     spec = json.loads(run.spec.to_json())
     content = {
         "spec": {
-            name: value for name, value in spec.items() if value not in (None, []) or name in _OLD
+            name: value
+            for name, value in spec.items()
+            if name in _OLD or (value not in (None, []) and (name, value) != ("tracked", False))
         },
         "stopped_at": run.stopped_at,
         "folds": [

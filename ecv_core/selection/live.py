@@ -224,7 +224,7 @@ def _check_alike(names: Sequence[str], specs: Sequence[RunSpec]) -> None:
         raise InputError(f"the contender '{twice}' is there twice; leave one out")
     first = specs[0]
     for name, spec in zip(names[1:], specs[1:], strict=True):
-        other = replace(spec, algorithm=first.algorithm, params=first.params)
+        other = replace(spec, algorithm=first.algorithm, params=first.params, tracked=first.tracked)
         if not other.same_scores(first):
             raise InputError(
                 f"'{name}' and '{names[0]}' do not share dataset, split, folds, metric and "

@@ -27,7 +27,7 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
 
 def contender_name(spec: RunSpec) -> str:
     """As `parse_contender` reads it, with the parameters that are not at their defaults."""
-    usual = dict(models.algorithm(spec.algorithm).resolve({}))
+    usual = dict(models.of(spec).resolve({}))
     changed = [f"{name}={value}" for name, value in spec.params if usual.get(name) != value]
     return f"{spec.algorithm}:{','.join(changed)}" if changed else spec.algorithm
 
