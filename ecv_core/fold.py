@@ -222,7 +222,7 @@ def run_fold(
         evaluate_seconds=end - fitted,
         total_seconds=end - begin,
         energy=energy,
-        user_scores=_user_scores(result, spec.n),
+        user_scores=kept_per_user(result, spec.n),
     )
 
 
@@ -291,7 +291,7 @@ def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:
     )
 
 
-def _user_scores(result: evaluation.Evaluation, n: int) -> UserScores:
+def kept_per_user(result: evaluation.Evaluation, n: int) -> UserScores:
     """What is kept per user: every metric at the run's n, and those without a cut-off."""
     columns = [name for name in result.metrics if name.partition("@")[2] in ("", str(n))]
     values = [result.of(column) for column in columns]
