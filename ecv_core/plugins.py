@@ -1,9 +1,10 @@
-"""Registries to which installed packages add by an entry point, when they are first looked at."""
+"""Code from outside: registries that installed packages add to, and who may name code."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
@@ -84,3 +85,26 @@ class Registry(MutableMapping[str, T]):
             return None
         self.added[name] = package
         return name, entry
+
+
+_open = 0
+
+
+@contextmanager
+def naming_code() -> Iterator[None]:
+    """While the block runs, this process imports code that it is told by name.
+
+    For the command line, and for Python of one's own: who writes there can import it anyway. A
+    link, a form or a file from somebody else never gets here.
+    """
+    global _open
+    _open += 1
+    try:
+        yield
+    finally:
+        _open -= 1
+
+
+def may_name_code() -> bool:
+    """Whether `naming_code` is open."""
+    return _open > 0

@@ -117,9 +117,11 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     if options.folds:
         from ecv_core import fold
 
-        asked["folds_sha256"], k = fold.known_folds(
-            options.dataset, options.folds, models.algorithm(options.algorithm).task
-        )
+        if asked.get("tracked"):
+            task = models.tracked(options.algorithm, asked["metric"], models.ALGORITHMS).task
+        else:
+            task = models.algorithm(options.algorithm).task
+        asked["folds_sha256"], k = fold.known_folds(options.dataset, options.folds, task)
         if options.k not in (None, k):
             raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
         asked["k"] = k

@@ -21,6 +21,7 @@ from ecv_core.evaluation.metrics import (
     check_metric,
     column_title,
     comes_along,
+    id_and_length,
     metric,
 )
 from ecv_core.evaluation.novelty import Popularity
@@ -56,6 +57,7 @@ __all__ = [
     "evaluate_lists",
     "evaluate_ratings",
     "hits_of",
+    "id_and_length",
     "metric",
     "per_user",
     "recommend",

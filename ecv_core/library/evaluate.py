@@ -11,7 +11,7 @@ from ecv_core import fold
 from ecv_core.errors import RunError
 from ecv_core.library.run import Run
 from ecv_core.library.settings import spec_for
-from ecv_core.models import components
+from ecv_core.plugins import naming_code
 from ecv_core.records import RunSpec, RunState
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import Store, open_store
@@ -40,7 +40,7 @@ def evaluate(
     Returns: the finished run.
     Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
     """
-    with components.allowed():  # who writes Python may name code of their own
+    with naming_code():  # who writes Python may name code of their own
         return _evaluated(dataset, algorithm, rule, keep, on_fold, settings)
 
 

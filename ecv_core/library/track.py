@@ -13,9 +13,10 @@ from typing import Any
 
 from ecv_core.energy import EnergyMeter, meter_for
 from ecv_core.errors import Cancelled, InputError, RunError, StoreError
+from ecv_core.evaluation import id_and_length
 from ecv_core.library.run import Run
 from ecv_core.library.settings import spec_for
-from ecv_core.records import WITHOUT_CUTOFF, FoldResult, RunSpec, RunState
+from ecv_core.records import FoldResult, RunSpec, RunState
 from ecv_core.runner import (
     InProcess,
     adjusted_rule,
@@ -69,15 +70,10 @@ def track(
             be known of the model, name -> value.
     Raises: InputError for what cannot be run.
     """
-    if "@" in metric:
-        metric, _, length = metric.partition("@")
-        if metric in WITHOUT_CUTOFF or not length.isdecimal() or "n" in settings:
-            raise InputError(
-                f"'{metric}@{length}' is no metric with its list length; write ndcg@10, and leave "
-                "n out then"
-            )
-        settings["n"] = int(length)
-    spec, strange = spec_for(dataset, name, rule, settings | {"metric": metric, "tracked": True})
+    settings["metric"], length = id_and_length(metric)
+    if length is not None and settings.setdefault("n", length) != length:
+        raise InputError(f"the metric {metric} and n = {settings['n']} differ; leave n out")
+    spec, strange = spec_for(dataset, name, rule, settings | {"tracked": True})
     return Tracked(spec, strange, keep=keep and strange is None, resume=resume)
 
 

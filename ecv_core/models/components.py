@@ -1,7 +1,8 @@
 """Any scorer that is a LensKit component, named 'lenskit:module.Class' on the command line.
 
-Naming one imports its module, which runs code. So it is done only within `allowed`, which the
-command line and the library open, and never because a link, a form or an imported run says so.
+Naming one imports its module, which runs code. So it is done only within `plugins.naming_code`,
+which the command line and the library open, and never because a link, a form or an imported run
+says so.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ecv_core import plugins
 from ecv_core.errors import EcvError, InputError, RunError
 from ecv_core.models.lenskit_start import panics_as, start_lenskit
 from ecv_core.models.parameters import Algorithm, Parameter
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 PREFIX = "lenskit:"
 _NAME = re.compile(r"((?:[A-Za-z_]\w*\.)+)([A-Za-z_]\w*)")
-_open = 0
 
 
 def named(algorithm_id: str) -> bool:
@@ -36,25 +37,14 @@ def named(algorithm_id: str) -> bool:
     return algorithm_id.startswith(PREFIX)
 
 
-@contextmanager
-def allowed() -> Iterator[None]:
-    """Let this process import what it is told by name, while the block runs."""
-    global _open
-    _open += 1
-    try:
-        yield
-    finally:
-        _open -= 1
-
-
 def component(algorithm_id: str) -> Algorithm:
     """A LensKit scorer as an algorithm; the parameters are the fields of its configuration.
 
     Args:
         algorithm_id: 'lenskit:module.Class'.
-    Raises: InputError outside `allowed`, and for what is no LensKit scorer.
+    Raises: InputError outside `plugins.naming_code`, and for what is no LensKit scorer.
     """
-    if not _open:
+    if not plugins.may_name_code():
         raise InputError(
             f"'{algorithm_id}' names code to import, which only the command line does (and "
             "ecv.evaluate): run it there; its run is on the pages all the same"

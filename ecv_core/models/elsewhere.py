@@ -17,7 +17,7 @@ class Elsewhere(Algorithm):
     """A model that is known by its name alone; it takes any parameters, and cannot be built."""
 
     def resolve(self, given: Mapping[str, ParamValue]) -> Params:
-        """What is given, sorted by name, as it is.
+        """What is given, sorted by name; text that reads as a number is that number.
 
         Raises: InputError for a value that is no number, text or truth value.
         """
@@ -27,7 +27,16 @@ class Elsewhere(Algorithm):
                     f"what is said of {self.id} is name=value with a number, a text or true or "
                     f"false, but {name} is {value!r}"
                 )
-        return tuple(sorted(given.items()))
+        return tuple((name, _number(given[name])) for name in sorted(given))
+
+
+def _number(value: ParamValue) -> ParamValue:
+    for kind in (int, float) if isinstance(value, str) else ():
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
 
 
 def elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:

@@ -19,6 +19,7 @@ from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.replay import Played, follow, joules_of
 from ecv_core.selection.rounds import Selection, Terms, Until
 from ecv_core.selection.runs import stored_contenders
+from ecv_core.selection.tracked import missing
 from ecv_core.splits import check_exchangeable
 from ecv_core.store import (
     PlannedContender,
@@ -179,13 +180,17 @@ def advance(
         owner: of the queue.
         recorded: as in `look`.
     Returns: None once it is decided, or while one of its folds is queued or going.
+    Raises: InputError where the fold is one of a tracked contender, with how it gets there.
     """
     now = look(store, selection_id, recorded)
     if now.needed is None or now.going:
         return None
     place, fold = now.needed
     planned = now.record.contenders[place]
-    mine = {run.run_id: run for run in store.runs()}.get(planned.run_id or "")
+    runs = {run.run_id: run for run in store.runs()}
+    if planned.spec.tracked:
+        raise missing(planned, fold, runs)
+    mine = runs.get(planned.run_id or "")
     have = tuple(result.fold for result in mine.folds) if mine else ()
     spec = replace(planned.spec, only_folds=(*have, fold))
     if mine is not None:

@@ -193,9 +193,10 @@ def _check_asked(run: Run, index: int) -> None:
         )
     expected = next_fold(run)
     if expected is None:
+        way_out = "track it with --full to check the stop with the others"
         raise InputError(
-            f"run {run.run_id} stopped after {run.folds_used} folds, so no fold is asked for; "
-            "track it with --full to check the stop with the others"
+            f"run {run.run_id} is finished after {len(run.folds)} of {run.k} folds, so no fold is "
+            f"asked for; {'start another' if run.complete else way_out}"
         )
     if index != expected:
         raise InputError(
