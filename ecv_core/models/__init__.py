@@ -35,7 +35,7 @@ from ecv_core.models.vbcar import VBCAR
 from ecv_core.plugins import Registry
 from ecv_core.records import RunSpec, Task
 
-__all__ = ["ALGORITHMS", "algorithm", "computing", "of", "serving", "tracked"]
+__all__ = ["ALGORITHMS", "algorithm", "computed_here", "computing", "of", "serving", "tracked"]
 
 _OWN: dict[str, Algorithm] = {
     "popular": POPULAR,
@@ -99,6 +99,12 @@ def of(spec: RunSpec) -> Algorithm:
     """What is known of the model of a run, whether its code is here or not; loads nothing."""
     known = None if spec.tracked else ALGORITHMS.get(spec.algorithm)
     return known or elsewhere(spec.algorithm, spec.task)
+
+
+def computed_here(spec: RunSpec) -> bool:
+    """Whether the dashboard could compute a fold of a run: it is not tracked, and nothing of it
+    is code that only the command line may name, or of a plug-in that is not here."""
+    return not spec.tracked and spec.algorithm in ALGORITHMS
 
 
 def computing(spec: RunSpec) -> Algorithm:

@@ -195,10 +195,10 @@ def _metrics(run: Run) -> Table:
 
 
 def _settings(spec: RunSpec) -> list[tuple[str, str]]:
-    try:
-        title = f"{models.algorithm(spec.algorithm).title} ({spec.algorithm})"
-    except UnknownName:  # a record may be older or newer than the registry
-        title = spec.algorithm
+    known = models.of(spec)
+    title = known.title if known.title == known.id else f"{known.title} ({known.id})"
+    if spec.tracked:
+        title += ", tracked: its folds were computed by code outside e-fold"
     params = ", ".join(f"{name} {value}" for name, value in spec.params) or "none"
     split = spec.split if spec.folds_sha256 is None else f"imported, SHA-256 {spec.folds_sha256}"
     split += "".join(f", {name} {value}" for name, value in spec.split_params)
@@ -208,7 +208,7 @@ def _settings(spec: RunSpec) -> list[tuple[str, str]]:
         ("algorithm", title),
         ("folds", f"k = {spec.k}, {split}"),
         ("seed", str(spec.seed)),
-        ("score", f"{metric_label(spec)}, full ranking"),
+        ("score", f"{metric_label(spec)}, {'as reported' if spec.tracked else 'full ranking'}"),
         ("stopping rule", f"{spec.rule}, {rule_words(spec)}, at least {spec.min_folds} folds"),
         ("parameters", params),
         ("interval", f"{100 * spec.confidence:g} %"),
