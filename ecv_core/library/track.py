@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
+import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -99,12 +101,10 @@ class Tracked:
         self.spec = spec
         """Everything that was set."""
         self._rule, self._resume = rule, resume
-        self._folder = None if keep else tempfile.TemporaryDirectory(prefix="ecv-")
-        where = None if self._folder is None else f"sqlite:///{self._folder.name}/run.sqlite"
-        self._store: Store = open_store(where)
+        self._store: Store = open_store(None if keep else self._for_a_while())
         self._run_id: str | None = None
         self._open: _Open | None = None
-        self._loop: Generator[Handed] | None = None
+        self._loop: Callable[[], Generator[Handed] | None] = lambda: None
         Handed(spec, spec.fold_order[0])  # what cannot be split is said here
 
     @property
@@ -118,12 +118,14 @@ class Tracked:
         return Run(self._store.run(self._run_id))
 
     def __iter__(self) -> Iterator[Handed]:
-        if self._loop is not None:
+        if self._loop() is not None:
             raise InputError(
                 f"'{self.spec.algorithm}' is being looped over already; one loop at a time"
             )
-        self._loop = self._folds()
-        return self._loop
+        folds = self._folds()
+        # Only the loop itself holds it, so that it ends as soon as the loop is left.
+        self._loop = weakref.ref(folds)
+        return folds
 
     def report(self, reported: object) -> None:
         """What the fold gave; it is on disk, with what the rule makes of it, when this returns.
@@ -168,8 +170,19 @@ class Tracked:
         if saved and next_fold(self._store.run(run_id)) is None:
             self._store.finish(run_id, RunState.FINISHED, owner=this_process())
 
+    def close(self) -> None:
+        """End the loop where it is, if there is one; the same `track` goes on there."""
+        if (folds := self._loop()) is not None:
+            folds.close()
+
     def __repr__(self) -> str:
         return f"<tracked: {self.run!r}>" if self._run_id else f"<tracked: {self.spec.algorithm}>"
+
+    def _for_a_while(self) -> str:
+        """A database that is gone with this."""
+        folder = tempfile.mkdtemp(prefix="ecv-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return f"sqlite:///{folder}/run.sqlite"
 
     @property
     def _id(self) -> str:
@@ -192,7 +205,7 @@ class Tracked:
                     with self._metered(run_id, index) as fold:
                         yield fold
         finally:
-            self._loop = self._open = None
+            self._loop, self._open = lambda: None, None
             self._left()
 
     def _begin(self) -> str:
@@ -208,8 +221,8 @@ class Tracked:
         """End a loop over the same run that this process has left open, as a notebook may."""
         for other in list(_loops.values()):
             same = other._store.url == self._store.url and other.spec.same_run(self.spec)
-            if same and other._loop is not None:
-                other._loop.close()
+            if same:
+                other.close()
 
     def _goes_on(self, run_id: str) -> bool:
         """Whether the run is still to go on here. Raises: Cancelled; RunError."""
@@ -259,6 +272,13 @@ class Tracked:
         run = self._store.run(self._run_id)
         if run.state is RunState.RUNNING:
             self._store.finish(self._run_id, RunState.INTERRUPTED, error=LEFT, owner=this_process())
+
+
+@atexit.register
+def _close_all() -> None:
+    """A loop that is open when the program ends says so, as long as modules can be imported."""
+    for one in list(_loops.values()):
+        one.close()
 
 
 def _refuse(sentence: str | None) -> None:

@@ -57,7 +57,7 @@ def finite(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
     values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise InputError(
-            f"row {wrong[0] + 1} of the table has the {column} {table[column].iloc[wrong[0]]!r}, "
+            f"row {wrong[0] + 1} of the table has the {column} '{table[column].iloc[wrong[0]]}', "
             "which is no finite number"
         )
     return values
