@@ -105,14 +105,13 @@ def test_a_rank_or_a_score_orders_the_rows(column):
 def test_the_same_lists_score_what_the_same_model_scores_here():
     """EASE as the algorithm of the project, and as a loop that makes its lists by itself."""
     same = {"k": 5, "n": 10, "rule": "never", "only_folds": (2,)}
-    here = ecv.evaluate("synthetic", "ease", **same).record.folds[0]
+    done = ecv.evaluate("synthetic", "ease", **same)
+    (here,) = done.record.folds
+    regularization = dict(done.spec.params)["regularization"]
     cv = tracked("lists of ease", dataset="synthetic", metric="ndcg", **same)
     for fold in cv:
         train = fold.matrices.train.toarray()
-        gram = train.T @ train + dict(ecv.runs()[0].spec.params)["regularization"] * np.eye(
-            train.shape[1]
-        )
-        inverse = np.linalg.inv(gram)
+        inverse = np.linalg.inv(train.T @ train + regularization * np.eye(train.shape[1]))
         weights = -inverse / np.diag(inverse)
         np.fill_diagonal(weights, 0)
         scores = np.where(train > 0, -np.inf, train @ weights)
