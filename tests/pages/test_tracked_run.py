@@ -39,17 +39,16 @@ def test_a_tracked_run_has_its_name_and_says_how_its_stop_is_checked(app, a_run)
     assert any("Tracked\\: 'my model' is code outside e-fold" in one for one in said(app))
     assert any("To check the stop with the other 6 folds" in one for one in said(app))
     assert not {"Resume", "Run the remaining folds to check"} & set(labels(app))
-    python, command, *_ = [one.value for one in app.code]
-    assert python.startswith("cv = ecv.track('my model', dataset='synthetic', k=10")
-    assert "full=True" in python
-    assert command.startswith("python -m ecv_core track 'my model' synthetic")
+    assert any("with full=True (--full)" in one for one in said(app))
 
 
 def test_one_that_was_cut_off_goes_on_with_its_own_program(app, a_run):
     open_run(app, a_run(SCORES[:2], state=RunState.INTERRUPTED, error="gone", **MINE))
     assert "Resume" not in labels(app)
     assert any("start the program that tracked it again" in one for one in said(app))
-    assert "full=True" not in app.code[0].value
+    python, command, *_ = [one.value for one in app.code]
+    assert python.startswith("cv = ecv.track('my model', dataset='synthetic', k=10")
+    assert command.startswith("python -m ecv_core track 'my model' synthetic")
 
 
 def test_a_new_run_from_a_tracked_one_has_its_settings_and_an_algorithm_that_is_here(app, a_run):
@@ -66,8 +65,8 @@ def test_one_that_waits_to_be_told_says_what_to_type(app, a_run, store):
     store.start(run.run_id, owner=OUTSIDE)
     store.set_progress(run.run_id, 0, "asked for, not told yet", 0, 0)
     open_run(app, store.run(run.run_id))
-    command = f"python -m ecv\\_core tell {run.run_id} 0 --scores FILE"
-    assert any(command in one for one in said(app))
+    assert any("It waits for fold 0, asked for just now" in one for one in said(app))
+    assert app.code[0].value == f"python -m ecv_core tell {run.run_id} 0 --scores FILE"
 
 
 def test_a_run_that_the_dashboard_computes_comes_before_one_that_waits(a_run, store):

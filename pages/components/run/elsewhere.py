@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from ecv_core.models import components, computed_here
@@ -12,16 +10,20 @@ from ecv_core.runs.document import command_for, track_call
 from pages.components.shared.state import escaped
 from pages.components.shared.words import ago, counted
 
+_ECV = "python -m ecv_core"
+
 
 def elsewhere_note(run: Run) -> None:
     """Says it, with what to type where the run can go on; nothing for a run of the dashboard."""
     if computed_here(run.spec):
         return
+    said, *typed = how_to_go_on(run)
     st.caption(f":material/integration_instructions: {escaped(whose_folds(run))}")
-    if said := how_to_go_on(run):
+    if said:
         st.info(escaped(said), icon=":material/terminal:")
-        if run.spec.tracked:
-            _calls(run)
+    for text in typed:
+        language = "python" if text.startswith("cv =") else "bash"
+        st.code(text, language=language, wrap_lines=True)
 
 
 def whose_folds(run: Run) -> str:
@@ -37,31 +39,28 @@ def whose_folds(run: Run) -> str:
     return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
 
 
-def how_to_go_on(run: Run) -> str:
-    """What to do where the run has folds left; empty where it has none, or is going on."""
+def how_to_go_on(run: Run) -> tuple[str, ...]:
+    """A sentence on what to do where the run has folds left, and what to type, if anything.
+
+    The sentence is empty where it has none, or is going on by itself.
+    """
     if run.outside and run.state.active:
         if run.progress is None:
-            return f"It waits to be asked for its next fold: python -m ecv_core ask {run.run_id}"
+            return "It waits to be asked for its next fold:", f"{_ECV} ask {run.run_id}"
         fold = run.progress.fold
-        return (
-            f"It waits for fold {fold}, asked for {ago(run.progress.started_at)}: "
-            f"python -m ecv_core tell {run.run_id} {fold} --scores FILE"
-        )
+        said = f"It waits for fold {fold}, asked for {ago(run.progress.started_at)}:"
+        return said, f"{_ECV} tell {run.run_id} {fold} --scores FILE"
     if run.state.active or not (run.resumable or run.can_be_checked):
-        return ""
+        return ("",)
     left = counted(run.k - len(run.folds), "fold")
     if not run.spec.tracked:
-        if components.named(run.spec.algorithm):
-            return "It cannot go on here; its command, below, computes it again."
-        return "Install its package, and it can go on."
+        named = components.named(run.spec.algorithm)
+        again = "It cannot go on here; its command, below, computes it again."
+        return (again if named else "Install its package, and it can go on.",)
     if run.resumable:
-        return f"To go on with the other {left}, start the program that tracked it again:"
-    return f"To check the stop with the other {left}, track it with full, and it goes on:"
-
-
-def _calls(run: Run) -> None:
-    if run.state.active:
-        return
-    spec = run.spec if run.resumable else replace(run.spec, full=True)
-    st.code(f"cv = {track_call(spec)}", language="python", wrap_lines=True)
-    st.code(command_for(spec), language="bash", wrap_lines=True)
+        said = f"To go on with the other {left}, start the program that tracked it again:"
+        return said, f"cv = {track_call(run.spec)}", command_for(run.spec)
+    return (
+        f"To check the stop with the other {left}, track it again with full=True (--full): it goes "
+        "on where it stopped.",
+    )
