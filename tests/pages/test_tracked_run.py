@@ -45,7 +45,7 @@ def test_a_tracked_run_has_its_name_and_says_how_its_stop_is_checked(app, a_run)
 def test_one_that_was_cut_off_goes_on_with_its_own_program(app, a_run):
     open_run(app, a_run(SCORES[:2], state=RunState.INTERRUPTED, error="gone", **MINE))
     assert "Resume" not in labels(app)
-    assert any("start the program that tracked it again" in one for one in said(app))
+    assert any("run its own program again" in one for one in said(app))
     python, command, *_ = [one.value for one in app.code]
     assert python.startswith("cv = ecv.track('my model', dataset='synthetic', k=10")
     assert command.startswith("python -m ecv_core track 'my model' synthetic")

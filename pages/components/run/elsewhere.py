@@ -58,7 +58,7 @@ def how_to_go_on(run: Run) -> tuple[str, ...]:
         again = "It cannot go on here; its command, below, computes it again."
         return (again if named else "Install its package, and it can go on.",)
     if run.resumable:
-        said = f"To go on with the other {left}, start the program that tracked it again:"
+        said = f"To go on with the other {left}, run its own program again; its call is:"
         return said, f"cv = {track_call(run.spec)}", command_for(run.spec)
     return (
         f"To check the stop with the other {left}, track it again with full=True (--full): it goes "
