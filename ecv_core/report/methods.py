@@ -142,6 +142,8 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
 
     def words(spec: RunSpec) -> str:
         text = f"The score was {metric_label(spec)}"
+        if spec.tracked:
+            return f"{text} of '{spec.algorithm}' as that code reported it."
         if spec.metric == "ndcg":
             discount = maths("1/log2(rank + 1)", r"1/\log_2(\mathrm{rank}+1)")
             text += (

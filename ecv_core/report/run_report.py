@@ -177,7 +177,8 @@ def _metrics(run: Run) -> Table:
     used = run.folds[: run.folds_used]
     if not used:
         return [], [], ""
-    cutoffs = [n for n in run.spec.cutoffs if any(f"@{n}" in name for name in used[0].metrics)]
+    known_at = {name.partition("@")[2] for name in used[0].metrics}
+    cutoffs = [n for n in run.spec.cutoffs if str(n) in known_at]
 
     def mean(metric: str, n: int) -> str:
         values = [fold.metrics.get(f"{metric}@{n}") for fold in used]

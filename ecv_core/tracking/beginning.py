@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ecv_core import fold
+from ecv_core import fold, stopping
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import recover, this_process
@@ -55,6 +55,9 @@ def go_on(store: Store, run: Run, *, owner: str, full: bool = False) -> str:
     spec = replace(run.spec, full=run.spec.full or full)
     if not (store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)):
         raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
+    stop = stopping.stop_of(run.moments, run.k)
+    if stop is not None and run.stopped_at is None:  # its last fold was told after it was cancelled
+        store.add_fold(run.run_id, run.folds[-1], stopped_at=stop, owner=owner)
     return run.run_id
 
 

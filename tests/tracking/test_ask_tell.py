@@ -211,6 +211,18 @@ def test_cancelled_at_once_what_is_told_after_that_is_kept(ecv_command, run_id, 
     assert open_store().run(run_id).folds[0].score == 0.5
 
 
+def test_a_stop_that_was_told_after_the_cancel_holds(ecv_command):
+    words = (*TRACK[:-1], "fixed", "--min-folds", 1)
+    _, run_id, _ = ecv_command(*words)
+    ecv_command("ask", run_id)
+    open_store().request_cancel(run_id)
+    ecv_command("tell", run_id, 0, "--score", 0.5)
+    assert ecv_command(*words)[1] == run_id
+    assert json.loads(ecv_command("ask", run_id, "--json")[1])["stop"] is True
+    run = open_store().run(run_id)
+    assert (run.state, run.stopped_at, len(run.folds)) == (RunState.FINISHED, 1, 1)
+
+
 def test_only_tracked_runs_are_asked(ecv_command):
     run = ecv.evaluate("synthetic", "popular", k=2, rule="never")
     code, _, err = ecv_command("ask", run.run_id)
