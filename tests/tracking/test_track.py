@@ -30,8 +30,8 @@ from ecv_core.store import open_store
 ROOT = Path(__file__).resolve().parents[2]
 SECOND = 1 / math.log2(3)
 """nDCG of one held-out item at rank 2."""
-HAND = (6 * 1 + 6 * SECOND) / 12
-"""Six users have their item at rank 1, six at rank 2."""
+HAND = (4 * 1 + 8 * SECOND) / 12
+"""Four users have their item at rank 1, eight at rank 2."""
 
 
 def tracked(name="my model", **settings):
@@ -48,11 +48,11 @@ def other_item(fold, user):
 
 
 def lists(fold, *, extra=()):
-    """The held-out item at rank 1 for odd users, at rank 2 for even ones."""
+    """The held-out item at rank 1 for users 3, 6, 9 and 12, at rank 2 for the others."""
     rows = []
     for user, held in zip(fold.test.user_id, fold.test.item_id, strict=True):
         pair = [held, other_item(fold, user)]
-        rows += [(user, item) for item in (pair if user % 2 else pair[::-1])]
+        rows += [(user, item) for item in (pair[::-1] if user % 3 else pair)]
     return pd.DataFrame([*rows, *extra], columns=["user_id", "item_id"])
 
 
@@ -84,10 +84,10 @@ def test_recommendations_are_evaluated_under_full_ranking():
     assert cv.run.scores == pytest.approx([HAND] * 7)
     assert cv.run.mean == pytest.approx(HAND)
     metrics = cv.run.record.folds[0].metrics
-    assert metrics["hit@1"] == 0.5
+    assert metrics["hit@1"] == pytest.approx(1 / 3)
     assert metrics["recall@2"] == 1
     assert metrics["precision@2"] == 0.5
-    assert metrics["mrr@2"] == pytest.approx(0.75)
+    assert metrics["mrr@2"] == pytest.approx(2 / 3)
     assert "ndcg@5" not in metrics  # of lists of two nobody knows what comes fifth
 
 
@@ -198,6 +198,29 @@ def test_the_body_is_metered_and_the_run_is_live_meanwhile(monkeypatch):
     assert result.energy == joules
     assert 0.2 <= result.fit_seconds <= result.total_seconds < 0.4
     assert cv.run.record.progress is None
+
+
+class OneAtATime:
+    """A meter that is started only when it has been stopped."""
+
+    going = False
+
+    def start(self):
+        assert not self.going
+        self.going = True
+
+    def stop(self):
+        self.going = False
+        return Energy.none()
+
+
+def test_a_fold_that_was_not_reported_leaves_no_meter_running(monkeypatch):
+    meter = OneAtATime()
+    monkeypatch.setattr("ecv_core.library.track.meter_for", lambda spec: meter)
+    for _ in tracked():
+        break
+    assert not meter.going
+    loop(tracked(), lambda fold: 0.5)
 
 
 # -- ratings ---------------------------------------------------------------------------------
@@ -332,7 +355,8 @@ def test_who_has_no_list_counts_with_no_hit_and_it_is_said(caplog):
     for fold in cv:
         table = lists(fold)
         cv.report(table[table.user_id % 2 == 1])
-    assert cv.run.mean == pytest.approx(0.5)  # the other six have nothing
+    # Users 3 and 9 at rank 1, 1, 5, 7 and 11 at rank 2; the other six have nothing.
+    assert cv.run.mean == pytest.approx((2 + 4 * SECOND) / 12)
     assert "6 of 12 users with held-out items have no list in fold 0" in caplog.text
 
 
