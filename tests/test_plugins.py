@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import ecv_core as ecv
 from ecv_core import cli, models
 from ecv_core.errors import InputError
 from ecv_core.plugins import Registry, naming_code
+from ecv_core.runs.run_file import read_run
 from ecv_core.spec import make_spec
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -225,6 +227,22 @@ def test_its_configuration_gives_parameters_with_types_bounds_and_choices():
         known.resolve({"feedback": "both"})
     with pytest.raises(InputError, match=r"no parameter of lenskit:.* is called 'neighbours'"):
         known.resolve({"neighbours": 5})
+
+
+def test_an_imported_run_of_a_component_is_read_and_never_loaded(tmp_path, monkeypatch):
+    (tmp_path / "evil_by_file.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    run = ecv.evaluate("synthetic", "popular", k=2, rule="never", keep=False)
+    document = run.document()
+    document["spec"] |= {"algorithm": "lenskit:evil_by_file.Scorer", "params": {"depth": 3}}
+    with naming_code():  # as the command import has it
+        found = read_run(json.dumps(document).encode(), "run.json").run
+    assert found.spec.algorithm == "lenskit:evil_by_file.Scorer"
+    assert [fold.score for fold in found.folds] == list(run.scores)
+    assert "evil_by_file" not in sys.modules
+    assert not models.computed_here(found.spec)
+    with pytest.raises(InputError, match="names code to import"):
+        models.computing(found.spec)
 
 
 def test_code_is_never_named_outside_the_command_line(tmp_path, monkeypatch):
