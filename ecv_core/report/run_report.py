@@ -11,6 +11,7 @@ from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.models import components
 from ecv_core.records import IntervalKind, Moment, Run, RunSpec, RunState
 from ecv_core.report.citation import bibtex
 from ecv_core.report.page import page
@@ -232,6 +233,8 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
 
 def _command(spec: RunSpec) -> str:
     try:
+        if not (spec.tracked or components.named(spec.algorithm)):
+            models.algorithm(spec.algorithm)  # a record may be older or newer than the registry
         return command_for(spec)
     except UnknownName as error:
         return f"(this installation cannot repeat it: {error})"
