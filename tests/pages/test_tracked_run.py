@@ -35,7 +35,7 @@ def open_run(app, run):
 
 def test_a_tracked_run_has_its_name_and_says_how_its_stop_is_checked(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, **MINE))
-    assert app.title[0].value == "my model on synthetic"
+    assert app.title[0].value == "my model on Synthetic"
     assert any("Tracked\\: 'my model' is code outside e-fold" in one for one in said(app))
     assert any("To check the stop with the other 6 folds" in one for one in said(app))
     assert not {"Resume", "Run the remaining folds to check"} & set(labels(app))
