@@ -54,8 +54,7 @@ def check_needs(spec: RunSpec) -> None:
     """Refuse a dataset without what the algorithm learns from, before anything is computed.
 
     Reads the data only where the algorithm needs more than who interacted with what.
-
-    Raises: DatasetError for the dataset, or if it is not on disk.
+    Raises: DatasetError for the dataset, or if it is not on disk; InputError for a tracked run.
     """
     for algorithm in (models.computing(spec), *map(models.algorithm, spec.adjust_by)):
         if algorithm.needs is not Need.NOTHING or spec.task is Task.RATINGS:
@@ -196,15 +195,13 @@ def run_fold(
 
     algorithm = models.computing(spec)
     interactions = data_of(spec)
-    algorithm.check(interactions)
-    # What happens once per process is no fold's cost: imports, and dealing the folds.
+    algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
     model = algorithm.build(dict(spec.params))
     if spec.task is Task.TOP_N:
         import_module("torch")
     progress("split", 0, 0)
-    folds_of(spec)  # and are kept
-    meter = meter or NoMeter()
-    meter.start()
+    folds_of(spec)
+    (meter := meter or NoMeter()).start()
     begin = time.perf_counter()
     try:
         stages = _rate if spec.task is Task.RATINGS else _rank
