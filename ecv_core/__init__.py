@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ecv_core.library.run import runs as runs
     from ecv_core.library.select import Selected as Selected
     from ecv_core.library.select import select as select
+    from ecv_core.library.track import Tracked as Tracked
+    from ecv_core.library.track import track as track
+    from ecv_core.models.parameters import Algorithm as Algorithm
+    from ecv_core.parameters import Parameter as Parameter
     from ecv_core.records import Decision as Decision
     from ecv_core.records import FoldResult as FoldResult
     from ecv_core.records import Folds as Folds
@@ -48,6 +52,9 @@ _HOMES = {
     "ecv_core.library.order": ("orders",),
     "ecv_core.library.run": ("Run", "Runs"),
     "ecv_core.library.select": ("Selected", "select"),
+    "ecv_core.library.track": ("Tracked", "track"),
+    "ecv_core.models.parameters": ("Algorithm",),
+    "ecv_core.parameters": ("Parameter",),
     "ecv_core.records": ("Decision", "FoldResult", "Folds", "Interactions"),
     "ecv_core.selection.pruner": ("FoldPruner",),
     "ecv_core.splits": ("fold_matrices",),
@@ -61,6 +68,7 @@ _PACKAGES = ("datasets", "errors", "runs")
 """Offered as they are; `datasets` and `runs` can be called too, see `callable_packages`."""
 
 __all__ = [
+    "Algorithm",
     "Decision",
     "EFold",
     "Fixed",
@@ -69,6 +77,7 @@ __all__ = [
     "Folds",
     "Interactions",
     "Never",
+    "Parameter",
     "Precision",
     "Rule",
     "Run",
@@ -76,6 +85,7 @@ __all__ = [
     "Selected",
     "StdStagnation",
     "StoppingRule",
+    "Tracked",
     "__version__",
     "datasets",
     "errors",
@@ -88,6 +98,7 @@ __all__ = [
     "runs",
     "select",
     "split",
+    "track",
 ]
 
 

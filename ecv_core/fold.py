@@ -54,11 +54,9 @@ def check_needs(spec: RunSpec) -> None:
     """Refuse a dataset without what the algorithm learns from, before anything is computed.
 
     Reads the data only where the algorithm needs more than who interacted with what.
-
-    Raises: DatasetError for the dataset, or if it is not on disk.
+    Raises: DatasetError for the dataset, or if it is not on disk; InputError for a tracked run.
     """
-    for name in (spec.algorithm, *spec.adjust_by):
-        algorithm = models.algorithm(name)
+    for algorithm in (models.computing(spec), *map(models.algorithm, spec.adjust_by)):
         if algorithm.needs is not Need.NOTHING or spec.task is Task.RATINGS:
             algorithm.check(data_of(spec))
 
@@ -195,17 +193,15 @@ def run_fold(
             inner_curve = curve
         progress(phase, step, steps, curve=curve)
 
+    algorithm = models.computing(spec)
     interactions = data_of(spec)
-    algorithm = models.algorithm(spec.algorithm)
-    algorithm.check(interactions)
-    # What happens once per process is no fold's cost: imports, and dealing the folds.
+    algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
     model = algorithm.build(dict(spec.params))
     if spec.task is Task.TOP_N:
         import_module("torch")
     progress("split", 0, 0)
-    folds_of(spec)  # and are kept
-    meter = meter or NoMeter()
-    meter.start()
+    folds_of(spec)
+    (meter := meter or NoMeter()).start()
     begin = time.perf_counter()
     try:
         stages = _rate if spec.task is Task.RATINGS else _rank
@@ -223,7 +219,7 @@ def run_fold(
         evaluate_seconds=end - fitted,
         total_seconds=end - begin,
         energy=energy,
-        user_scores=user_scores_of(result, spec.n),
+        user_scores=kept_per_user(result, spec.n),
     )
 
 
@@ -292,7 +288,7 @@ def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:
     )
 
 
-def user_scores_of(result: evaluation.Evaluation, n: int) -> UserScores:
+def kept_per_user(result: evaluation.Evaluation, n: int) -> UserScores:
     """What is kept per user: every metric at the run's n, and those without a cut-off."""
     columns = [name for name in result.metrics if name.partition("@")[2] in ("", str(n))]
     values = [result.of(column) for column in columns]

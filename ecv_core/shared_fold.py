@@ -14,7 +14,7 @@ from importlib import import_module
 
 from ecv_core import evaluation, models, splits
 from ecv_core.energy import EnergyMeter, NoMeter
-from ecv_core.fold import data_of, fold_seed, folds_of, protocol_of, user_scores_of
+from ecv_core.fold import data_of, fold_seed, folds_of, kept_per_user, protocol_of
 from ecv_core.models.base import SharedFit
 from ecv_core.parameters import Params
 from ecv_core.records import (
@@ -104,7 +104,7 @@ def run_shared_fold(
                 evaluate_seconds=0.0,
                 total_seconds=0.0,
                 energy=Energy.none(),
-                user_scores=user_scores_of(result, spec.n),
+                user_scores=kept_per_user(result, spec.n),
             )
             yield place, costs.put(fold)
             meter.start()

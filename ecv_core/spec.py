@@ -39,9 +39,12 @@ def make_spec(
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
-    model = models.algorithm(algorithm)
-    resolved = model.resolve(params or {})
     asked = _asked(settings)
+    if asked["tracked"]:
+        model: Algorithm = models.tracked(algorithm, asked["metric"], models.ALGORITHMS)
+    else:
+        model = models.algorithm(algorithm)
+    resolved = model.resolve(params or {})
     for name, usual in (("metric", usual_metric(model.task)), ("split", usual_split(model.task))):
         asked[name] = usual if asked[name] is None else asked[name]
     metric, n, negatives, split = (asked[key] for key in ("metric", "n", "negatives", "split"))
@@ -74,7 +77,7 @@ def make_spec(
     if items is not None and n > items:
         raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
     if negatives is not None:
-        _check_negatives(negatives, n, dataset, items)
+        _check_negatives(negatives, n, dataset, items, tracked=asked["tracked"])
     if stopping.rule(rule).needs_user_scores and not evaluation.METRICS[metric].per_user:
         raise InputError(
             f"the rule '{rule}' compares every user's score, but {evaluation.METRICS[metric].title}"
@@ -259,7 +262,14 @@ def _check_adjusted(aids: tuple[str, ...], rule: str, algorithm: str, params: Pa
             raise InputError(f"adjust_by names '{aid}' twice; leave one out")
 
 
-def _check_negatives(negatives: int, n: int, dataset: str, items: int | None) -> None:
+def _check_negatives(
+    negatives: int, n: int, dataset: str, items: int | None, *, tracked: bool
+) -> None:
+    if tracked:
+        raise InputError(
+            "negatives are drawn where e-fold ranks the items, but the folds of a tracked model "
+            "are ranked by your own code; leave their number out"
+        )
     if negatives < n:
         raise InputError(
             f"with {negatives} negatives and a list of {n} every held-out item is a hit; "

@@ -24,6 +24,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "do
 EXTENDING = ROOT / "docs" / "extending.md"
 LIBRARY = ROOT / "docs" / "library.md"
 YOUR_DATA = ROOT / "docs" / "your-data.md"
+YOUR_MODEL = ROOT / "docs" / "your-model.md"
 NEEDED = (
     *("ecv_core", "app.py", "pages", "data/catalogue.toml", "data/energy", "pyproject.toml"),
     "tests/conftest.py",
@@ -372,6 +373,72 @@ def test_the_examples_of_your_own_data_work(tmp_path: Path) -> None:
     assert "1 not: no user" in added
 
 
+STANDS_IN = """
+import csv, json, sys
+
+fold = json.load(open(sys.argv[1]))
+train, test = (list(csv.DictReader(open(fold[part]))) for part in ("train", "test"))
+own = {}
+for row in train:
+    own.setdefault(row["user_id"], set()).add(row["item_id"])
+items = sorted({row["item_id"] for row in train})
+with open(sys.argv[2], "w") as file:
+    print("user_id,item_id", file=file)
+    for user in dict.fromkeys(row["user_id"] for row in test):
+        left = [item for item in items if item not in own.get(user, ())]
+        print(*(f"{user},{item}" for item in left[:10]), sep="\\n", file=file)
+"""
+"""A program of another environment, for `my_script.py` and RecBole: it knows nothing of e-fold."""
+
+
+def in_folder(folder: Path, *words: str) -> str:
+    """What a program says, with `python` and the project within reach."""
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    shown = [one.text for one in blocks(YOUR_MODEL) if one.kind == "python" and not one.path]
+    (tmp_path / "loops.py").write_text("\n".join(shown), "utf-8")
+    said = in_folder(tmp_path, sys.executable, "loops.py")
+    for name in ("LensKit ALS", "SVD", "item means"):
+        assert f"{name} on synthetic" in said
+    assert "ease" in said  # the verdict of the selection
+
+
+@pytest.mark.slow
+def test_the_commands_of_your_model_reach_their_stop(tmp_path: Path) -> None:
+    (tmp_path / "my_script.py").write_text(STANDS_IN, "utf-8")
+    (tmp_path / "with_recbole.py").write_text(STANDS_IN, "utf-8")
+    (tmp_path / "recbole-env" / "bin").mkdir(parents=True)
+    (tmp_path / "recbole-env" / "bin" / "python").symlink_to(sys.executable)
+    first, loop, lenskit = [one.text for one in blocks(YOUR_MODEL) if one.kind == "sh"]
+    assert "fold 0: ndcg@10" in in_folder(tmp_path, "bash", "-euc", first)
+    assert "stop." in in_folder(tmp_path, "bash", "-euc", loop).splitlines()[-1]
+    assert json.loads((tmp_path / "fold.json").read_text())["stop"] is True
+    assert "ItemKNNScorer on synthetic" in in_folder(tmp_path, "bash", "-euc", lenskit)
+
+
+def test_the_script_for_recbole_is_python() -> None:
+    (script,) = [one for one in blocks(YOUR_MODEL) if one.path == "with_recbole.py"]
+    compile(script.text, "with_recbole.py", "exec")
+
+
 def relative_links(document: Path) -> list[str]:
     text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
     links = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(
@@ -399,7 +466,8 @@ def test_every_relative_link_and_image_is_there(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_and_folder_that_is_named_is_there(document: Path) -> None:
-    added = {block.path for page in (EXTENDING, LIBRARY, YOUR_DATA) for block in blocks(page)}
+    pages = (EXTENDING, LIBRARY, YOUR_DATA, YOUR_MODEL)
+    added = {block.path for page in pages for block in blocks(page)}
     named = re.findall(
         r"`((?:ecv_core|pages|data|docs|tests|scripts|benchmarks)/[\w./-]*)`",
         document.read_text("utf-8"),

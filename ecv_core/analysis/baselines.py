@@ -110,7 +110,7 @@ def entry_of(run: Run, *, by: str) -> Entry:
         run: of a model that predicts ratings by RMSE, with at least one fold.
         by: 'here' or 'yours'.
     """
-    algorithm = models.algorithm(run.spec.algorithm)
+    algorithm = models.of(run.spec)
     scores = [fold.score for fold in run.folds]
     interval = _interval(run, random=algorithm.random)
     usual = dict(algorithm.resolve({}))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.errors import EcvError, InputError, RunError, Terminated
+from ecv_core.plugins import naming_code
 
 if TYPE_CHECKING:
     from ecv_core.records import RunSpec
@@ -67,6 +68,11 @@ COMMANDS = {
         "power_command",
         "power_options",
     ),
+    "track": Command(
+        "evaluate a model of your own, with ask and tell", "track_commands", "track_options"
+    ),
+    "ask": Command("the next fold of a tracked run, as files", "track_commands", "ask_options"),
+    "tell": Command("what a fold of a tracked run gave", "track_commands", "tell_options"),
     "import": Command("keep a run that was exported elsewhere", "share_commands", "import_options"),
     "report": Command(
         "a run as one HTML page, to print or to send", "share_commands", "report_options"
@@ -86,7 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _told_to_end():
             options = parse(arguments)
             command: Callable[[argparse.Namespace], int] = options.command
-            return command(options)
+            with naming_code():  # what is typed here may name code to import
+                return command(options)
     except RunError as error:
         return _complain(error, FAILED)
     except EcvError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -37,7 +38,31 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, [name for name in SETTINGS if name not in OF_SPLITS])
     parser.add_argument("--download", action="store_true", help="get the dataset if it is missing")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _choices()
     parser.set_defaults(command=run)
+
+
+def _choices() -> str:
+    """Every algorithm with its parameters and their defaults, and every rule, with plug-ins."""
+    algorithms = [
+        (name, known.title, ", ".join(f"{one.name}={one.default}" for one in known.parameters))
+        for name, known in models.ALGORITHMS.items()
+    ]
+    rules = [(name, known.title, "") for name, known in stopping.RULES.items()]
+    lines = ["algorithms, with what --param can set and its default:"]
+    for rows, after in (
+        (
+            algorithms,
+            f"  {'lenskit:module.Class':<29} a LensKit scorer: --param sets its configuration",
+        ),
+        (rules, ""),
+    ):
+        for name, title, params in rows:
+            said = f"{title}: {params}" if params else title
+            lines.append(textwrap.fill(f"  {name:<29} {said}", 100, subsequent_indent=" " * 34))
+        lines += [after, "", "rules:"] if after else []
+    return "\n".join(lines)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -117,9 +142,11 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     if options.folds:
         from ecv_core import fold
 
-        asked["folds_sha256"], k = fold.known_folds(
-            options.dataset, options.folds, models.algorithm(options.algorithm).task
-        )
+        if asked.get("tracked"):
+            task = models.tracked(options.algorithm, asked["metric"], models.ALGORITHMS).task
+        else:
+            task = models.algorithm(options.algorithm).task
+        asked["folds_sha256"], k = fold.known_folds(options.dataset, options.folds, task)
         if options.k not in (None, k):
             raise InputError(f"-k is {options.k}, but {options.folds} has {k} folds; leave -k out")
         asked["k"] = k

@@ -18,6 +18,7 @@ from ecv_core.runner import GivesUp, work
 from ecv_core.selection.computing import compute, named_contenders, terms_for
 from ecv_core.selection.document import selection_document
 from ecv_core.selection.live import Live
+from ecv_core.selection.tracked import tracked_names
 from ecv_core.store import open_store
 
 
@@ -34,6 +35,7 @@ def select_live(options: argparse.Namespace) -> int:
     named = named_contenders(
         dataset,
         words,
+        tracked=tracked_names(open_store().runs(), dataset),
         split=options.split,
         split_params=named_values(options.split_param, "--split-param"),
         folds_sha256=sha256,

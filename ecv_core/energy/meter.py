@@ -22,6 +22,7 @@ SOURCES: dict[str, str] = {
     "rapl": "measured by the processor's power counter (RAPL); memory estimated from its size",
     "cpu-load": "estimated from processor load and a flat wattage for memory, not measured",
     "constant": "estimated from a constant processor wattage, not measured",
+    "told": "told by the program that computed the folds",
     "none": "no energy meter was available",
 }
 """What each Energy.source means, as pages say it."""

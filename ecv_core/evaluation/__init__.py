@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, runtime_checkable
+from typing import TYPE_CHECKING, NoReturn, runtime_checkable
 from typing import Protocol as Interface
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.errors import InputError, RunError
-from ecv_core.evaluation.full import full_ranking
+from ecv_core.evaluation.full import full_ranking, of_lists
 from ecv_core.evaluation.metrics import (
     METRICS,
     PER_USER,
@@ -21,6 +21,7 @@ from ecv_core.evaluation.metrics import (
     check_metric,
     column_title,
     comes_along,
+    id_and_length,
     metric,
 )
 from ecv_core.evaluation.novelty import Popularity
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
+    "OF_LISTS",
     "PER_USER",
     "SAMPLED_WARNING",
     "Evaluation",
@@ -52,14 +54,18 @@ __all__ = [
     "clipped_rmse",
     "column_title",
     "evaluate",
+    "evaluate_lists",
     "evaluate_ratings",
     "hits_of",
+    "id_and_length",
     "metric",
     "per_user",
     "recommend",
 ]
 
 FULL = Protocol()
+OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
+"""Metrics that follow from users' lists alone."""
 
 
 @runtime_checkable
@@ -123,31 +129,84 @@ def evaluate(
     scope = {"sampled": protocol.sampled, "log_odds": log_odds}
     for name in (*(metrics or ()), *also):
         check_metric(name, **scope)
-    users = np.flatnonzero(np.diff(held_out.indptr))
-    if not len(users):
-        raise InputError("no interaction is held out, so there is nothing to evaluate: use k folds")
-    popularity = Popularity.of(seen if train is None else train)
-    everything = np.ones(seen.shape[1], dtype=np.bool_)
-    progress("evaluate", 0, len(users))
-    task = Task(
+    task = _task(
+        *(seen, held_out, lengths, train, protocol),
         score=model.score,
-        seen=seen,
-        held_out=held_out,
-        users=users,
-        cutoffs=lengths,
-        candidates=popularity.counts > 0 if protocol.candidates == "train" else everything,
-        popularity=popularity,
-        protocol=protocol,
         metrics=tuple(
             name
             for name, known in METRICS.items()
             if name in also
             or (name in metrics if metrics is not None else comes_along(known, **scope))
         ),
-        report=lambda done: progress("evaluate", done, len(users)),
+        progress=progress,
     )
     values = sampled_ranking(task) if protocol.sampled else full_ranking(task)
     return _evaluation(task, values)
+
+
+def evaluate_lists(
+    lists: NDArray[np.integer],
+    seen: csr_array,
+    held_out: csr_array,
+    cutoffs: Sequence[int],
+    *,
+    train: csr_array,
+    candidates: str = "all",
+) -> Evaluation:
+    """The metrics of lists that some other program has made, as `evaluate` has them.
+
+    Args:
+        lists: item codes, best first, candidates of the user and none twice, -1 where a list is
+            shorter; shape (users, at least the longest cut-off).
+        seen, held_out, cutoffs, train: as of `evaluate`.
+        candidates: a choice of `RunSpec.candidates`.
+    Raises: InputError for bad cut-offs, or nothing held out.
+    """
+
+    def no_score(_users: NDArray[np.intp]) -> NoReturn:
+        raise AssertionError("lists have no scores")
+
+    task = _task(
+        *(seen, held_out, _checked(cutoffs, items=seen.shape[1]), train),
+        Protocol(candidates=candidates),
+        score=no_score,
+        metrics=tuple(name for name, known in METRICS.items() if known.kind in OF_LISTS),
+        progress=no_progress,
+    )
+    items = lists[task.users].astype(np.int64)
+    hits = hits_of(TopN(users=task.users, items=items), held_out)
+    return _evaluation(task, of_lists(task, items.astype(np.int32), hits))
+
+
+def _task(
+    seen: csr_array,
+    held_out: csr_array,
+    cutoffs: tuple[int, ...],
+    train: csr_array | None,
+    protocol: Protocol,
+    *,
+    score: Callable[[NDArray[np.intp]], torch.Tensor],
+    metrics: tuple[str, ...],
+    progress: Progress,
+) -> Task:
+    users = np.flatnonzero(np.diff(held_out.indptr))
+    if not len(users):
+        raise InputError("no interaction is held out, so there is nothing to evaluate: use k folds")
+    popularity = Popularity.of(seen if train is None else train)
+    everything = np.ones(seen.shape[1], dtype=np.bool_)
+    progress("evaluate", 0, len(users))
+    return Task(
+        score=score,
+        seen=seen,
+        held_out=held_out,
+        users=users,
+        cutoffs=cutoffs,
+        candidates=popularity.counts > 0 if protocol.candidates == "train" else everything,
+        popularity=popularity,
+        protocol=protocol,
+        metrics=metrics,
+        report=lambda done: progress("evaluate", done, len(users)),
+    )
 
 
 def evaluate_ratings(

@@ -40,7 +40,18 @@ def full_ranking(task: Task) -> Columns:
             hits[rows] = hits_of(top, task.held_out)
         done += len(part)
         task.report(done)
-    columns |= _of_hits(task, hits, items)
+    return columns | of_lists(task, items, hits)
+
+
+def of_lists(task: Task, items: NDArray[np.int32], hits: NDArray[np.bool_]) -> Columns:
+    """Those of the task's metrics that follow from users' lists.
+
+    Args:
+        task: its users own the lists.
+        items: best first, -1 where a list is shorter; shape (users, at least the longest cut-off).
+        hits: whether they are held out; same shape.
+    """
+    columns = _of_hits(task, hits, items)
     if names := task.of_kind(Kind.LISTS):
         counts = exposures(items, task.cutoffs, len(task.candidates))
         columns |= {name: LIST_METRICS[name](counts, task.candidates) for name in names}

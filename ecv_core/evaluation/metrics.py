@@ -231,6 +231,18 @@ def metric(metric_id: str) -> Metric:
     return METRICS[metric_id]
 
 
+def id_and_length(name: str) -> tuple[str, int | None]:
+    """'ndcg@10' as the metric's id and its list length; None where it names none.
+
+    Raises: UnknownName for the metric; InputError for a length that is none.
+    """
+    metric_id, at, length = name.partition("@")
+    known = metric(metric_id)
+    if at and not (known.has_cutoff and length.isdecimal() and int(length)):
+        raise InputError(f"'{name}' is no metric with its list length; write it as ndcg@10")
+    return metric_id, int(length) if at else None
+
+
 def column_title(name: str) -> str:
     """A column's name as papers write it: 'ndcg@10' is 'nDCG@10'; unknown names stay."""
     metric_id, at, n = name.partition("@")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
-from ecv_core import fold, spec, stopping
-from ecv_core.errors import InputError, RunError, UnknownName
+from ecv_core import fold
+from ecv_core.errors import RunError
 from ecv_core.library.run import Run
+from ecv_core.library.settings import spec_for
+from ecv_core.plugins import naming_code
 from ecv_core.records import RunSpec, RunState
 from ecv_core.stopping import StoppingRule
-from ecv_core.stopping.registering import record_of
 from ecv_core.store import Store, open_store
 
 
@@ -31,7 +30,7 @@ def evaluate(
 
     Args:
         dataset: an id of `datasets()`, on disk; see `load`.
-        algorithm: an id, such as 'ease'.
+        algorithm: an id, such as 'ease', or a LensKit scorer, 'lenskit:module.Class'.
         rule: when to stop: an instance, of the package or any object with `decide(results)`; or
             an id. By default `EFold(alpha=1e-4)`, or `Never()` for a split with one fold.
         keep: leave the run in the database, where pages and `runs()` find it. One by an instance
@@ -41,26 +40,19 @@ def evaluate(
     Returns: the finished run.
     Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
     """
-    known: dict[str, Any] = {}
-    strange = None
-    if isinstance(rule, str):
-        known = {"rule": rule}
-    elif rule is not None:
-        given = stopping.settings_of(rule)
-        strange = rule if given is None else None
-        known = {"rule": "never"} if given is None else dict(given)
-    accepted = inspect.signature(spec.make_spec).parameters
-    for name in settings:
-        if name not in accepted:
-            raise UnknownName("setting", name, set(accepted) - {"dataset", "algorithm"})
-        if name in known:
-            raise InputError(
-                f"{name} is said twice: by the rule {rule!r} and as {settings[name]!r}; "
-                "leave one out"
-            )
-    asked = spec.make_spec(dataset=dataset, algorithm=algorithm, **known, **settings)
-    if strange is not None:
-        asked = replace(asked, rule=record_of(strange, None, None, None).id)
+    with naming_code():  # who writes Python may name code of their own
+        return _evaluated(dataset, algorithm, rule, keep, on_fold, settings)
+
+
+def _evaluated(
+    dataset: str,
+    algorithm: str,
+    rule: StoppingRule | str | None,
+    keep: bool,
+    on_fold: Callable[[Run], None],
+    settings: dict[str, Any],
+) -> Run:
+    asked, strange = spec_for(dataset, algorithm, rule, settings)
     fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(asked)
     fold.folds_of(asked)

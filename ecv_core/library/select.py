@@ -13,6 +13,8 @@ from ecv_core.selection.computing import compute, named_contenders, terms_for
 from ecv_core.selection.document import selection_document
 from ecv_core.selection.live import Live
 from ecv_core.selection.rounds import Until
+from ecv_core.selection.tracked import tracked_names
+from ecv_core.store import open_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +112,8 @@ def select(
 
     Args:
         dataset: an id of `datasets()`, on disk; see `load`.
-        contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each.
+        contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
+            models too, whose folds must be there.
         until: 'winner', or 'order' for the place of everybody.
         indifference: contenders closer than this share of the leader's mean are equally good.
         confidence: of the verdict, in (0, 1).
@@ -119,7 +122,8 @@ def select(
         settings: as of `spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
     """
-    named = named_contenders(dataset, contenders, **settings)
+    tracked = tracked_names(open_store().runs(), dataset)
+    named = named_contenders(dataset, contenders, tracked=tracked, **settings)
     spec = named[0][1]
     terms = terms_for(spec, confidence=confidence, indifference=indifference, until=until)
     with kept_or_not(keep) as store:

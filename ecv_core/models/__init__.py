@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ecv_core.errors import UnknownName
+import re
+
+from ecv_core.errors import InputError, UnknownName
+from ecv_core.models import components
 from ecv_core.models.bayesian import (
     BAYESIAN_MF,
     BAYESIAN_SVD_PP,
@@ -14,6 +17,7 @@ from ecv_core.models.bias import BIAS
 from ecv_core.models.biased_als import BIASED_ALS
 from ecv_core.models.bpr_mf import BPR_MF
 from ecv_core.models.ease import EASE_MODEL
+from ecv_core.models.elsewhere import elsewhere, tracked
 from ecv_core.models.implicit_mf import IMPLICIT_MF
 from ecv_core.models.item_knn import ITEM_KNN
 from ecv_core.models.light_gcn import LIGHT_GCN
@@ -28,11 +32,12 @@ from ecv_core.models.sgd_mf import SGD_MF
 from ecv_core.models.triple2vec import TRIPLE2VEC
 from ecv_core.models.user_knn import USER_KNN
 from ecv_core.models.vbcar import VBCAR
-from ecv_core.records import Task
+from ecv_core.plugins import Registry
+from ecv_core.records import RunSpec, Task
 
-__all__ = ["ALGORITHMS", "algorithm", "serving"]
+__all__ = ["ALGORITHMS", "algorithm", "computed_here", "computing", "of", "serving", "tracked"]
 
-ALGORITHMS: dict[str, Algorithm] = {
+_OWN: dict[str, Algorithm] = {
     "popular": POPULAR,
     "item-knn": ITEM_KNN,
     "implicit-mf": IMPLICIT_MF,
@@ -56,7 +61,20 @@ ALGORITHMS: dict[str, Algorithm] = {
     "bayesian-time-svd++": BAYESIAN_TIME_SVD_PP,
     "bayesian-time-svd++-flipped": BAYESIAN_TIME_SVD_PP_FLIPPED,
 }
-"""Every algorithm by its id, in the order in which pages list them."""
+
+
+def _offered(found: object, name: str) -> tuple[str, Algorithm]:
+    """What an entry point gave, as an entry of the registry."""
+    if not isinstance(found, Algorithm):
+        raise TypeError(f"it names {found!r}, which is no ecv_core.models.parameters.Algorithm")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9+-]{0,39}", found.id):
+        raise ValueError(f"its id '{found.id}' is not small letters, digits and hyphens")
+    return found.id, found
+
+
+ALGORITHMS = Registry(_OWN, group="ecv_core.models", accept=_offered)
+"""Every algorithm by its id, in the order in which pages list them: the project's own, and those
+of installed packages (docs/extending.md)."""
 
 
 def serving(task: Task) -> list[str]:
@@ -69,7 +87,34 @@ def algorithm(algorithm_id: str) -> Algorithm:
 
     Raises: UnknownName, with the ids that exist.
     """
+    if components.named(algorithm_id):
+        return components.component(algorithm_id)
     try:
         return ALGORITHMS[algorithm_id]
     except KeyError:
         raise UnknownName("algorithm", algorithm_id, ALGORITHMS) from None
+
+
+def of(spec: RunSpec) -> Algorithm:
+    """What is known of the model of a run, whether its code is here or not; loads nothing."""
+    known = None if spec.tracked else ALGORITHMS.get(spec.algorithm)
+    return known or elsewhere(spec.algorithm, spec.task)
+
+
+def computed_here(spec: RunSpec) -> bool:
+    """Whether the dashboard could compute a fold of a run: it is not tracked, and nothing of it
+    is code that only the command line may name, or of a plug-in that is not here."""
+    return not spec.tracked and spec.algorithm in ALGORITHMS
+
+
+def computing(spec: RunSpec) -> Algorithm:
+    """The algorithm that computes the folds of a run here.
+
+    Raises: InputError for a tracked run; UnknownName.
+    """
+    if spec.tracked:
+        raise InputError(
+            f"'{spec.algorithm}' is tracked: its folds are computed by your own code, not here; "
+            "go on with ecv.track or the command track"
+        )
+    return algorithm(spec.algorithm)

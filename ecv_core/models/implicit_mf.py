@@ -52,7 +52,7 @@ class ImplicitMF:
             weight=self._weight,
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
-        trainer = scorer.create_trainer(_dataset(train), options)  # type: ignore[no-untyped-call]
+        trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
         with panics_as(_DIVERGED):
             for epoch in range(self._epochs):
                 trainer.train_epoch()
@@ -69,7 +69,8 @@ class ImplicitMF:
         return self._users[torch.from_numpy(users)] @ self._items.T
 
 
-def _dataset(train: csr_array) -> Dataset:
+def dataset_of(train: csr_array) -> Dataset:
+    """A training part as LensKit has it; user and item ids are the codes of rows and columns."""
     import pandas as pd
     from lenskit.data import from_interactions_df
 

@@ -28,8 +28,8 @@ class Energy:
     ram_joules: Amount
     grams_co2e: Amount
     source: str
-    """How it is known: 'rapl' is measured, 'cpu-load' and 'constant' are estimates, 'none' is
-    no meter."""
+    """How it is known: 'rapl' is measured, 'cpu-load' and 'constant' are estimates, 'told' is from
+    whoever computed the fold elsewhere, 'none' is no meter."""
 
     @property
     def measured(self) -> bool:

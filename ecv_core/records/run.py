@@ -72,6 +72,8 @@ class Run:
     progress: FoldProgress | None = None
     queue_position: int | None = None
     """How many runs are before this one, while it is queued."""
+    outside: bool = False
+    """Whether its folds are asked for and told by programs that come and go."""
 
     @property
     def k(self) -> int:

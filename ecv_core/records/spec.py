@@ -27,6 +27,9 @@ class RunSpec:
     algorithm: str = field(metadata={"role": Role.MODEL, "flag": "-"})
     params: Params = setting((), Role.MODEL, flag="-")
     """Every parameter of the model, defaults filled in, sorted by name."""
+    tracked: bool = setting(False, Role.MODEL, flag="-", row="-", said="whether it is tracked")
+    """Whether other code computes the folds: then `algorithm` is the name that it was given, and
+    `params` are what was said of it."""
     split: str = setting(
         "user-k-fold",
         Role.FOLDS,

@@ -15,7 +15,6 @@ from ecv_core.energy import SOURCES
 from ecv_core.energy.parts import counted as alone
 from ecv_core.energy.parts import left_in_words, left_out_words
 from ecv_core.energy.savings import energy_of
-from ecv_core.errors import UnknownName
 from ecv_core.records import Run, RunSpec, Task
 from ecv_core.report.citation import key_of, short
 from ecv_core.report.latex import escaped
@@ -100,15 +99,19 @@ def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
     """Which algorithms, with the parameters that decide their scores."""
 
     def words(spec: RunSpec) -> str:
-        try:
-            title = models.algorithm(spec.algorithm).title
-        except UnknownName:  # a record may be older or newer than the registry
-            title = spec.algorithm
+        title = models.of(spec).title
         params = ", ".join(f"{name} = {value}" for name, value in spec.params)
         return f"{title} ({params})" if params else title
 
     found = distinct(specs, words)
-    return f"The algorithm{'s were' if len(found) > 1 else ' was'} {joined(found)}."
+    own = distinct([spec for spec in specs if spec.tracked], words)
+    said = f"The algorithm{'s were' if len(found) > 1 else ' was'} {joined(found)}."
+    if own:
+        said += (
+            f" The folds of {joined(own)} were computed by code outside e-fold, which reported "
+            "their scores."
+        )
+    return said
 
 
 def split_sentence(specs: Sequence[RunSpec]) -> str:
@@ -139,6 +142,8 @@ def score_sentence(specs: Sequence[RunSpec]) -> str:
 
     def words(spec: RunSpec) -> str:
         text = f"The score was {metric_label(spec)}"
+        if spec.tracked:
+            return f"{text} of '{spec.algorithm}' as that code reported it."
         if spec.metric == "ndcg":
             discount = maths("1/log2(rank + 1)", r"1/\log_2(\mathrm{rank}+1)")
             text += (
@@ -227,9 +232,10 @@ def energy_sentence(runs: Sequence[Run]) -> str:
     out = left_out_words(every) if len(ran) < len(every) else left_in_words(every)
     countries = distinct([run.spec for run in ran], lambda spec: spec.country)
     of = "that ran " if len(ran) == len(every) else f"of the other {counted(len(ran), 'run')} "
+    meter = "" if {one.source for one in facts} == {"told"} else "; CodeCarbon"
     text = (
         f"The {counted(folds, 'fold')} {of}used {watt_hours(joules)} "
-        f"({'; '.join(sources)}; CodeCarbon), which is {grams(sum(f.grams_co2e for f in facts))} "
+        f"({'; '.join(sources)}{meter}), which is {grams(sum(f.grams_co2e for f in facts))} "
         f"CO2e with the electricity of {joined(countries)}."
     )
     text = f"{out} {text}" if len(ran) < len(every) else f"{text} {out}".strip()

@@ -11,6 +11,7 @@ from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.models import components
 from ecv_core.records import IntervalKind, Moment, Run, RunSpec, RunState
 from ecv_core.report.citation import bibtex
 from ecv_core.report.page import page
@@ -178,7 +179,8 @@ def _metrics(run: Run) -> Table:
     used = run.folds[: run.folds_used]
     if not used:
         return [], [], ""
-    cutoffs = [n for n in run.spec.cutoffs if any(f"@{n}" in name for name in used[0].metrics)]
+    known_at = {name.partition("@")[2] for name in used[0].metrics}
+    cutoffs = [n for n in run.spec.cutoffs if str(n) in known_at]
 
     def mean(metric: str, n: int) -> str:
         values = [fold.metrics.get(f"{metric}@{n}") for fold in used]
@@ -196,10 +198,10 @@ def _metrics(run: Run) -> Table:
 
 
 def _settings(spec: RunSpec) -> list[tuple[str, str]]:
-    try:
-        title = f"{models.algorithm(spec.algorithm).title} ({spec.algorithm})"
-    except UnknownName:  # a record may be older or newer than the registry
-        title = spec.algorithm
+    known = models.of(spec)
+    title = known.title if known.title == known.id else f"{known.title} ({known.id})"
+    if spec.tracked:
+        title += ", tracked: its folds were computed by code outside e-fold"
     params = ", ".join(f"{name} {value}" for name, value in spec.params) or "none"
     split = spec.split if spec.folds_sha256 is None else f"imported, SHA-256 {spec.folds_sha256}"
     split += "".join(f", {name} {value}" for name, value in spec.split_params)
@@ -209,7 +211,7 @@ def _settings(spec: RunSpec) -> list[tuple[str, str]]:
         ("algorithm", title),
         ("folds", f"k = {spec.k}, {split}"),
         ("seed", str(spec.seed)),
-        ("score", f"{metric_label(spec)}, full ranking"),
+        ("score", f"{metric_label(spec)}, {'as reported' if spec.tracked else 'full ranking'}"),
         ("stopping rule", f"{spec.rule}, {rule_words(spec)}, at least {spec.min_folds} folds"),
         ("parameters", params),
         ("interval", f"{100 * spec.confidence:g} %"),
@@ -232,6 +234,8 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
 
 def _command(spec: RunSpec) -> str:
     try:
+        if not (spec.tracked or components.named(spec.algorithm)):
+            models.algorithm(spec.algorithm)  # a record may be older or newer than the registry
         return command_for(spec)
     except UnknownName as error:
         return f"(this installation cannot repeat it: {error})"

@@ -108,7 +108,7 @@ def _drive(
     try:
         spec = store.run(run_id).spec
         if rule is None:
-            _run_aids(store, run_id, worker, job, on_trouble, closing)
+            run_aids(store, run_id, worker, job=job, on_trouble=on_trouble, closing=closing)
             rule = adjusted_rule(store, spec) if spec.adjust_by else None
         while (index := next_fold(store.run(run_id))) is not None:
             if cancelled(store, (run_id, *waiting)):
@@ -116,7 +116,7 @@ def _drive(
             if closing():
                 raise Terminated
             result = _one_fold(store, run_id, worker, job, index, waiting)
-            if not save(store, run_id, result, rule, on_trouble):
+            if not save_fold(store, run_id, result, rule, on_trouble):
                 return  # somebody has resumed it elsewhere, and goes on
             on_fold(store.run(run_id))
         finish(RunState.FINISHED)
@@ -146,15 +146,19 @@ def next_fold(run: Run) -> int | None:
     return next((fold for fold in run.spec.fold_order if fold not in done), None)
 
 
-def _run_aids(
+def run_aids(
     store: Store,
     run_id: str,
     worker: Worker | InProcess,
-    job: Job,
-    on_trouble: Callable[[str | None], None],
-    closing: Callable[[], bool],
+    *,
+    job: Job = work,
+    on_trouble: Callable[[str | None], None] = lambda sentence: None,
+    closing: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run the cheap models that a run is adjusted by, where they are not there yet."""
+    """Run the cheap models that a run is adjusted by, where they are not there yet.
+
+    Arguments as of `execute`.
+    """
     spec = store.run(run_id).spec
     for name, found in aid_runs(store, spec).items():
         if found is not None:
@@ -202,14 +206,26 @@ def _one_fold(
         raise
 
 
-def save(
+def save_fold(
     store: Store,
     run_id: str,
     result: FoldResult,
     rule: StoppingRule | None,
     on_trouble: Callable[[str | None], None],
+    *,
+    owner: str = "",
 ) -> bool:
-    """Commit a fold and what the rule makes of it; a full disk delays this, but loses nothing."""
+    """Commit a fold and what the rule makes of it; a full disk delays this, but loses nothing.
+
+    Args:
+        store: where it goes.
+        run_id: whose fold.
+        result: the fold.
+        rule: stops the run, where it is none that the spec alone could name.
+        on_trouble: as of `execute`.
+        owner: who has the run; by default this process.
+    Returns: whether the owner still has the run.
+    """
     run = store.run(run_id)
     folds = [fold for fold in run.folds if fold.fold != result.fold]
     needs_user_scores = (
@@ -225,7 +241,11 @@ def save(
     stopped_at = stopping.stop_of(moments, run.k)
     return insist(
         lambda: store.add_fold(
-            run_id, result, stopped_at=stopped_at, moment=moments[-1], owner=this_process()
+            run_id,
+            result,
+            stopped_at=stopped_at,
+            moment=moments[-1],
+            owner=owner or this_process(),
         ),
         on_trouble,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ecv_core import models
 from ecv_core.records import RunSpec
 from ecv_core.runner.owner import this_process
 from ecv_core.spec import to_the_end
@@ -27,8 +28,10 @@ class Queue:
 
         One that is queued or going already, here or elsewhere, is left as it is.
         Returns: whether it is queued here now.
+        Raises: InputError for one that other code computes.
         """
         run = self._store.run(run_id)
+        models.computing(run.spec)
         spec = to_the_end(run.spec) if full else run.spec
         return self._store.requeue(run_id, spec, owner=self.owner)
 

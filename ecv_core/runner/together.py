@@ -9,7 +9,7 @@ from functools import partial
 
 from ecv_core.errors import Cancelled, EcvError, Terminated
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
-from ecv_core.runner.drive import cancelled, insist, next_fold, save
+from ecv_core.runner.drive import cancelled, insist, next_fold, save_fold
 from ecv_core.runner.owner import beating, this_process
 from ecv_core.runner.worker import failure
 from ecv_core.store import GONE, Store
@@ -96,7 +96,7 @@ def _drive(
         with closing(job(store.url, now, [specs[one] for one in now], index)) as results:
             for place, result in results:
                 run_id = now[place]
-                if not save(store, run_id, result, None, on_trouble):
+                if not save_fold(store, run_id, result, None, on_trouble):
                     left.remove(run_id)
                     continue
                 on_fold(store.run(run_id))

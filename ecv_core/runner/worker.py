@@ -50,7 +50,7 @@ def work(
     """
     from ecv_core.energy import meter_for
 
-    with _told(database_url, run_id, index, also) as report, _machine_alone(report):
+    with _told(database_url, run_id, index, also) as report, machine_alone(report):
         try:
             return run_fold(spec, index, meter=meter_for(spec), progress=report)
         except EcvError:
@@ -74,7 +74,7 @@ def work_shared(
     from ecv_core.energy import meter_for
     from ecv_core.shared_fold import run_shared_fold
 
-    with _told(database_url, run_ids[0], index, also) as report, _machine_alone(report):
+    with _told(database_url, run_ids[0], index, also) as report, machine_alone(report):
         try:
             yield from run_shared_fold(specs, index, meter=meter_for(specs[0]), progress=report)
         except EcvError:
@@ -132,17 +132,21 @@ def _store(url: str) -> Store:
 
 
 @contextmanager
-def _machine_alone(report: Progress) -> Iterator[None]:
+def machine_alone(report: Progress) -> Iterator[None]:
     """Have the machine alone: meters measure all of it, so two folds at once would count twice.
 
-    A lock that cannot be had at all, such as a file of somebody else, is no reason to fail.
+    A lock that cannot be had at all, such as a file of somebody else, is no reason to fail. Who has
+    it already, as the body of a tracked loop that evaluates something, need not wait for itself.
     """
     user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
-    machine = FileLock(Path(tempfile.gettempdir()) / f"ecv-fold-{user}.lock")
+    path = Path(tempfile.gettempdir()) / f"ecv-fold-{user}.lock"
+    machine = FileLock(path, is_singleton=True)
+    held = False
     try:
-        while not machine.is_locked:
+        while not held:
             try:
                 machine.acquire(timeout=PROGRESS_SECONDS)
+                held = True
             except Timeout:
                 report("wait for another program's fold", 0, 0)
             except OSError as error:
@@ -150,7 +154,8 @@ def _machine_alone(report: Progress) -> Iterator[None]:
                 break
         yield
     finally:
-        machine.release()
+        if held:
+            machine.release()
 
 
 def prepare_worker() -> None:

@@ -27,6 +27,7 @@ def aid_spec(spec: RunSpec, name: str) -> RunSpec:
         spec,
         algorithm=name,
         params=models.algorithm(name).resolve({}),
+        tracked=False,
         rule="never",
         tolerance=None,
         min_folds=1,

@@ -48,13 +48,53 @@ def run_document(run: Run) -> dict[str, Any]:
 
 
 def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
-    """The command line that repeats a run; options that are at their default are left out.
+    """The command line that repeats a run, or has it tracked again; defaults are left out.
 
     Args:
         spec: the run.
         folds_path: the fold file of a run on imported folds; by default the hash under which a
             copy is kept on this machine.
     """
+    words = ["python", "-m", "ecv_core"]
+    words += (
+        ["track", spec.algorithm, spec.dataset]
+        if spec.tracked
+        else ["run", spec.dataset, spec.algorithm]
+    )
+    told = _told(spec)
+    for name, value in (spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)).items():
+        known = SETTINGS[name]
+        if name == "folds_sha256" and value:
+            words += ["--folds", folds_path or str(value)]
+        elif name == "params":
+            words += _named("--param", spec.params, models.of(spec).resolve({}))
+        elif name == "split_params" and not spec.folds_sha256:
+            defaults = splits.strategy(spec.split).resolve({})
+            words += _named("--split-param", spec.split_params, defaults)
+        if name in told or (known.always_told and _asked(spec, name)):
+            words += [str(known.option)]
+            words += [] if known.kind is bool else [known.text(value)]
+    return shlex.join(words)
+
+
+def track_call(spec: RunSpec) -> str:
+    """The Python call that tracks this run, and goes on with it where it was cut off."""
+    given: dict[str, object] = {"dataset": spec.dataset, "k": spec.k, "metric": spec.metric_name}
+    given |= {"rule": spec.rule, "seed": spec.seed}
+    given |= {name: value for name, value in _told(spec).items() if name != "n"} | given
+    if spec.params:
+        given["params"] = dict(spec.params)
+    if spec.split_params and not spec.folds_sha256:
+        given["split_params"] = dict(spec.split_params)
+    if spec.folds_sha256:
+        given["folds_sha256"] = spec.folds_sha256
+        del given["k"]
+    words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return f"ecv.track({spec.algorithm!r}, {words})"
+
+
+def _told(spec: RunSpec) -> dict[str, object]:
+    """The settings with an option that are not as they are where nobody asks."""
     usual = {name: one.default for name, one in SETTINGS.items()} | {
         "metric": usual_metric(spec.task),
         "split": usual_split(spec.task),
@@ -64,23 +104,18 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
     }
     if spec.folds_sha256:
         usual |= {"split": spec.split, "k": spec.k}  # the file says both
-    words = ["python", "-m", "ecv_core", "run", spec.dataset, spec.algorithm]
-    for name, value in (spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)).items():
-        known = SETTINGS[name]
-        if name == "folds_sha256" and value:
-            words += ["--folds", folds_path or str(value)]
-        elif name == "params":
-            words += _named("--param", spec.params, models.algorithm(spec.algorithm).resolve({}))
-        elif name == "split_params" and not spec.folds_sha256:
-            defaults = splits.strategy(spec.split).resolve({})
-            words += _named("--split-param", spec.split_params, defaults)
-        if known.option is None or (
-            known.of_rule and name not in stopping.rule(spec.rule).settings
-        ):
-            continue
-        if value != usual[name] or known.always_told:
-            words += [known.option] if known.kind is bool else [known.option, known.text(value)]
-    return shlex.join(words)
+    parts = spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)
+    return {
+        name: value for name, value in parts.items() if value != usual[name] and _asked(spec, name)
+    }
+
+
+def _asked(spec: RunSpec, name: str) -> bool:
+    """Whether a setting has an option, and means something with the run's rule."""
+    known = SETTINGS[name]
+    return known.option is not None and not (
+        known.of_rule and name not in stopping.rule(spec.rule).settings
+    )
 
 
 def _named(option: str, values: Params, usual: Params) -> list[str]:

@@ -18,6 +18,7 @@ import ecv_core.datasets as datasets
 from ecv_core import splits, stopping
 from ecv_core.energy import SOURCES
 from ecv_core.errors import EcvError, InputError
+from ecv_core.models import components
 from ecv_core.records import Run, RunSpec, RunState, codec
 from ecv_core.runs.format import FORMAT, VERSION, RunDocument
 from ecv_core.spec import make_spec
@@ -77,7 +78,9 @@ def content_sha256(run: Run) -> str:
     spec = json.loads(run.spec.to_json())
     content = {
         "spec": {
-            name: value for name, value in spec.items() if value not in (None, []) or name in _OLD
+            name: value
+            for name, value in spec.items()
+            if name in _OLD or (value not in (None, []) and (name, value) != ("tracked", False))
         },
         "stopped_at": run.stopped_at,
         "folds": [
@@ -193,6 +196,8 @@ def _check_spec(spec: RunSpec) -> None:
     arguments |= {"params": dict(spec.params), "split_params": dict(spec.split_params)}
     if spec.folds_sha256 is None and not splits.exchangeable(spec.split):
         arguments["rule"] = "never"  # older versions stopped there too: results all the same
+    if components.named(spec.algorithm):  # its results can be read, but its code is never named
+        arguments |= {"algorithm": "a LensKit component", "tracked": True, "negatives": None}
     make_spec(**arguments | {"dataset": here})
 
 

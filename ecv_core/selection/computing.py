@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ from ecv_core.store import Store
 def named_contenders(
     dataset: str,
     words: Sequence[str],
+    *,
+    tracked: Container[str] = (),
     **settings: Any,  # noqa: ANN401  checked by make_spec
 ) -> list[tuple[str, RunSpec]]:
     """Contenders and their specs.
@@ -38,6 +40,7 @@ def named_contenders(
     Args:
         dataset: an id, on disk.
         words: 'ALGORITHM[:name=value[,name=value]...]' each.
+        tracked: names of tracked models, which may be contenders too.
         settings: as of `spec.make_spec`, for all of them.
     Raises: InputError for what cannot be run, or no contender.
     """
@@ -47,9 +50,15 @@ def named_contenders(
     for word in words:
         algorithm, params = parse_contender(word)
         spec = make_spec(
-            dataset=dataset, algorithm=algorithm, params=params, **settings, rule="never"
+            dataset=dataset,
+            algorithm=algorithm,
+            params=params,
+            tracked=algorithm in tracked,
+            **settings,
+            rule="never",
         )
-        fold.check_needs(spec)
+        if not spec.tracked:
+            fold.check_needs(spec)
         named.append((word, spec))
     fold.data_of(named[0][1])  # a dataset that cannot be read is bad input
     return named

@@ -91,7 +91,7 @@ def read_grid(path: Path) -> Grid:
                 scores=np.array(one["scores"], dtype=np.float64),
                 values=values,
                 joules=np.array(one["joules"], dtype=np.float64),
-                random=models.algorithm(spec.algorithm).random,
+                random=models.of(spec).random,
             )
             for one, values in zip(found.entries, found.values[spec.metric_name], strict=True)
         ),

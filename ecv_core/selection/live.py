@@ -19,6 +19,7 @@ from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.replay import Played, follow, joules_of
 from ecv_core.selection.rounds import Selection, Terms, Until
 from ecv_core.selection.runs import stored_contenders
+from ecv_core.selection.tracked import missing
 from ecv_core.splits import check_exchangeable
 from ecv_core.store import (
     PlannedContender,
@@ -179,6 +180,7 @@ def advance(
         owner: of the queue.
         recorded: as in `look`.
     Returns: None once it is decided, or while one of its folds is queued or going.
+    Raises: InputError where the fold is one of a tracked contender, with how it gets there.
     """
     now = look(store, selection_id, recorded)
     if now.needed is None or now.going:
@@ -198,9 +200,13 @@ def queue_fold(
         places: of contenders that lack the fold.
         fold: its index.
         owner: of the queue.
+    Raises: InputError where one of them is tracked, with how its fold gets there.
     """
     runs = {run.run_id: run for run in store.runs()}
     contenders = list(now.record.contenders)
+    for planned in (contenders[place] for place in places):
+        if planned.spec.tracked:
+            raise missing(planned, fold, runs)
     for place in places:
         planned = contenders[place]
         mine = runs.get(planned.run_id or "")
@@ -241,7 +247,7 @@ def _check_alike(names: Sequence[str], specs: Sequence[RunSpec]) -> None:
         raise InputError(f"the contender '{twice}' is there twice; leave one out")
     first = specs[0]
     for name, spec in zip(names[1:], specs[1:], strict=True):
-        other = replace(spec, algorithm=first.algorithm, params=first.params)
+        other = replace(spec, algorithm=first.algorithm, params=first.params, tracked=first.tracked)
         if not other.same_scores(first):
             raise InputError(
                 f"'{name}' and '{names[0]}' do not share dataset, split, folds, metric and "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ecv_core import models
 from ecv_core.errors import InputError
+from ecv_core.models.components import PREFIX, named
 from ecv_core.records import ParamValue, RunSpec
 
 
@@ -12,7 +13,9 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
 
     Raises: InputError for a parameter without a value.
     """
-    algorithm, _, rest = text.partition(":")
+    prefix = PREFIX if named(text) else ""
+    algorithm, _, rest = text.removeprefix(prefix).partition(":")
+    algorithm = prefix + algorithm
     params: dict[str, ParamValue] = {}
     for part in filter(None, rest.split(",")):
         name, equals, value = part.partition("=")
@@ -27,7 +30,7 @@ def parse_contender(text: str) -> tuple[str, dict[str, ParamValue]]:
 
 def contender_name(spec: RunSpec) -> str:
     """As `parse_contender` reads it, with the parameters that are not at their defaults."""
-    usual = dict(models.algorithm(spec.algorithm).resolve({}))
+    usual = dict(models.of(spec).resolve({}))
     changed = [f"{name}={value}" for name, value in spec.params if usual.get(name) != value]
     return f"{spec.algorithm}:{','.join(changed)}" if changed else spec.algorithm
 

@@ -83,7 +83,7 @@ def _contenders(
             everybody,
             k=spec.k,
             metric=spec.metric_name,
-            random=models.algorithm(spec.algorithm).random,
+            random=models.of(spec).random,
         )
         for name, spec, folds, users in found
     ]

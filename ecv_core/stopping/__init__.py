@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from ecv_core.errors import InputError, UnknownName
+from ecv_core.plugins import Registry
 from ecv_core.records import SETTINGS, FoldResult, Interval, Moment, RunSpec
 from ecv_core.stopping.after_stop import stop_interval
 from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule
@@ -38,14 +40,28 @@ __all__ = [
 ]
 
 
-RULES: dict[str, Rule] = {
+_OWN: dict[str, Rule] = {
     "e-fold": E_FOLD,
     "precision": PRECISION,
     "std-stagnation": STD_STAGNATION,
     "fixed": FIXED,
     "never": NEVER,
 }
-"""Every stopping rule, by id, in the order in which pages list them; `register_rule` adds to it."""
+
+
+def _offered(found: object, name: str) -> tuple[str, Rule]:
+    """What an entry point gave, as an entry of the registry."""
+    rule = (
+        found
+        if isinstance(found, Rule)
+        else record_of(cast("StoppingRule", found), None, None, None)
+    )
+    return rule.id, rule
+
+
+RULES = Registry(_OWN, group="ecv_core.rules", accept=_offered)
+"""Every stopping rule, by id, in the order in which pages list them: the project's own, and those
+of installed packages; `register_rule` adds to it."""
 
 
 def register_rule(

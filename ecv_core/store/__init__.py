@@ -1,10 +1,11 @@
 """Runs and folds in a database (SQLAlchemy Core; SQLite by default)."""
 
 from ecv_core.store.backup import back_up, restore
+from ecv_core.store.holding import OUTSIDE
 from ecv_core.store.imports import Origin, import_run, origins
 from ecv_core.store.labels import Label, checked_label, label_runs
 from ecv_core.store.listing import ListedRun, RunList, going_on
-from ecv_core.store.ownership import GONE, active_owners, beat, interrupt, take_over
+from ecv_core.store.ownership import GONE, active_owners, beat, interrupt, owner_of, take_over
 from ecv_core.store.schema import database_url
 from ecv_core.store.selections import (
     PlannedContender,
@@ -28,6 +29,7 @@ from ecv_core.store.studies import (
 
 __all__ = [
     "GONE",
+    "OUTSIDE",
     "Cell",
     "Label",
     "ListedRun",
@@ -52,6 +54,7 @@ __all__ = [
     "label_runs",
     "open_store",
     "origins",
+    "owner_of",
     "restore",
     "selections_with",
     "stored_selection",

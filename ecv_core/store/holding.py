@@ -7,6 +7,10 @@ import sqlalchemy as sa
 from ecv_core.records import RunState
 from ecv_core.store.schema import runs
 
+OUTSIDE = "outside"
+"""Owner of a run whose folds are asked for and told by programs that come and go. It names no
+process, so that nobody takes it for dead: a fold may take days to be told."""
+
 
 def held(connection: sa.Connection, run_id: str, owner: str) -> bool:
     """Whether the owner has this run and goes on with it.

@@ -33,6 +33,12 @@ def active_owners(store: Store) -> dict[str, datetime | None]:
     }
 
 
+def owner_of(store: Store, run_id: str) -> str | None:
+    """Who has a run, or had it last; None where that is not known."""
+    with store.transaction("read") as connection:
+        return connection.scalar(sa.select(runs.c.owner).where(runs.c.run_id == run_id))
+
+
 def beat(store: Store, owner: str, *, serves: bool) -> None:
     """A sign of life; those of owners without active runs are forgotten.
 

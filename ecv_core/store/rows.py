@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from ecv_core.errors import StoreError
 from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState, UserScores
 from ecv_core.runs.again import MomentsAgain, usual_kind
+from ecv_core.store.holding import OUTSIDE
 from ecv_core.store.schema import folds, progress, runs
 
 Rows = Sequence[Any]
@@ -121,6 +122,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         error=row.error,
         progress=None if at is None else _progress(at),
         queue_position=queue_position,
+        outside=row.owner == OUTSIDE,
     )
 
 

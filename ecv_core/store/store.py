@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
 from ecv_core.store import removal
-from ecv_core.store.holding import held
+from ecv_core.store.holding import OUTSIDE, held
 from ecv_core.store.rows import fold_row, now, run_rows, user_scores_record, user_scores_row
 from ecv_core.store.schema import (
     connect,
@@ -68,7 +68,7 @@ class Store:
         return self._load()[::-1]
 
     def active(self) -> list[Run]:
-        """Runs that are queued or running, as the queue goes: running ones first.
+        """Runs that are queued or running, as the queue goes: running first, OUTSIDE's last.
 
         Costs one indexed query while there is none.
         """
@@ -78,7 +78,7 @@ class Store:
                 return []
             rows = run_rows(connection, mine)
         places = {row.run_id: place for place, row in enumerate(rows.waiting)}
-        return sorted(rows.runs({}), key=lambda run: places[run.run_id])
+        return sorted(rows.runs({}), key=lambda run: (run.outside, places[run.run_id]))
 
     def group(self, group_id: str) -> list[Run]:
         """The runs that were started together, in the order of their start; empty if none."""
@@ -229,12 +229,15 @@ class Store:
         step: int,
         steps: int,
         curve: Sequence[float] = (),
+        *,
+        anew: bool = False,
     ) -> None:
-        """Say where the running fold is; the start of the fold is kept from its first report."""
+        """Say where the running fold is; it started at its first report, or now with `anew`."""
         values = {"phase": phase, "step": step, "steps": steps, "curve": json.dumps(curve)}
         same = (progress.c.run_id == run_id) & (progress.c.fold == fold)
+        update = progress.update().where(same).values(**values)
         with self.transaction("written") as connection:
-            if connection.execute(progress.update().where(same).values(**values)).rowcount:
+            if not anew and connection.execute(update).rowcount:
                 return
             connection.execute(progress.delete().where(progress.c.run_id == run_id))
             connection.execute(
@@ -242,13 +245,14 @@ class Store:
             )
 
     def request_cancel(self, run_id: str) -> None:
-        """Ask for a run to stop: a queued one is cancelled at once, a running one by its owner."""
+        """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""
         mine = runs.c.run_id == run_id
+        outside = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
         with self.transaction("written") as connection:
             connection.execute(runs.update().where(mine).values(cancel_requested=True))
             connection.execute(
                 runs.update()
-                .where(mine, runs.c.state == RunState.QUEUED)
+                .where(mine, (runs.c.state == RunState.QUEUED) | outside)
                 .values(state=RunState.CANCELLED, finished_at=now())
             )
 

@@ -75,7 +75,7 @@ def test_a_broken_meter_gives_none_and_a_warning(
 
 
 def test_every_source_has_words_that_say_whether_it_was_measured() -> None:
-    assert {"rapl", "cpu-load", "constant", "none"} == set(energy.SOURCES)
+    assert {"rapl", "cpu-load", "constant", "told", "none"} == set(energy.SOURCES)
     assert all("not measured" in energy.SOURCES[source] for source in ("cpu-load", "constant"))
 
 

@@ -63,7 +63,8 @@ def test_all_runs_are_there_with_every_number(store, rows):
         )
         assert run.created_at.isoformat() == row["created_at"]
         # Settings that 0.1 did not have.
-        newer = {"processor_watts": None, "memory_watts": None, "adjust_by": []}
+        newer = {"processor_watts": None, "memory_watts": None, "adjust_by": [], "tracked": False}
+        newer |= {"data_sha256": None}
         assert json.loads(run.spec.to_json()) == json.loads(row["spec"]) | newer
         assert len(run.folds) == len(folds) == len(run.moments)
         for fold, moment, (result, said) in zip(run.folds, run.moments, folds, strict=True):

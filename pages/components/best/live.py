@@ -15,12 +15,13 @@ from ecv_core.records import Run, RunState
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.live import Live, advance, look
 from ecv_core.selection.names import contender_title
+from ecv_core.selection.tracked import missing
 from ecv_core.store import SelectionRecord, forget_selection, stored_selection
 from pages.components.best.choice import FIRST, open_selection
 from pages.components.best.show import Shown, show
 from pages.components.best.space import space
 from pages.components.shared.runs import act_and_rerun
-from pages.components.shared.state import escaped, manager, sentences, store
+from pages.components.shared.state import escaped, manager, sentence, sentences, store
 from pages.components.shared.words import counted, dataset_title, metric_label
 
 _Runs = list[tuple[int, Run]]
@@ -106,6 +107,12 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
     else:
         said = "Nothing has been computed yet."
     st.markdown(said, width="content")
+    now = look(store(), selection_id, recorded_runs())
+    if now.needed is not None and (one := now.record.contenders[now.needed[0]]).spec.tracked:
+        mine = {run.run_id: run for run in store().runs()}
+        said = sentence(missing(one, now.needed[1], mine))
+        st.info(f"{said} It is used as soon as it is there.", icon=":material/terminal:")
+        return
     if st.button("Resume", icon=":material/resume:", type="primary", key="resume-selection"):
         act_and_rerun(lambda: _resume(selection_id))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
-from ecv_core.errors import EcvError
+from ecv_core.errors import EcvError, InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.fold import check_needs
 from ecv_core.models import algorithm
@@ -71,7 +73,8 @@ def _begin(named: Named, known: list[Run], asked: Asked) -> None:
     terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
     runner = manager()
     selection_id = begin(store(), named, terms, known=[*known, *store().runs()])
-    advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
+    with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
+        advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
     runner.wake()
     open_selection(selection_id)
     st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 import ecv_core.datasets as datasets
+from ecv_core.errors import InputError
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.training import (
@@ -24,14 +25,14 @@ from ecv_core.figures.training import (
 from ecv_core.records import Moment, Run, Task
 from ecv_core.report import provenance, run_report
 from ecv_core.report.run_pictures import efold_picture
-from ecv_core.runs.document import command_for, run_document
+from ecv_core.runs.document import command_for, run_document, track_call
 from ecv_core.runs.environment import environment
 from ecv_core.store import origins
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
 from pages.components.shared.runs import imported_sentence
 from pages.components.shared.split_widgets import split_download
-from pages.components.shared.state import store
+from pages.components.shared.state import sentence, store
 from pages.components.shared.tables import file_name
 from pages.components.shared.words import metric_label, rule_words, run_name, run_title
 
@@ -174,8 +175,15 @@ def _document(run: Run) -> str:
 
 def repeat_command(run: Run) -> None:
     """The command line that gives the same scores again."""
-    st.markdown("The same run on a command line, with the same scores:")
-    st.code(command_for(run.spec), language="bash", wrap_lines=True)
+    if run.spec.tracked:
+        st.markdown("Tracked again by your own code, in Python or on a command line:")
+        st.code(f"cv = {track_call(run.spec)}", language="python", wrap_lines=True)
+    else:
+        st.markdown("The same run on a command line, with the same scores:")
+    try:
+        st.code(command_for(run.spec), language="bash", wrap_lines=True)
+    except InputError as error:  # its rule or its split is of a package that is not here
+        st.caption(f"This installation cannot repeat it: {sentence(error)}")
 
 
 _HEIGHT = 280

@@ -17,6 +17,7 @@ from ecv_core.records import Moment, Run, RunState
 from ecv_core.report.describe import describe_runs
 from ecv_core.words import arithmetic, verdict
 from pages.components.run.details import downloads, fold_table, repeat_command, training
+from pages.components.run.elsewhere import elsewhere_note
 from pages.components.run.facts import fact_panel
 from pages.components.run.run_actions import run_actions
 from pages.components.shared.cite import cite_and_describe, made_with
@@ -136,6 +137,7 @@ def _run(following: bool) -> None:
                 run_actions(run, runs)
                 copy_link()
         _say(run)
+        elsewhere_note(run)
         if note := imported_note(run.run_id):
             st.caption(note)
         elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):

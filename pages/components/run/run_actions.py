@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.models import computed_here
 from ecv_core.records import Run, RunState
 from pages.components.run.start_form import fill_form
 from pages.components.shared.navigation import RACE, VIEW
@@ -21,12 +22,17 @@ def run_actions(run: Run, group: list[Run]) -> None:
         act_and_rerun(lambda: manager().cancel(run.run_id))
     if len(active) > 1 and st.button("Cancel all", icon=":material/cancel:", key="cancel-all"):
         act_and_rerun(lambda: _cancel_all(active))
-    if run.resumable and st.button(
-        "Resume", icon=":material/resume:", type="primary", key="resume"
+    here = computed_here(run.spec)
+    if (
+        here
+        and run.resumable
+        and st.button("Resume", icon=":material/resume:", type="primary", key="resume")
     ):
         act_and_rerun(lambda: manager().resume(run.run_id))
-    if run.can_be_checked and st.button(
-        "Run the remaining folds to check", icon=":material/fact_check:", key="check"
+    if (
+        here
+        and run.can_be_checked
+        and st.button("Run the remaining folds to check", icon=":material/fact_check:", key="check")
     ):
         act_and_rerun(lambda: manager().resume(run.run_id, full=True))
     _look_back(run)

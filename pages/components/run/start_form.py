@@ -7,11 +7,11 @@ import streamlit as st
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.fold import check_needs
-from ecv_core.models import ALGORITHMS
+from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records import SETTINGS, RunSpec, Task
 from ecv_core.spec import make_spec
 from ecv_core.splits import IMPORTED, exchangeable
-from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
+from pages.components.run.algorithm_picker import DEFAULT, algorithm_picker, parameter_settings
 from pages.components.run.expectation import expectation
 from pages.components.run.fold_settings import STORED, TASK_OF, fold_settings, usual_of_task
 from pages.components.run.link_check import link_check
@@ -107,7 +107,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     values = {name: getattr(spec, name) for name, known in SETTINGS.items() if on_form(known)}
     values |= {
         "dataset": spec.dataset,
-        "algorithm": algorithms,
+        "algorithm": [name for name in algorithms if name in ALGORITHMS] or [DEFAULT],
         "ranking": FULL if spec.negatives is None else SAMPLED,
         "negatives": NEGATIVES if spec.negatives is None else spec.negatives,
         "alpha": nearest_alpha(spec.alpha),
@@ -117,7 +117,8 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         TASK_OF: spec.task,
         STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
-    values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
+    if computed_here(spec):
+        values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
     values |= {
         parameter_key(f"split-{spec.split}", name): value for name, value in spec.split_params
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ecv_core.models import computed_here
 from ecv_core.records import RunState
 from ecv_core.store import Label, ListedRun, checked_label, label_runs
 from ecv_core.store.labels import NAME_LENGTH, NOTE_LENGTH
@@ -28,7 +29,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     """
     ids = [row.run_id for row in picked]
     active = [row.run_id for row in picked if row.state.active]
-    resumable = [row.run_id for row in picked if row.state.resumable]
+    resumable = [row.run_id for row in picked if row.state.resumable and computed_here(row.spec)]
     idle = [row.run_id for row in picked if not row.state.active]
     several = len(ids) > 1
     st.button(

@@ -98,7 +98,7 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
             "state": [row.state.value for row in rows],
             "tags": [list(row.label.tags) for row in rows],
             "note": [row.label.note for row in rows],
-            "from": ["imported" if row.imported else "" for row in rows],
+            "from": [_from(row) for row in rows],
             "id": [row.run_id for row in rows],
         }
     )
@@ -124,7 +124,7 @@ def matches(row: ListedRun, words: Sequence[str], title: str) -> bool:
             label.name,
             *label.tags,
             label.note,
-            "imported" if row.imported else "",
+            _from(row),
         )
     ).lower()
     return all(word in text for word in words)
@@ -134,6 +134,12 @@ def table_key(rows: Sequence[ListedRun]) -> str:
     """Of the table: another for other rows, since Streamlit knows picked rows by their place."""
     ids = " ".join(row.run_id for row in rows)
     return f"runs-{sha256(ids.encode()).hexdigest()[:12]}"
+
+
+def _from(row: ListedRun) -> str:
+    """Where its folds were computed, if not by the dashboard or a command of it."""
+    kinds = [("tracked", row.spec.tracked), ("imported", row.imported)]
+    return ", ".join(word for word, is_one in kinds if is_one)
 
 
 def _stop(row: ListedRun) -> int | None:
@@ -223,7 +229,9 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
             timezone=st.context.timezone,
         ),
         "tags": column.ListColumn(),
-        "from": column.TextColumn(help="Imported runs were computed elsewhere."),
+        "from": column.TextColumn(
+            help="Imported runs were computed elsewhere, tracked ones by code outside e-fold."
+        ),
     }
     frame = runs_frame(shown)
     written = [name for name in _WRITTEN if any(len(value) for value in frame[name])]

@@ -1,0 +1,178 @@
+"""`track`, `ask` and `tell`: folds that programs in any language compute."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.setting_options import add_settings
+from ecv_core.cli.split_options import OF_SPLITS, add_split_options
+from ecv_core.errors import InputError
+from ecv_core.records import SETTINGS, Run, RunState, Task
+
+
+def track_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `track`."""
+    parser.add_argument("algorithm", metavar="NAME", help="what your model is to be called")
+    parser.add_argument("dataset")
+    add_split_options(parser)
+    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    parser.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what is to be known of your model, such as factors=50",
+    )
+    own = (*OF_SPLITS, "negatives", "negative_sampling")
+    add_settings(parser, [name for name in SETTINGS if name not in own])
+    parser.add_argument(
+        "--new", action="store_true", help="a new run, even where the same one was cut off"
+    )
+    parser.set_defaults(command=track, tracked=True)
+
+
+def ask_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `ask`."""
+    parser.add_argument("run_id", metavar="RUN")
+    parser.add_argument("--folder", type=Path, help="where the fold's files go")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        help='{"fold", "train", "test"} or {"stop": true, "reason"}; stdout without a FILE',
+    )
+    parser.set_defaults(command=ask)
+
+
+def tell_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `tell`."""
+    parser.add_argument("run_id", metavar="RUN")
+    parser.add_argument("fold", type=int, metavar="FOLD")
+    told = parser.add_mutually_exclusive_group(required=True)
+    told.add_argument("--scores", type=Path, metavar="FILE", help="CSV with user_id,score")
+    told.add_argument("--score", type=float, metavar="X", help="of the fold, as one number")
+    told.add_argument(
+        "--recommendations",
+        type=Path,
+        metavar="FILE",
+        help="CSV with user_id,item_id and rank or score, or rows in order; evaluated here",
+    )
+    told.add_argument(
+        "--predictions",
+        type=Path,
+        metavar="FILE",
+        help="CSV with user_id,item_id,prediction: of every held-out rating",
+    )
+    parser.add_argument("--joules", type=float, metavar="J", help="energy of the fold, if known")
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="of the fold; by default since it was asked for"
+    )
+    parser.set_defaults(command=tell)
+
+
+def track(options: argparse.Namespace) -> int:
+    """Begin a run, or go on with the same one that was cut off; its id goes to stdout."""
+    from ecv_core.cli.run_command import spec_of
+    from ecv_core.runner import GivesUp, InProcess, run_aids
+    from ecv_core.store import OUTSIDE, open_store
+    from ecv_core.tracking import begin
+
+    options.metric, options.n = _metric(options)
+    spec = spec_of(options)
+    store = open_store()
+    run_id = begin(store, spec, owner=OUTSIDE, resume=not options.new)
+    run_aids(store, run_id, InProcess(), on_trouble=GivesUp(_say))
+    done = len(store.run(run_id).folds)
+    if done:
+        _say(f"goes on with {done} of {spec.max_folds} folds; a new run: --new")
+    print(run_id)
+    return OK
+
+
+def ask(options: argparse.Namespace) -> int:
+    """The next fold as files, or that there is none."""
+    from ecv_core.store import open_store
+    from ecv_core.tracking import ask as asked_of
+
+    check_target(options.json)
+    found = asked_of(open_store(), options.run_id, options.folder)
+    if isinstance(found, str):
+        write_json({"stop": True, "reason": found}, options.json)
+        words = f"stop: {found}"
+    else:
+        files = {name: str(path) for name, path in found.files.items()}
+        write_json({"fold": found.fold, **files}, options.json)
+        words = "\n".join([f"fold {found.fold}", *(f"{name} {at}" for name, at in files.items())])
+    if options.json is None:
+        print(words)
+    return OK
+
+
+def tell(options: argparse.Namespace) -> int:
+    """Keep what a fold gave, and say what the rule makes of it."""
+    from ecv_core.store import open_store
+    from ecv_core.tracking import tell as told_to
+    from ecv_core.tracking.asked import read_table
+    from ecv_core.tracking.tables import known_columns
+
+    reported: object = options.score
+    if options.score is None:
+        path = options.scores or options.recommendations or options.predictions
+        table = read_table(path)
+        needed = ("score",) if options.scores else ("item_id",)
+        known_columns(table, ("user_id", *needed), f"{path.name} is a CSV file with a header")
+        reported = table[["user_id", "score"]] if options.scores else table
+    store = open_store()
+    task = store.run(options.run_id).spec.task
+    _check_kind(options, task)
+    run, found = told_to(
+        *(store, options.run_id, options.fold, reported),
+        seconds=options.seconds,
+        joules=options.joules,
+    )
+    if found.note:
+        _say(found.note)
+    print(f"fold {options.fold}: {run.spec.metric_name} {found.score:.4f}. {_after(run)}")
+    return OK
+
+
+def _metric(options: argparse.Namespace) -> tuple[str | None, int]:
+    """The metric and the list length of '--metric ndcg@10', or as they are given apart."""
+    from ecv_core.evaluation import id_and_length
+
+    if options.metric is None:
+        return None, options.n
+    metric, length = id_and_length(options.metric)
+    usual = SETTINGS["n"].default
+    if length is not None and options.n not in (usual, length):
+        raise InputError(f"--metric {options.metric} and -n {options.n} differ; leave -n out")
+    return metric, options.n if length is None else length
+
+
+def _check_kind(options: argparse.Namespace, task: Task) -> None:
+    """Refuse lists where ratings are predicted, and the other way round."""
+    if options.predictions and task is not Task.RATINGS:
+        raise InputError(
+            "--predictions are of ratings, but this run's metric is of ranked items; give "
+            "--recommendations, --scores or --score"
+        )
+    if options.recommendations and task is Task.RATINGS:
+        raise InputError(
+            "--recommendations are of ranked items, but this run's metric is of ratings; give "
+            "--predictions, --scores or --score"
+        )
+
+
+def _after(run: Run) -> str:
+    if run.state is RunState.CANCELLED:
+        return "The fold is kept, but the run was cancelled; the same track goes on with it."
+    return run.moments[-1].decision.reason
+
+
+def _say(text: str | None) -> None:
+    print(text, file=sys.stderr)

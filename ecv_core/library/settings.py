@@ -1,0 +1,50 @@
+"""What a call of the library asks for -> a spec: a rule as an instance, a metric as 'ndcg@10'."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from ecv_core import spec, stopping
+from ecv_core.errors import InputError, UnknownName
+from ecv_core.records import RunSpec
+from ecv_core.stopping import StoppingRule
+from ecv_core.stopping.registering import record_of
+
+
+def spec_for(
+    dataset: str,
+    algorithm: str,
+    rule: StoppingRule | str | None,
+    settings: dict[str, Any],
+) -> tuple[RunSpec, StoppingRule | None]:
+    """A checked spec, and the rule where it is an instance that no spec can name.
+
+    Args:
+        dataset, algorithm: ids.
+        rule: an instance, or an id; None for the usual one.
+        settings: as of `spec.make_spec`.
+    Raises: InputError for what cannot be run, or a setting that is said twice.
+    """
+    known: dict[str, Any] = {}
+    strange = None
+    if isinstance(rule, str):
+        known = {"rule": rule}
+    elif rule is not None:
+        given = stopping.settings_of(rule)
+        strange = rule if given is None else None
+        known = {"rule": "never"} if given is None else dict(given)
+    accepted = inspect.signature(spec.make_spec).parameters
+    for name in settings:
+        if name not in accepted:
+            raise UnknownName("setting", name, set(accepted) - {"dataset", "algorithm", "tracked"})
+        if name in known:
+            raise InputError(
+                f"{name} is said twice: by the rule {rule!r} and as {settings[name]!r}; "
+                "leave one out"
+            )
+    asked = spec.make_spec(dataset=dataset, algorithm=algorithm, **known, **settings)
+    if strange is not None:
+        asked = replace(asked, rule=record_of(strange, None, None, None).id)
+    return asked, strange

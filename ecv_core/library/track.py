@@ -1,0 +1,286 @@
+"""Folds for a loop of one's own: handed out, metered, reported, kept, until the rule says stop."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ecv_core.energy import EnergyMeter, meter_for
+from ecv_core.errors import Cancelled, InputError, RunError, StoreError
+from ecv_core.evaluation import id_and_length
+from ecv_core.library.run import Run
+from ecv_core.library.settings import spec_for
+from ecv_core.records import FoldResult, RunSpec, RunState
+from ecv_core.runner import (
+    InProcess,
+    adjusted_rule,
+    beating,
+    machine_alone,
+    next_fold,
+    run_aids,
+    save_fold,
+    this_process,
+)
+from ecv_core.stopping import StoppingRule
+from ecv_core.store import Store, open_store
+from ecv_core.tracking import Handed, begin, measure
+from ecv_core.tracking.beginning import CANCELLED, LEFT, go_on
+
+log = logging.getLogger(__name__)
+PHASE = "your code"
+
+_loops: weakref.WeakValueDictionary[str, Tracked] = weakref.WeakValueDictionary()
+"""Run id -> who loops over it in this process, or did last."""
+
+
+def track(
+    name: str,
+    *,
+    dataset: str,
+    metric: str = "ndcg",
+    rule: StoppingRule | str | None = None,
+    resume: bool = True,
+    keep: bool = True,
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> Tracked:
+    """Evaluate any code, fold by fold: loop over what this gives, and report each fold.
+
+        cv = ecv.track("my model", dataset="ml-100k", k=10, metric="ndcg@10", rule=ecv.EFold())
+        for fold in cv:  # ends when the rule says stop
+            model = my_fit(fold.train)
+            cv.report(my_scores(model, fold.test))
+
+    The same call again goes on where the newest run with this name and these settings was cut off,
+    with the folds that it has.
+
+    Args:
+        name: what the model is called everywhere; not that of an algorithm of e-fold.
+        dataset: an id of `datasets()`, on disk; see `load`.
+        metric: an id, 'ndcg', or with its list length, 'ndcg@10'; 'rmse' and 'mae' for ratings.
+        rule: as of `evaluate`.
+        resume: False for a new run in any case.
+        keep: as of `evaluate`.
+        settings: as of `spec.make_spec`: k, n, split, seed, full, ...; `params` may say what is to
+            be known of the model, name -> value.
+    Raises: InputError for what cannot be run.
+    """
+    settings["metric"], length = id_and_length(metric)
+    if length is not None and settings.setdefault("n", length) != length:
+        raise InputError(f"the metric {metric} and n = {settings['n']} differ; leave n out")
+    spec, strange = spec_for(dataset, name, rule, settings | {"tracked": True})
+    return Tracked(spec, strange, keep=keep and strange is None, resume=resume)
+
+
+@dataclass
+class _Open:
+    """The fold whose body runs now."""
+
+    fold: Handed
+    meter: EnergyMeter
+    begun: float
+    reported: bool = False
+
+
+class Tracked:
+    """A run whose folds a loop computes: `for fold in cv`, and `cv.report(...)` in its body.
+
+    The body is metered from its start to its report. Each fold is on disk once it is reported.
+    """
+
+    def __init__(
+        self, spec: RunSpec, rule: StoppingRule | None, *, keep: bool, resume: bool
+    ) -> None:
+        self.spec = spec
+        """Everything that was set."""
+        self._rule, self._resume = rule, resume
+        self._store: Store = open_store(None if keep else self._for_a_while())
+        self._run_id: str | None = None
+        self._open: _Open | None = None
+        self._loop: Callable[[], Generator[Handed] | None] = lambda: None
+        Handed(spec, spec.fold_order[0])  # what cannot be split is said here
+
+    @property
+    def run(self) -> Run:
+        """The run as it is now: `mean`, `stopped_at`, `interval`, `frame()`, ...
+
+        Raises: InputError before the loop has begun.
+        """
+        if self._run_id is None:
+            raise InputError("no fold has been asked for yet; loop over it: for fold in cv: ...")
+        return Run(self._store.run(self._run_id))
+
+    def __iter__(self) -> Iterator[Handed]:
+        if self._loop() is not None:
+            raise InputError(
+                f"'{self.spec.algorithm}' is being looped over already; one loop at a time"
+            )
+        folds = self._folds()
+        # Only the loop itself holds it, so that it ends as soon as the loop is left.
+        self._loop = weakref.ref(folds)
+        return folds
+
+    def report(self, reported: object) -> None:
+        """What the fold gave; it is on disk, with what the rule makes of it, when this returns.
+
+        Args:
+            reported: user -> score (a dict or a Series), for every user of `fold.test`; or the
+                fold's score as one number; or recommendations, a table with `user_id` and
+                `item_id` and where rows are not in order `rank` or `score`, which are evaluated
+                here under full ranking; or predicted ratings, with `prediction`.
+        Raises: InputError for what cannot be a report of this fold, or outside the loop.
+        """
+        now = self._open
+        if now is None:
+            raise InputError("there is no fold to report; call report in the body of the loop")
+        if now.reported:
+            raise InputError(f"fold {now.fold.index} has been reported already; report once a fold")
+        fitted = time.perf_counter()
+        found = measure(self.spec, now.fold, reported, rule=self._rule)
+        end = time.perf_counter()
+        energy = now.meter.stop()
+        run_id = self._id
+        now.reported = True
+        saved = save_fold(
+            self._store,
+            run_id,
+            FoldResult(
+                fold=now.fold.index,
+                score=found.score,
+                metrics=found.metrics,
+                users=found.users,
+                fit_seconds=fitted - now.begun,
+                evaluate_seconds=end - fitted,
+                total_seconds=end - now.begun,
+                energy=energy,
+                user_scores=found.user_scores,
+            ),
+            self._ruling(),
+            _refuse,
+        )
+        if found.note:
+            log.warning("%s", found.note)
+        if saved and next_fold(self._store.run(run_id)) is None:
+            self._store.finish(run_id, RunState.FINISHED, owner=this_process())
+
+    def close(self) -> None:
+        """End the loop where it is, if there is one; the same `track` goes on there."""
+        if (folds := self._loop()) is not None:
+            folds.close()
+
+    def __repr__(self) -> str:
+        return f"<tracked: {self.run!r}>" if self._run_id else f"<tracked: {self.spec.algorithm}>"
+
+    def _for_a_while(self) -> str:
+        """A database that is gone with this."""
+        folder = tempfile.mkdtemp(prefix="ecv-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return f"sqlite:///{folder}/run.sqlite"
+
+    @property
+    def _id(self) -> str:
+        assert self._run_id is not None  # a loop has begun
+        return self._run_id
+
+    def _ruling(self) -> StoppingRule | None:
+        return adjusted_rule(self._store, self.spec) if self.spec.adjust_by else self._rule
+
+    def _folds(self) -> Generator[Handed]:
+        try:
+            run_id = self._begin()
+            with beating(self._store):
+                run_aids(self._store, run_id, InProcess(), on_trouble=_refuse)
+                while self._goes_on(run_id):
+                    index = next_fold(self._store.run(run_id))
+                    if index is None:
+                        self._store.finish(run_id, RunState.FINISHED, owner=this_process())
+                        return
+                    with self._metered(run_id, index) as fold:
+                        yield fold
+        finally:
+            self._loop, self._open = lambda: None, None
+            self._left()
+
+    def _begin(self) -> str:
+        if self._run_id is None:
+            self._give_up_others()
+            self._run_id = begin(self._store, self.spec, owner=this_process(), resume=self._resume)
+        elif (run := self._store.run(self._run_id)).resumable:
+            go_on(self._store, run, owner=this_process())
+        _loops[self._run_id] = self
+        return self._run_id
+
+    def _give_up_others(self) -> None:
+        """End a loop over the same run that this process has left open, as a notebook may."""
+        for other in list(_loops.values()):
+            same = other._store.url == self._store.url and other.spec.same_run(self.spec)
+            if same:
+                other.close()
+
+    def _goes_on(self, run_id: str) -> bool:
+        """Whether the run is still to go on here. Raises: Cancelled; RunError."""
+        run = self._store.run(run_id)
+        if run.state is RunState.FINISHED:
+            return False
+        if self._store.cancel_requested(run_id):
+            self._store.finish(run_id, RunState.CANCELLED, owner=this_process())
+            raise Cancelled(f"run {run_id} was {CANCELLED}")
+        if run.state is not RunState.RUNNING:
+            raise RunError(
+                f"run {run_id} is {run.state} by now, by another program; finished folds are kept"
+            )
+        return True
+
+    @contextmanager
+    def _metered(self, run_id: str, index: int) -> Iterator[Handed]:
+        fold, meter = Handed(self.spec, index), meter_for(self.spec)
+
+        def say(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+            try:
+                self._store.set_progress(run_id, index, phase, step, steps, curve)
+            except StoreError as error:
+                log.warning("progress was not written: %s", error)  # a fold is worth more
+
+        with machine_alone(say):
+            say(PHASE, 0, 0)
+            meter.start()
+            self._open = _Open(fold, meter, time.perf_counter())
+            try:
+                yield fold
+            finally:
+                reported = self._open.reported
+                self._open = None
+                if not reported:
+                    meter.stop()
+            if not reported:
+                raise InputError(
+                    f"fold {index} was not reported: call report once in the body of the loop; "
+                    "the same track goes on with this fold"
+                )
+
+    def _left(self) -> None:
+        """However the loop ended: a run that could go on says so."""
+        if self._run_id is None:
+            return
+        run = self._store.run(self._run_id)
+        if run.state is RunState.RUNNING:
+            self._store.finish(self._run_id, RunState.INTERRUPTED, error=LEFT, owner=this_process())
+
+
+@atexit.register
+def _close_all() -> None:
+    """A loop that is open when the program ends says so, as long as modules can be imported."""
+    for one in list(_loops.values()):
+        one.close()
+
+
+def _refuse(sentence: str | None) -> None:
+    if sentence:
+        raise RunError(f"a fold could not be saved: {sentence}")

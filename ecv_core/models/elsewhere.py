@@ -1,0 +1,83 @@
+"""Models whose code is not in this installation: tracked ones, and those of absent plug-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from ecv_core.errors import InputError
+from ecv_core.models.parameters import Algorithm
+from ecv_core.parameters import Params
+from ecv_core.records import RATING_METRICS, ParamValue, Task
+
+MAX_NAME = 60
+
+
+class Elsewhere(Algorithm):
+    """A model that is known by its name alone; it takes any parameters, and cannot be built."""
+
+    def resolve(self, given: Mapping[str, ParamValue]) -> Params:
+        """What is given, sorted by name; text that reads as a number is that number.
+
+        Raises: InputError for a value that is no number, text or truth value.
+        """
+        for name, value in given.items():
+            if not isinstance(value, int | float | str) or not str(name).isidentifier():
+                raise InputError(
+                    f"what is said of {self.id} is name=value with a number, a text or true or "
+                    f"false, but {name} is {value!r}"
+                )
+        return tuple((name, _number(given[name])) for name in sorted(given))
+
+
+def _number(value: ParamValue) -> ParamValue:
+    for kind in (int, float) if isinstance(value, str) else ():
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
+    """A model of this name that is not here."""
+
+    def build(_params: Mapping[str, ParamValue]) -> NoReturn:
+        raise InputError(f"'{name}' cannot be computed here: its code is elsewhere")
+
+    return Elsewhere(
+        id=name,
+        title=name,
+        summary="Computed by code outside e-fold.",
+        paper="",
+        parameters=(),
+        build=build,
+        log_odds=True,  # who reports a log loss has probabilities
+        task=task,
+    )
+
+
+def tracked(name: str, metric: str | None, taken: Mapping[str, Algorithm]) -> Elsewhere:
+    """A model whose folds are computed by code outside, under the name that it was given.
+
+    Args:
+        name: one line of text.
+        metric: id of the run's metric, which tells the task; None for the usual one.
+        taken: the algorithms that are here.
+    Raises: InputError for a name that cannot be shown, or that an algorithm here has.
+    """
+    name_words = "give it a name of one line, such as 'my model'"
+    if not name or name != " ".join(name.split()) or not name.isprintable():
+        raise InputError(f"'{name}' cannot be the name of a tracked model; {name_words}")
+    if len(name) > MAX_NAME or ":" in name or name.startswith("-"):
+        raise InputError(
+            f"the name of a tracked model has at most {MAX_NAME} characters, no ':' and no '-' at "
+            f"its start, but is '{name}'; {name_words}"
+        )
+    for known in taken.values():
+        if name.casefold() in (known.id.casefold(), known.title.casefold()):
+            raise InputError(
+                f"'{name}' is an algorithm of e-fold ({known.id}); give your model another name, "
+                f"such as 'my {name}'"
+            )
+    return elsewhere(name, Task.RATINGS if metric in RATING_METRICS else Task.TOP_N)

@@ -1,0 +1,240 @@
+"""Ask and tell: folds for programs that come and go, so that no process lives in between.
+
+A run that waits to be told is running, under the owner OUTSIDE, for as long as it takes: who
+computes the fold need not give a sign of life. Cancelling it takes effect at once, and a fold that
+is told after that is kept all the same. Asking again gives the same fold, and starts its clock
+anew; telling is once only.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+import ecv_core.datasets as datasets
+from ecv_core.energy import JOULES_PER_KWH, country
+from ecv_core.errors import InputError, RunError
+from ecv_core.files import replacing
+from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
+from ecv_core.runner import adjusted_rule, next_fold, save_fold
+from ecv_core.store import OUTSIDE, Store, owner_of
+from ecv_core.tracking.beginning import CANCELLED
+from ecv_core.tracking.handed import Handed
+from ecv_core.tracking.reported import Measured, measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PHASE = "asked for, not told yet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The fold that comes next, as files."""
+
+    fold: int
+    files: Mapping[str, Path]
+    """'train' and 'test', and 'validation' where the split has such a part: CSV with a header,
+    `user_id,item_id[,rating,timestamp]`."""
+
+
+def ask(store: Store, run_id: str, folder: Path | None = None) -> Asked | str:
+    """The next fold of a run, or why there is none.
+
+    Args:
+        store: where it is kept.
+        run_id: a tracked run that `wait_for` or another `ask` has.
+        folder: where its files go; by default one for the run, beside the datasets.
+    Raises: InputError for a run that is not tracked, was cut off, or is another program's.
+    """
+    run = _tracked(store, run_id)
+    if run.state is RunState.CANCELLED:
+        return CANCELLED
+    if run.state is RunState.FINISHED:
+        at = run.at_stop
+        return at.decision.reason if at and run.stopped_early else f"all {run.k} folds are in."
+    _check_outside(store, run)
+    index = next_fold(run)
+    if index is None:  # the program ended between the last fold and this
+        store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
+        return ask(store, run_id, folder)
+    where = folder or folder_of(run_id)
+    handed = Handed(run.spec, index)
+    tables = {"train": handed.train, "test": handed.test}
+    if len(handed.validation):
+        tables["validation"] = handed.validation
+    files = {name: where / f"fold-{index}-{name}.csv" for name in tables}
+    try:
+        for name, table in tables.items():
+            with replacing(files[name]) as part:
+                table.to_csv(part, index=False)
+    except OSError as error:
+        raise RunError(f"{where} cannot be written: {error.strerror}; nothing is lost") from error
+    wait_for(store, run_id, index)
+    return Asked(fold=index, files={name: path.absolute() for name, path in files.items()})
+
+
+def wait_for(store: Store, run_id: str, index: int) -> None:
+    """Say that this fold is asked for, from now on."""
+    store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
+
+
+def tell(
+    store: Store,
+    run_id: str,
+    index: int,
+    reported: object,
+    *,
+    seconds: float | None = None,
+    joules: float | None = None,
+) -> tuple[Run, Measured]:
+    """Keep a fold that was asked for, with what the rule makes of it.
+
+    Args:
+        store: where it is kept.
+        run_id: the run.
+        index: the fold.
+        reported: as of `reported.measure`.
+        seconds: that it took; by default since it was asked for.
+        joules: that it took; by default its energy is not known.
+    Returns: the run after it, and the fold's scores.
+    Raises: InputError for a fold that was told before or not asked for, or what was reported of it.
+    """
+    run = _tracked(store, run_id)
+    with _one_at_a_time(run_id):
+        run = store.run(run_id)
+        _check_asked(run, index)
+        for what, given in (("seconds", seconds), ("joules", joules)):
+            if given is not None and not 0 <= given < float("inf"):
+                raise InputError(f"the {what} of a fold must be at least 0, but are {given}")
+        started = datetime.now(UTC)
+        found = measure(run.spec, Handed(run.spec, index), reported)
+        since = run.progress.started_at if run.progress and run.progress.fold == index else started
+        spent = (started - since).total_seconds() if seconds is None else seconds
+        evaluated = (datetime.now(UTC) - started).total_seconds()
+        result = FoldResult(
+            fold=index,
+            score=found.score,
+            metrics=found.metrics,
+            users=found.users,
+            fit_seconds=spent,
+            evaluate_seconds=evaluated,
+            total_seconds=spent + evaluated,
+            energy=_told_energy(run.spec, joules),
+            user_scores=found.user_scores,
+        )
+        rule = adjusted_rule(store, run.spec) if run.spec.adjust_by else None
+        if save_fold(store, run_id, result, rule, _refuse, owner=OUTSIDE):
+            after = store.run(run_id)
+            if next_fold(after) is None:
+                store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
+    _forget_files(run_id, index)
+    return store.run(run_id), found
+
+
+def folder_of(run_id: str) -> Path:
+    """Where the files of the folds of a run are."""
+    return datasets.data_dir() / "asked" / run_id
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A CSV (or CSV.gz, or Parquet) table of what is told, ids as text.
+
+    Raises: InputError if it cannot be read.
+    """
+    import pandas as pd
+
+    if path.exists() and not path.is_file():  # a pipe or a device may never end
+        raise InputError(f"{path} is no regular file; give a table")
+    try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        return pd.read_csv(path, dtype={"user_id": str, "item_id": str}, encoding="utf-8-sig")
+    except (OSError, ValueError) as error:  # pandas' errors are ValueErrors
+        said = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
+        raise InputError(f"{path} cannot be read as a CSV table: {said}") from error
+
+
+def _tracked(store: Store, run_id: str) -> Run:
+    run = store.run(run_id)
+    if not run.spec.tracked:
+        raise InputError(
+            f"run {run_id} is computed by e-fold itself ({run.spec.algorithm}); only runs of the "
+            "command track are asked and told"
+        )
+    return run
+
+
+def _check_outside(store: Store, run: Run) -> None:
+    if run.resumable:
+        raise InputError(
+            f"run {run.run_id} was cut off ({run.state}); the command track with the same name and "
+            "settings goes on with it"
+        )
+    if owner_of(store, run.run_id) != OUTSIDE:
+        raise InputError(
+            f"run {run.run_id} is going on in a Python program that tracks it; wait for that one"
+        )
+
+
+def _check_asked(run: Run, index: int) -> None:
+    if index in {fold.fold for fold in run.folds}:
+        raise InputError(f"fold {index} of run {run.run_id} was told before; its scores are kept")
+    if run.state.active and not run.outside:
+        raise InputError(
+            f"run {run.run_id} is going on in a Python program that tracks it; wait for that one"
+        )
+    expected = next_fold(run)
+    if expected is None:
+        way_out = "track it with --full to check the stop with the others"
+        raise InputError(
+            f"run {run.run_id} is finished after {len(run.folds)} of {run.k} folds, so no fold is "
+            f"asked for; {'start another' if run.complete else way_out}"
+        )
+    if index != expected:
+        raise InputError(
+            f"fold {index} of run {run.run_id} was not asked for: fold {expected} comes next"
+        )
+
+
+def _one_at_a_time(run_id: str) -> FileLock:
+    """So that of two programs that tell the same fold the second is refused."""
+    folder = folder_of(run_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    return FileLock(folder / "tell.lock")
+
+
+def _told_energy(spec: RunSpec, joules: float | None) -> Energy:
+    if joules is None:
+        return Energy.none()
+    grams = joules / JOULES_PER_KWH * country(spec.country).grams_co2e_per_kwh
+    return Energy(
+        joules=joules,
+        cpu_joules=0.0,
+        gpu_joules=0.0,
+        ram_joules=0.0,
+        grams_co2e=grams,
+        source="told",
+    )
+
+
+def _refuse(sentence: str | None) -> None:
+    if sentence:
+        raise RunError(f"the fold could not be saved: {sentence}; tell it again")
+
+
+def _forget_files(run_id: str, index: int) -> None:
+    """Delete what was handed out of a fold; the next `ask` writes its own."""
+    folder = folder_of(run_id)
+    with suppress(OSError):
+        for path in folder.glob(f"fold-{index}-*.csv"):
+            path.unlink()
+        if not list(folder.glob("fold-*.csv")):
+            shutil.rmtree(folder, ignore_errors=True)
