@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from ecv_core import datasets
+from ecv_core import datasets, models
 from ecv_core.records import Run, RunState
 from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
@@ -30,7 +30,8 @@ def start(page: Page, dashboard: Dashboard, *, dataset: str = "synthetic", **mod
     """Start a run through the form; gives its id from the address."""
     algorithm = model.pop("algorithm", "item-knn")
     page.goto(f"{dashboard.url}/?dataset={dataset}&algorithm={algorithm}")
-    expect(page.get_by_role("button", name=str(algorithm), pressed=True)).to_be_visible()
+    title = models.algorithm(str(algorithm)).title
+    expect(page.get_by_role("button", name=title, exact=True, pressed=True)).to_be_visible()
     if model:
         page.get_by_text("Model parameters").click()
         for name, value in model.items():

@@ -118,7 +118,7 @@ def downloads(run: Run, moments: Sequence[Moment]) -> None:
         )
         st.download_button(
             "Folds as CSV",
-            fold_frame(run, moments).to_csv(index=False),
+            lambda: fold_frame(run, moments).to_csv(index=False),
             file_name=f"{name}.csv",
             mime="text/csv",
             icon=":material/download:",

@@ -190,7 +190,7 @@ def datasets_table(names: Sequence[str]) -> None:
     )
     st.download_button(
         "CSV",
-        frame.to_csv(index=False),
+        lambda: frame.to_csv(index=False),
         file_name="study-datasets.csv",
         mime="text/csv",
         icon=":material/download:",
