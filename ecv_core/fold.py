@@ -24,7 +24,7 @@ from ecv_core.datasets.ready import prepared as prepared  # also for those who t
 from ecv_core.datasets.ready import ratings as ratings
 from ecv_core.energy import EnergyMeter, NoMeter
 from ecv_core.errors import FoldsError
-from ecv_core.models.base import Model, RatingPredictor, Recommender
+from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender
 from ecv_core.parameters import Params
 from ecv_core.records import (
     FoldResult,
@@ -36,9 +36,9 @@ from ecv_core.records import (
     Ratings,
     RunSpec,
     Task,
-    UserScores,
     no_progress,
 )
+from ecv_core.splits.fold_matrices import FoldMatrices
 
 
 def data_of(spec: RunSpec) -> Interactions:
@@ -219,7 +219,7 @@ def run_fold(
         evaluate_seconds=end - fitted,
         total_seconds=end - begin,
         energy=energy,
-        user_scores=kept_per_user(result, spec.n),
+        user_scores=result.kept_per_user(spec.n),
     )
 
 
@@ -234,8 +234,15 @@ def _rank(
     ranker = cast("Recommender", model)
     algorithm.fit(ranker, parts.train, parts.history, seed=seed, progress=progress)
     fitted = time.perf_counter()
-    result = evaluation.evaluate(
-        ranker,
+    return ranked(spec, index, ranker, parts, progress), fitting, fitted
+
+
+def ranked(
+    spec: RunSpec, index: int, model: Fitted, parts: FoldMatrices, progress: Progress
+) -> evaluation.Evaluation:
+    """Rank the held-out items of a fold as the run asks for."""
+    return evaluation.evaluate(
+        model,
         parts.seen,
         parts.held_out,
         spec.cutoffs,
@@ -243,9 +250,8 @@ def _rank(
         train=parts.train,
         protocol=protocol_of(spec, index),
         also=(spec.metric,),
-        log_odds=algorithm.log_odds,
+        log_odds=models.algorithm(spec.algorithm).log_odds,
     )
-    return result, fitting, fitted
 
 
 def _rate(
@@ -285,15 +291,4 @@ def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:
         negatives=spec.negatives,
         sampling=spec.negative_sampling,
         seed=fold_seed(spec.seed, index),
-    )
-
-
-def kept_per_user(result: evaluation.Evaluation, n: int) -> UserScores:
-    """What is kept per user: every metric at the run's n, and those without a cut-off."""
-    columns = [name for name in result.metrics if name.partition("@")[2] in ("", str(n))]
-    values = [result.of(column) for column in columns]
-    return UserScores(
-        users=result.users,
-        metrics=tuple(columns),
-        values=np.stack(values, axis=1).astype(np.float32),
     )

@@ -12,9 +12,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 
-from ecv_core import evaluation, models, splits
+from ecv_core import models, splits
 from ecv_core.energy import EnergyMeter, NoMeter
-from ecv_core.fold import data_of, fold_seed, folds_of, kept_per_user, protocol_of
+from ecv_core.fold import data_of, fold_seed, folds_of, ranked
 from ecv_core.models.base import SharedFit
 from ecv_core.parameters import Params
 from ecv_core.records import (
@@ -81,17 +81,7 @@ def run_shared_fold(
         costs.lap("start")
         for place, model in fit.fits():
             costs.lap("step")
-            result = evaluation.evaluate(
-                model,
-                parts.seen,
-                parts.held_out,
-                spec.cutoffs,
-                progress=progress,
-                train=parts.train,
-                protocol=protocol_of(spec, index),
-                also=(spec.metric,),
-                log_odds=algorithm.log_odds,
-            )
+            result = ranked(spec, index, model, parts, progress)
             costs.lap("evaluate")
             running = False
             costs.done(meter.stop())
@@ -104,7 +94,7 @@ def run_shared_fold(
                 evaluate_seconds=0.0,
                 total_seconds=0.0,
                 energy=Energy.none(),
-                user_scores=kept_per_user(result, spec.n),
+                user_scores=result.kept_per_user(spec.n),
             )
             yield place, costs.put(fold)
             meter.start()

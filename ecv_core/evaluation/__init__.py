@@ -34,7 +34,7 @@ from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
 from ecv_core.evaluation.task import Task
 from ecv_core.evaluation.topn import TopN, hits_of, recommend
-from ecv_core.records import Progress, no_progress
+from ecv_core.records import Progress, UserScores, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -93,6 +93,15 @@ class Evaluation:
     def of(self, metric: str) -> NDArray[np.float64]:
         """One metric's values; shape (evaluated users,)."""
         return self.values[:, self.metrics.index(metric)]
+
+    def kept_per_user(self, n: int) -> UserScores:
+        """What a run keeps of each user: every metric at its n, and those without a cut-off."""
+        columns = [name for name in self.metrics if name.partition("@")[2] in ("", str(n))]
+        return UserScores(
+            users=self.users,
+            metrics=tuple(columns),
+            values=np.stack([self.of(name) for name in columns], axis=1).astype(np.float32),
+        )
 
 
 def evaluate(

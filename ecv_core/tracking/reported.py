@@ -16,7 +16,6 @@ from ecv_core.datasets import rated
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS, Evaluation, Kind
 from ecv_core.evaluation.rating import errors_by_user
-from ecv_core.fold import kept_per_user
 from ecv_core.records import AMOUNT, Part, RunSpec, Task, UserScores
 from ecv_core.stopping import StoppingRule
 from ecv_core.tracking.handed import Handed
@@ -194,7 +193,7 @@ def _measured(spec: RunSpec, result: Evaluation, note: str = "") -> Measured:
         score=result.means[spec.metric_name],
         metrics=result.means,
         users=len(result.users),
-        user_scores=kept_per_user(result, spec.n) if result.metrics else None,
+        user_scores=result.kept_per_user(spec.n) if result.metrics else None,
         note=note,
     )
 
