@@ -25,7 +25,9 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         help="a contender is ALGORITHM[:name=value[,name=value]...]",
     )
     parser.add_argument(
-        "--scores", metavar="FILE", help="CSV or Parquet with contender,fold,user,score"
+        "--scores",
+        metavar="FILE",
+        help="CSV or Parquet with contender,fold,score, and user if known",
     )
     parser.add_argument(
         "--recorded", action="store_true", help="play the recorded study, per dataset and in all"

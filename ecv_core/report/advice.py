@@ -112,11 +112,8 @@ def checked_sentence(found: Decision) -> str:
         f"promise on average over them, and on {kept}"
     )
     if not best.checks:
-        return (
-            f"{tuned}. There is one dataset, so how it does on other data is not known; add runs "
-            "on other datasets to check it."
-        )
-    few = "" if len(best.checks) > 2 else " (two datasets say little; add a third)"
+        return f"{tuned}. There is one dataset, so how it does on other data is not known."
+    few = "" if len(best.checks) > 2 else " (two datasets say little)"
     return f"{tuned}. {_left_out_sentence(best.checks)}{few}."
 
 

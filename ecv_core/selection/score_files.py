@@ -1,4 +1,4 @@
-"""A table of contender, fold, user and score from any program -> contenders."""
+"""A table of contender, fold, score and, if known, user from any program -> contenders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from ecv_core.selection.contenders import Contender
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COLUMNS = ("contender", "fold", "user", "score")
+COLUMNS = ("contender", "fold", "score")
+USER = "user"
+"""The column that a file need not have: without it a score is the mean of a fold."""
+_ALSO_CONTENDER = ("system", "model", "algorithm")
 _SHOWN = 60
 
 
@@ -22,8 +25,9 @@ def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
     """The contenders of a scores file, each with all folds and the same users.
 
     Args:
-        path: CSV, CSV.gz or Parquet with the columns of COLUMNS, one row per contender, fold and
-            user; other columns are ignored.
+        path: CSV, CSV.gz or Parquet with the columns of COLUMNS and USER, one row per contender,
+            fold and user, or without USER, one row per contender and fold; 'contender' may be
+            called 'system', 'model' or 'algorithm'; other columns are ignored.
     Returns: the contenders in the order in which they first appear, and the names of the folds
         likewise: fold i of a contender is the i-th of them.
     Raises: InputError for a file that cannot be read, a column or value that is missing, a score
@@ -33,30 +37,34 @@ def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
     table = _table(path)
     if missing := [name for name in COLUMNS if name not in table.column_names]:
         raise InputError(
-            f"{path.name} has no column '{missing[0]}'; it needs {', '.join(COLUMNS)}, one row per "
-            "contender, fold and user"
+            f"the file {path.name} has no column '{missing[0]}'; it needs {', '.join(COLUMNS)}, "
+            f"one row per contender and fold, or with a column '{USER}' one per user as well"
         )
     if not len(table):
-        raise InputError(f"{path.name} has no rows; give one per contender, fold and user")
+        raise InputError(f"the file {path.name} has no rows; give one per contender and fold")
+    by_user = USER in table.column_names
     names, which = _codes(table, "contender", path)
     folds, fold = _codes(table, "fold", path)
-    users, user = _codes(table, "user", path)
+    users, user = (
+        _codes(table, USER, path) if by_user else ([""], np.zeros(len(table), dtype=np.int64))
+    )
     score = _scores(table, path)
     cells = len(names) * len(folds) * len(users)
     place = (which * len(folds) + fold) * len(users) + user
     counts = np.bincount(place, minlength=cells) if cells < 2**28 else None
     if counts is None:
         raise InputError(
-            f"{path.name} has {len(names):,} contenders, {len(folds):,} folds and {len(users):,} "
-            "users, too many for one selection; leave some contenders out"
+            f"the file {path.name} has {len(names):,} contenders, {len(folds):,} folds and "
+            f"{len(users):,} users, too many for one selection; leave some contenders out"
         )
     if (counts > 1).any():
         one, at, who = np.unravel_index(
             int(np.argmax(counts > 1)), (len(names), len(folds), len(users))
         )
         raise InputError(
-            f"{path.name} has more than one row for contender '{names[one]}', fold {folds[at]}, "
-            f"user {users[who]}; keep one"
+            f"the file {path.name} has more than one row for contender '{names[one]}', fold "
+            + f"{folds[at]}"
+            + (f", user {users[who]}; keep one" if by_user else f"; keep one, or add '{USER}'")
         )
     values = np.full(cells, np.nan)
     values[place] = score
@@ -64,7 +72,12 @@ def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
     _check_complete(~np.isnan(cube), names, folds, users, path)
     unknown = np.full(len(folds), np.nan)
     contenders = [
-        Contender(name=name, scores=np.nanmean(one, axis=1), values=one, joules=unknown)
+        Contender(
+            name=name,
+            scores=np.nanmean(one, axis=1),
+            values=one if by_user else None,
+            joules=unknown,
+        )
         for name, one in zip(names, cube, strict=True)
     ]
     return contenders, folds
@@ -80,8 +93,8 @@ def _check_complete(
     if (empty := ~present.any(axis=2)).any():
         one, at = np.argwhere(empty)[0]
         raise InputError(
-            f"{path.name} has no row for fold {folds[at]} of '{names[one]}'; every contender needs "
-            "every fold"
+            f"the file {path.name} has no row for fold {folds[at]} of '{names[one]}'; every "
+            "contender needs every fold"
         )
     if (apart := present != present[0]).any():
         one, at, who = np.argwhere(apart)[0]
@@ -132,14 +145,19 @@ def _table(path: Path) -> pa.Table:
     from pyarrow import csv, parquet
 
     if path.exists() and not path.is_file():  # a pipe or device may never end
-        raise InputError(f"{path.name} is no regular file; give a table of scores")
+        raise InputError(f"the file {path.name} is no regular file; give a table of scores")
     try:
-        if path.suffix == ".parquet":
-            return parquet.read_table(path)
-        return csv.read_csv(path)  # .gz is recognised by its ending
+        read = parquet.read_table if path.suffix == ".parquet" else csv.read_csv
+        table = read(path)  # .gz is recognised by its ending
     except (OSError, ValueError, pa.ArrowException) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
+        why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
         raise InputError(
-            f"{path.name} cannot be read as a table of scores ({why}); give a CSV, CSV.gz or "
-            f"Parquet file with the columns {', '.join(COLUMNS)}"
+            f"the file {path.name} cannot be read as a table of scores ({why}); give a CSV, "
+            f"CSV.gz or Parquet file with the columns {', '.join(COLUMNS)}"
         ) from None
+    also = [name for name in _ALSO_CONTENDER if name in table.column_names]
+    if "contender" not in table.column_names and len(also) == 1:
+        names = ["contender" if name == also[0] else name for name in table.column_names]
+        return table.rename_columns(names)
+    return table

@@ -250,6 +250,24 @@ def scores(wrong: str = "") -> bytes:
     return "\n".join([*rows, wrong]).encode()
 
 
+def test_a_file_of_scores_is_one_press_away(app: AppTest) -> None:
+    open_best(app)
+    app.button(key="best-own-file").click().run()
+    assert app.selectbox(key="selection-choice").value == "file"
+    assert address(app) == "file"
+    assert not [one for one in app.button if one.key == "best-own-file"]
+
+
+def test_a_file_of_fold_scores_is_replayed(app: AppTest) -> None:
+    open_best(app, "file")
+    rows = [
+        f"{name},{fold},{base + fold}" for fold in range(4) for name, base in (("A", 5), ("B", 0))
+    ]
+    content = "\n".join(["system,fold,score", *rows]).encode()
+    app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
+    assert verdict(app).startswith("**A is best: decided after 2 folds")
+
+
 def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     open_best(app, "file")
     app.file_uploader(key="best-file").upload("mine.csv", scores(), "text/csv").run()

@@ -163,6 +163,10 @@ def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
 
 def test_what_it_was_tuned_and_checked_on_is_said():
     assert "the very run that it is judged by" in checked_sentence(decided([system()], 30, 1.0))
+    # it goes into papers, so it states what is known and tells nobody to do anything
+    assert checked_sentence(decided([system()], 30, 1.0)).endswith(
+        ". There is one dataset, so how it does on other data is not known."
+    )
     three = [system(dataset=name) for name in "abc"]
     assert checked_sentence(decided(three, 30, 1.0)) == (
         "The setting was chosen on the same 3 runs that it is judged by; it keeps the promise on "

@@ -57,10 +57,38 @@ def test_gz_and_parquet_say_the_same_as_csv(tmp_path: Path) -> None:
         assert [one.scores.tolist() for one in read_contenders(path)[0]] == expected
 
 
+def test_without_users_a_score_is_that_of_a_fold(tmp_path: Path) -> None:
+    text = "system,fold,score\na,2,0.5\nb,2,0.25\nb,1,0.75\na,1,1\n"
+    contenders, folds = read_contenders(file(tmp_path, text))
+    assert folds == ["2", "1"]
+    assert [one.name for one in contenders] == ["a", "b"]
+    assert contenders[0].scores.tolist() == [0.5, 1.0]
+    assert contenders[1].scores.tolist() == [0.25, 0.75]
+    assert all(one.values is None for one in contenders)
+
+
+def test_fold_scores_alone_decide_once_two_folds_agree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        f"{name},{fold},{base + fold / 10}"
+        for fold in range(4)
+        for name, base in (("a", 0.5), ("b", 0))
+    ]
+    path = file(tmp_path, "\n".join(["contender,fold,score", *rows]))
+    assert main(["select", "--scores", str(path), "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    # one difference has no spread to be judged by; the second is the same, so the spread is 0
+    assert (document["winner"], document["folds_used"]) == ("a", {"a": 2, "b": 2})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("contender,fold,user\na,0,1\n", "no column 'score'"),
+        ("contender,fold,user\na,0,1\n", "the file scores.csv has no column 'score'"),
+        ("model,system,fold,score\nx,a,0,1\n", "no column 'contender'"),
+        ("model,fold,score\na,0,1\na,0,2\n", "contender 'a', fold 0; keep one, or add 'user'"),
+        ("model,fold,score\na,0,1\na,1,2\nb,0,2\n", "no row for fold 1 of 'b'"),
         ("contender,fold,user,score\n", "no rows"),
         (GOOD + "a,3,x,0.9\n", "more than one row for contender 'a', fold 3, user x"),
         (
@@ -85,6 +113,13 @@ def test_files_that_cannot_serve_are_refused_in_one_sentence(
 ) -> None:
     with pytest.raises(InputError, match=said):
         read_contenders(file(tmp_path, text))
+
+
+def test_a_picture_is_said_to_be_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "picture.csv"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x05,\x00\x08\n1,2\n")
+    with pytest.raises(InputError, match=r"the file picture\.csv cannot .* \(it is not text\)"):
+        read_contenders(path)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:

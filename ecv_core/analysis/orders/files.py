@@ -1,4 +1,4 @@
-"""Fold scores from anything: a CSV with one column per system and one row per fold."""
+"""Fold scores from anything: a CSV with a column per system, or a row per system and fold."""
 
 from __future__ import annotations
 
@@ -17,17 +17,24 @@ from ecv_core.files import content_of
 UNNAMED = "index"
 """What a first column without a name is called."""
 _MAX_BYTES = 2**20
+_LONG = ({"system", "contender", "model", "algorithm"}, {"fold"}, {"score"})
+"""Names of the columns of a table with one row per system and fold."""
 _ROW_NAMES = {"index", "fold", "folds", "fold_id", "fold id", "split", "n", "i", "row", "#", "nr"}
 
 
 def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
-    """The fold scores of each system in a CSV; the first line names the systems.
+    """The fold scores of each system in a CSV.
+
+    The first line names the systems, and one row follows per fold; or it names the columns system
+    (or contender, model, algorithm), fold and score, in any order, and one row follows per system
+    and fold. The folds then come in the order in which the file first names them.
 
     Args:
         source: the file, as a path or as its content.
     Returns: name -> scores; shape (folds,), the same for all.
     Raises: InputError if the file cannot be read, a value is missing or is no number, a column
-        never varies, or there are fewer than two folds or more than MAX_K.
+        never varies, a system has no score or two of a fold, or there are fewer than two folds or
+        more than MAX_K.
     """
     name = source.name if isinstance(source, Path) else "the file"
     lines = io.StringIO(_text(source, name), newline=None)  # also what ends its lines with CR alone
@@ -47,17 +54,14 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
             f"the columns of {name} must have different names, but are {', '.join(header)}"
         )
     scores = rows[1:]
+    if places := _long(header):
+        header, scores = _spread(scores, places, len(header), name)
     if not 2 <= len(scores) <= MAX_K:
         raise InputError(
             f"{name} has {len(scores)} rows of scores; between 2 and {MAX_K} folds can be explored"
             + (f", so take the first {MAX_K}" if len(scores) > MAX_K else "")
         )
-    for number, row in enumerate(scores, start=1):
-        if len(row) != len(header):
-            raise InputError(
-                f"row {number} of {name} has {len(row)} values for {len(header)} columns; "
-                "every system needs a score for every fold"
-            )
+    _check_widths(scores, len(header), name)
     return {
         system: _column([row[place].strip() for row in scores], system, name)
         for place, system in enumerate(header)
@@ -76,6 +80,50 @@ def row_labels(columns: Mapping[str, NDArray[np.float64]]) -> list[str]:
         if np.all(values == np.round(values))
         and (np.all(np.diff(values) == 1) or name.lower() in _ROW_NAMES)
     ]
+
+
+def _long(header: list[str]) -> list[int]:
+    """Where system, fold and score are, if these are all columns; else empty."""
+    names = [cell.lower() for cell in header]
+    places = [place for known in _LONG for place, cell in enumerate(names) if cell in known]
+    return places if len(places) == len(names) == len(_LONG) else []
+
+
+def _spread(
+    rows: list[list[str]], places: list[int], columns: int, name: str
+) -> tuple[list[str], list[list[str]]]:
+    """The systems, and for each fold a row with their scores."""
+    _check_widths(rows, columns, name)
+    found: dict[str, dict[str, str]] = {}  # fold -> system -> score
+    for number, row in enumerate(rows, start=1):
+        system, fold, score = (row[place].strip() for place in places)
+        if not system or not fold:
+            raise InputError(
+                f"row {number} of {name} names no {'fold' if system else 'system'}; every score "
+                "needs both"
+            )
+        if system in found.setdefault(fold, {}):
+            raise InputError(
+                f"row {number} of {name} is a second score of fold {fold} of '{system}'; keep one"
+            )
+        found[fold][system] = score
+    systems = list(dict.fromkeys(system for scores in found.values() for system in scores))
+    for fold, scores in found.items():
+        if missing := [system for system in systems if system not in scores]:
+            raise InputError(
+                f"{name} has no score of fold {fold} of '{missing[0]}'; every system needs a score "
+                "for every fold"
+            )
+    return systems, [[scores[system] for system in systems] for scores in found.values()]
+
+
+def _check_widths(rows: list[list[str]], columns: int, name: str) -> None:
+    for number, row in enumerate(rows, start=1):
+        if len(row) != columns:
+            raise InputError(
+                f"row {number} of {name} has {len(row)} values for {columns} columns; every system "
+                "needs a score for every fold"
+            )
 
 
 def _column(cells: list[str], system: str, name: str) -> NDArray[np.float64]:

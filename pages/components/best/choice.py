@@ -54,6 +54,15 @@ def choose() -> str:
             on_change=_picked,
             help="Recorded ones are played from folds that ran before; nothing is computed.",
         )
+        if wanted != FILE:
+            st.button(
+                "Your file of scores",
+                icon=":material/upload_file:",
+                key="best-own-file",
+                on_click=open_selection,
+                args=(FILE,),
+                help="Scores of any program, by contender and fold.",
+            )
         copy_link({SELECTION: wanted})
     return wanted
 

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from ecv_core.selection import Contender, play
-from ecv_core.selection.score_files import COLUMNS, read_contenders
+from ecv_core.selection.score_files import COLUMNS, USER, read_contenders
 from pages.components.best.settings import Asked
 from pages.components.best.show import Shown, show
 from pages.components.shared.state import KEPT
@@ -31,8 +31,9 @@ def scores_file(asked: Asked) -> None:
     lower = st.toggle("Lower is better", key="lower", **KEPT, help="As for RMSE.")
     if file is None:
         st.caption(
-            f"One row per contender, fold and user, with the columns "
-            f"{', '.join(f'`{name}`' for name in COLUMNS)}. It stays on this computer."
+            f"One row per contender and fold, with the columns "
+            f"{', '.join(f'`{name}`' for name in COLUMNS)}. With every user's score, in a column "
+            f"`{USER}` more, it is decided earlier. It stays on this computer."
         )
         return
     with st.spinner("Reading the scores ..."):

@@ -11,8 +11,9 @@ from ecv_core.datasets.own import About
 from ecv_core.errors import EcvError
 from pages.components.data.columns import LABELS
 from pages.components.data.outcome import density
+from pages.components.shared.navigation import go
 from pages.components.shared.state import escaped, run_list, sentence
-from pages.components.shared.words import counted
+from pages.components.shared.words import counted, dataset_title
 
 _MOST = 30
 """So many are listed; the command line lists them all."""
@@ -44,8 +45,7 @@ def run_with(name: str, *, primary: bool = False) -> None:
         key=f"run-{name}-{primary}",
         help=None if primary else "Opens Run with this dataset picked.",
     ):
-        st.session_state["dataset"] = name
-        st.switch_page("pages/run.py")
+        go("pages/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
 
 
 def kept_datasets() -> None:

@@ -94,6 +94,8 @@ def answer(explored: Explored, found: Decision, whose: str) -> None:
         way_out_sentence(found, explored.cost),
         checked_sentence(found),
     ]
+    if found.best.rule != ALL_FOLDS and not found.best.checks:
+        lines.append("Runs on other datasets would check it.")
     st.markdown(" ".join(escaped(one) for one in lines if one))
     if not explored.complete:
         st.caption("Other rules are still being worked out and may turn out cheaper.")

@@ -29,6 +29,10 @@ from pages.components.shared.words import (
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"
 """Keys of the widgets, and names in the address."""
+_FORM = (
+    "One column per system, its name in the first line, and one row per fold; or the columns "
+    "system, fold and score."
+)
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
 
 
@@ -201,7 +205,7 @@ def _read_file() -> Chosen:
         "Fold scores as CSV",
         type=["csv"],
         key="scores-file",
-        help="One column per system, its name in the first line, and one row per fold.",
+        help=_FORM,
     )
     right.download_button(
         "An example file",
@@ -212,7 +216,7 @@ def _read_file() -> Chosen:
         on_click="ignore",
     )
     if file is None:
-        st.caption("One column per system, its name in the first line, and one row per fold.")
+        st.caption(_FORM)
         return _NOTHING
     try:
         columns = read_scores(file.getvalue())

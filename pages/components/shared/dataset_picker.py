@@ -20,7 +20,8 @@ DEFAULT = "synthetic"
 def dataset_picker() -> tuple[DatasetEntry, bool]:
     """The picked dataset, and whether it is ready to be used."""
     entries = datasets.catalogue()
-    names = list(entries)
+    # What one added comes before what one has not asked for.
+    names = sorted(entries, key=lambda name: (name != DEFAULT, entries[name].about is None))
     titles = titles_of(names, dataset_title)
     label_from_link("dataset", titles)
     picked = st.selectbox(

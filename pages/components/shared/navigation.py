@@ -165,7 +165,7 @@ def go(page: str, more: Mapping[str, str]) -> None:
     """
     with st.container(key="go-there", height=1, border=False):
         st.page_link(page, label="Open", query_params=dict(more))
-    _press(key="go-press", data=dict(more))
+    _press(key="go-press", data={"query": urlencode(more)})
 
 
 def _moved(page: str, more: Mapping[str, str]) -> Callable[[], None]:

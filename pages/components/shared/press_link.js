@@ -2,7 +2,7 @@
 export default function ({ data }) {
   let left = 100; // frames: the link may be drawn after this
   const press = () => {
-    const link = document.querySelector(`.st-key-go-there a[href*="${data.run}"]`);
+    const link = document.querySelector(`.st-key-go-there a[href*="${data.query}"]`);
     if (link) link.click();
     else if (left-- > 0) requestAnimationFrame(press);
   };

@@ -24,7 +24,7 @@ def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, tit
         key: unique on the page.
         title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
     """
-    with st.popover("For a paper", icon=":material/article:", key=f"print-{key}"):
+    with st.popover("Figures for a paper", icon=":material/article:", key=f"print-{key}"):
         st.caption(
             "As wide as a column (3.3 inches), type of at least 7 points, readable in grey. "
             r"PGF is for LaTeX: `\input` it."

@@ -15,6 +15,18 @@ def test_reads_one_column_per_system(tmp_path):
     assert read_scores(path.read_bytes()).keys() == scores.keys()
 
 
+def test_reads_one_row_per_system_and_fold_in_any_order():
+    scores = read_scores(b"score,Fold,system\n0.1,b,knn\n7,a,mf\n0.3,a,knn\n5,b,mf\n")
+    assert list(scores) == ["knn", "mf"]
+    np.testing.assert_array_equal(scores["knn"], [0.1, 0.3])  # fold b is named first
+    np.testing.assert_array_equal(scores["mf"], [5, 7])
+
+
+def test_a_table_with_more_than_system_fold_and_score_has_one_column_per_system():
+    scores = read_scores(b"fold,score,model,other\n0,0.1,0.2,0.3\n1,0.3,0.4,0.2\n")
+    assert list(scores) == ["fold", "score", "model", "other"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -29,6 +41,12 @@ def test_reads_one_column_per_system(tmp_path):
         (b"a,b\n1,2\n3\n", "row 2 of the file has 1 values for 2 columns"),
         (b"a,b\n1,2\n3,4,5\n", "row 2 of the file has 3 values for 2 columns"),
         (b"a,b\n1,2\n3,\n", "row 2 of column 'b' in the file is missing"),
+        (b"model,fold,score\na,1,2\nb,1,3\na,2,4\n", "no score of fold 2 of 'b'"),
+        (b"model,fold,score\na,1,2\na,1,3\n", "row 2 of the file is a second score of fold 1"),
+        (b"model,fold,score\na,1,2\n,2,3\n", "row 2 of the file names no system"),
+        (b"model,fold,score\na,1,2\na,,3\n", "row 2 of the file names no fold"),
+        (b"model,fold,score\na,1,2\na,2\n", "row 2 of the file has 2 values for 3 columns"),
+        (b"model,fold,score\na,1,2\na,2,x\n", "row 2 of column 'a' in the file is 'x'"),
         (b"a\n1\nx\n", "row 2 of column 'a' in the file is 'x', not a number"),
         (b"a\n1\nnan\n", "is 'nan', not a number"),
         (b"a\n1\ninf\n", "is 'inf', not a number"),
