@@ -12,6 +12,7 @@ from pages.components.best.start import start
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import page
 from pages.components.shared.plot import preload_plots
+from pages.components.shared.state import sentences
 
 with page():
     st.title("Which is best?", anchor=False)
@@ -31,7 +32,8 @@ with page():
 
             live(asked)
         elif asked == FILE:
-            scores_file(terms)
+            with sentences():  # beside the file, not below everything
+                scores_file(terms)
         elif asked:
             shown = recorded(asked, terms)
             show(shown, autoplay=True)
