@@ -29,6 +29,8 @@ from pages.components.shared.words import (
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"
 """Keys of the widgets, and names in the address."""
+_BY_LINK = "runs-by-link"
+"""Key of the session state: a link has named runs."""
 _FORM = (
     "One column per system, its name in the first line, and one row per fold; or the columns "
     "system, fold and score."
@@ -178,10 +180,14 @@ def _pick_own(runs: Sequence[Run]) -> list[Run]:
     asked = st.query_params.get_all(RUNS)  # a label of another version ends with the id too
     ids = {one: one.rsplit(" · ")[-1] for one in asked}
     label_from_link(RUNS, {one: run_label(by_id[ids[one]]) for one in asked if ids[one] in by_id})
+    if asked:
+        st.session_state[_BY_LINK] = True
     picked = st.multiselect(
         "Runs",
         list(by_id),
-        default=batch,
+        # What is the default is taken out of the address, a step of its own for Back: so what a
+        # link has named is not it.
+        default=[] if _BY_LINK in st.session_state else batch,
         format_func=lambda run_id: run_label(by_id[run_id]),
         key=RUNS,
         **KEPT,

@@ -16,7 +16,7 @@ from ecv_core.records import SETTINGS, Setting
 from ecv_core.splits import IMPORTED
 from pages.components.run.algorithm_picker import ALGORITHM_LABELS
 from pages.components.run.score_settings import CHOICES
-from pages.components.run.stop_settings import ALPHAS, TOLERANCES, tolerance_text
+from pages.components.run.stop_settings import ALPHAS, RULE_TITLES, TOLERANCES, tolerance_text
 from pages.components.shared.link import label_from_link, step_from_link
 from pages.components.shared.setting_widgets import choice_labels, on_form
 from pages.components.shared.state import sentence
@@ -57,11 +57,15 @@ def _algorithm(label: str) -> object:
     return label in ALGORITHM_LABELS.values() or models.algorithm(label)
 
 
+def _rule(title: str) -> object:
+    return title in RULE_TITLES.values() or stopping.rule(title)
+
+
 _ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
 CHECKS: dict[str, Callable[[str], object]] = {
     "dataset": _dataset,
     "algorithm": _algorithm,
-    "rule": stopping.rule,
+    "rule": _rule,
     "split": _split,
     "metric": _metric,
     "country": country,
@@ -82,6 +86,7 @@ def link_check() -> None:
     label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title))
     label_from_link("algorithm", ALGORITHM_LABELS)
+    label_from_link("rule", RULE_TITLES)
     for known in _ON_FORM:
         label_from_link(known.name, choice_labels(known))
     for key, check in CHECKS.items():

@@ -98,7 +98,8 @@ def start_form() -> None:
     preload_plots()
     if pressed:
         with sentences():
-            st.query_params["run"] = manager().start(specs)
+            # The whole address at once: what the form had in it would go in a step of its own.
+            st.query_params.from_dict({"run": manager().start(specs)})
             st.rerun()
 
 

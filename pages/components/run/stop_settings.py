@@ -23,6 +23,7 @@ ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] +
 ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
 TOLERANCES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1)
 TOLERANCE = 0.03
+RULE_TITLES = {name: known.title for name, known in RULES.items()}
 _PLACED = ("rule", "alpha", "tolerance", "adjust_by", "full", "confidence", "min_folds", "country")
 """Settings that have a place of their own on the form."""
 
@@ -32,11 +33,12 @@ def stop_settings(k: int) -> dict[str, Any]:
 
     Returns: what was picked, as arguments of `make_spec`.
     """
-    rules = "\n\n".join(f"**{known.id}**: {known.help}" for known in RULES.values())
+    rules = "\n\n".join(f"**{known.title}**: {known.help}" for known in RULES.values())
     rule = st.segmented_control(
         options=list(RULES),
         default=SETTINGS["rule"].default,
         required=True,
+        format_func=RULE_TITLES.__getitem__,
         **about("rule", help=explained(rules, "stopping-rule")),
     )
     chosen = RULES[rule]
