@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter, Sharing
-from ecv_core.models.shared_neighbours import Blocks, NearestItems, Nearness, NearVoting
-from ecv_core.models.voting import DENSE_ITEMS, Voting
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
+from ecv_core.models.shared_neighbours import (
+    Blocks,
+    NearestItems,
+    Nearness,
+    NearVoting,
+    share_counts,
+)
+from ecv_core.models.voting import DENSE_ITEMS, Voting, narrow
+from ecv_core.records import ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -50,42 +56,16 @@ class ItemKNN:
         return self._voting.score(users)
 
 
-class SharedItemKNN:
-    """One similarity computation for all numbers of neighbours."""
+def _near(train: csr_array, params: Mapping[str, ParamValue], most: int) -> Nearness:
+    check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
+    return Nearness.cosine(train, shrink=float(params["shrink"]), most=most)
 
-    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
-        self._shrink = float(configurations[0]["shrink"])
-        self._counts = [int(one["neighbours"]) for one in configurations]
 
-    def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
-    ) -> None:
-        progress("fit", 0, 2)
-        most = max(self._counts)
-        check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-        whole = csr_array(
-            (train.data, train.indices.astype(np.int32), train.indptr.astype(np.int32)),
-            shape=train.shape,
-        )
-        self._blocks = Blocks(whole)
-        self._nearness = Nearness.cosine(train, shrink=self._shrink, most=most)
-        dense = self._nearness.dense
-        self._nearest = None
-        if dense is not None and train.shape[1] <= DENSE_ITEMS:
-            self._nearest = NearestItems(dense, most)
-        progress("fit", 1, 2)
-
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        for place, count in enumerate(self._counts):
-            if self._nearest is None:
-                yield place, Voting(self._blocks.train, self._nearness.keep(count))
-            else:
-                yield place, NearVoting(self._blocks, *self._nearest(count))
+def _voting(train: csr_array, near: Nearness, most: int) -> Callable[[int], Fitted]:
+    if near.dense is None or train.shape[1] > DENSE_ITEMS:
+        return lambda count: Voting(train, near.keep(count))
+    blocks, nearest = Blocks(narrow(train)), NearestItems(near.dense, most)
+    return lambda count: NearVoting(blocks, *nearest(count))
 
 
 def build(params: Mapping[str, ParamValue]) -> ItemKNN:
@@ -120,7 +100,7 @@ ITEM_KNN = Algorithm(
         ),
     ),
     build=build,
-    sharing=Sharing(parameters=frozenset({"neighbours"}), build=SharedItemKNN),
+    sharing=share_counts(_near, _voting),
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

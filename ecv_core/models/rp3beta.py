@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, nearest
-from ecv_core.models.parameters import Algorithm, Parameter, Sharing
-from ecv_core.models.shared_neighbours import Nearness
+from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.shared_neighbours import Nearness, share_counts
 from ecv_core.models.training_parameters import SEARCH
 from ecv_core.models.voting import Voting
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.records import ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
-
-    from ecv_core.models.base import Fitted
 
 DEFAULT_NEIGHBOURS = 200
 
@@ -64,32 +62,13 @@ def _walk(
     return steps, popularity ** np.float32(beta), popularity ** np.float32(alpha)
 
 
-class SharedRP3Beta:
-    """The same walk for all numbers of neighbours."""
+def _near(train: csr_array, params: Mapping[str, ParamValue], most: int) -> Nearness:
+    check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
+    return Nearness(*_walk(train, float(params["alpha"]), float(params["beta"])), most=most)
 
-    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
-        self._alpha = float(configurations[0]["alpha"])
-        self._beta = float(configurations[0]["beta"])
-        self._counts = [int(one["neighbours"]) for one in configurations]
 
-    def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
-    ) -> None:
-        progress("fit", 0, 2)
-        most = max(self._counts)
-        check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-        self._train = train
-        self._nearness = Nearness(*_walk(train, self._alpha, self._beta), most=most)
-        progress("fit", 1, 2)
-
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        for place, count in enumerate(self._counts):
-            yield place, Voting(self._train, self._nearness.keep(count))
+def _voting(train: csr_array, near: Nearness, most: int) -> Callable[[int], Voting]:
+    return lambda count: Voting(train, near.keep(count))
 
 
 def build(params: Mapping[str, ParamValue]) -> RP3Beta:
@@ -137,7 +116,7 @@ RP3BETA = Algorithm(
         ),
     ),
     build=build,
-    sharing=Sharing(parameters=frozenset({"neighbours"}), build=SharedRP3Beta),
+    sharing=share_counts(_near, _voting),
     random=False,
     paper_default={"alpha": 1.0},  # the paper tunes beta for each dataset, and so has none
 )

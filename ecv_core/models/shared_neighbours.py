@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -19,9 +20,14 @@ from ecv_core.models.neighbourhood import (
     sparse_parts,
     stacked,
 )
+from ecv_core.models.parameters import Sharing
+from ecv_core.models.voting import sum_votes
+from ecv_core.records import History, ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
+
+    from ecv_core.models.base import Fitted
 
 NARROW_USERS = 96
 """Users that are scored at once with few neighbours: their columns of items stay in cache."""
@@ -70,6 +76,58 @@ class Nearness:
         if self.dense is None:
             return stacked([part.keep(neighbours) for part in self._parts])
         return csr_of(*torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False))
+
+
+class SharedCounts:
+    """A `base.SharedFit` of configurations that differ in their number of neighbours alone."""
+
+    def __init__(
+        self,
+        configurations: Sequence[Mapping[str, ParamValue]],
+        *,
+        near: Callable[[csr_array, Mapping[str, ParamValue], int], Nearness],
+        voting: Callable[[csr_array, Nearness, int], Callable[[int], Fitted]],
+    ) -> None:
+        """Hold what they are.
+
+        Args:
+            configurations: each with every parameter.
+            near: training part, parameters, most neighbours -> what serves all of them. Raises:
+                InputError if so many neighbours cannot be meant.
+            voting: training part, what serves all, most neighbours -> a fitted model for each
+                number of neighbours.
+        """
+        self._params = configurations[0]
+        self._counts = [int(one["neighbours"]) for one in configurations]
+        self._near, self._voting = near, voting
+
+    def begin(
+        self,
+        train: csr_array,
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+        history: History | None = None,
+    ) -> None:
+        progress("fit", 0, 2)
+        most = max(self._counts)
+        self._fitted = self._voting(train, self._near(train, self._params, most), most)
+        progress("fit", 1, 2)
+
+    def fits(self) -> Iterator[tuple[int, Fitted]]:
+        for place, count in enumerate(self._counts):
+            yield place, self._fitted(count)
+
+
+def share_counts(
+    near: Callable[[csr_array, Mapping[str, ParamValue], int], Nearness],
+    voting: Callable[[csr_array, Nearness, int], Callable[[int], Fitted]],
+) -> Sharing:
+    """How an algorithm shares one computation among numbers of neighbours; as of SharedCounts."""
+    return Sharing(
+        parameters=frozenset({"neighbours"}),
+        build=partial(SharedCounts, near=near, voting=voting),
+    )
 
 
 class NearestItems:
@@ -179,23 +237,9 @@ class NearVoting:
         """As `Recommender.score`."""
         import torch
 
+        if not self._narrow:
+            return sum_votes(self._blocks.rows(users), self._parts)
         scores = torch.empty((len(users), self._blocks.train.shape[1]))
-        if self._narrow:
-            self._score_narrow(users, scores)
-            return scores
-        rows = self._blocks.rows(users)
-        indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
-        start = 0
-        for part in self._parts:
-            scores[:, start : start + part.shape[1]] = torch.nn.functional.embedding_bag(
-                indices, part, indptr, mode="sum", include_last_offset=True
-            )
-            start += part.shape[1]
-        return scores
-
-    def _score_narrow(self, users: NDArray[np.intp], scores: torch.Tensor) -> None:
-        import torch
-
         start = 0
         for has in self._blocks.columns(users):
             found = torch.nn.functional.embedding_bag(
@@ -208,6 +252,7 @@ class NearVoting:
             )
             scores[start : start + has.shape[1]] = found.T
             start += has.shape[1]
+        return scores
 
 
 def _tensor(array: NDArray[np.float32]) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter, Sharing
-from ecv_core.models.shared_neighbours import Nearness
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
+from ecv_core.models.shared_neighbours import Nearness, share_counts
+from ecv_core.records import ParamValue, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
-
-    from ecv_core.models.base import Fitted
 
 DEFAULT_NEIGHBOURS = 100
 
@@ -61,31 +59,14 @@ class _Votes:
         return torch.from_numpy((self._voters[users] @ self._train).toarray())
 
 
-class SharedUserKNN:
-    """One similarity computation for all numbers of neighbours."""
+def _near(train: csr_array, params: Mapping[str, ParamValue], most: int) -> Nearness:
+    check_neighbours(most, train.shape[0], "users", DEFAULT_NEIGHBOURS)
+    by_item = csr_array(train.T.tocsr())
+    return Nearness.cosine(by_item, shrink=float(params["shrink"]), most=most)
 
-    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
-        self._shrink = float(configurations[0]["shrink"])
-        self._counts = [int(one["neighbours"]) for one in configurations]
 
-    def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
-    ) -> None:
-        progress("fit", 0, 1)
-        most = max(self._counts)
-        check_neighbours(most, train.shape[0], "users", DEFAULT_NEIGHBOURS)
-        self._train = train
-        self._nearness = Nearness.cosine(csr_array(train.T.tocsr()), shrink=self._shrink, most=most)
-        progress("fit", 1, 1)
-
-    def fits(self) -> Iterator[tuple[int, Fitted]]:
-        for place, count in enumerate(self._counts):
-            yield place, _Votes(self._train, self._nearness.keep(count))
+def _voting(train: csr_array, near: Nearness, most: int) -> Callable[[int], _Votes]:
+    return lambda count: _Votes(train, near.keep(count))
 
 
 def build(params: Mapping[str, ParamValue]) -> UserKNN:
@@ -122,7 +103,7 @@ USER_KNN = Algorithm(
         ),
     ),
     build=build,
-    sharing=Sharing(parameters=frozenset({"neighbours"}), build=SharedUserKNN),
+    sharing=share_counts(_near, _voting),
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

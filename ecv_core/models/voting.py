@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,10 +26,7 @@ class Voting:
             train: shape (users, items), each stored entry 1.0.
             votes: shape (items, items); row j holds the items that vote for item j.
         """
-        self._train = csr_array(
-            (train.data, train.indices.astype(np.int32), train.indptr.astype(np.int32)),
-            shape=train.shape,
-        )
+        self._train = narrow(train)
         self._parts: list[torch.Tensor] = []
         self._weights: csr_array | None = None
         if train.shape[1] <= DENSE_ITEMS:
@@ -43,15 +41,36 @@ class Voting:
         rows = self._train[users]
         if self._weights is not None:
             return torch.from_numpy((rows @ self._weights).toarray())
-        scores = torch.empty(rows.shape)
-        indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
-        start = 0
-        for part in self._parts:
-            scores[:, start : start + part.shape[1]] = torch.nn.functional.embedding_bag(
-                indices, part, indptr, mode="sum", include_last_offset=True
-            )
-            start += part.shape[1]
-        return scores
+        return sum_votes(rows, self._parts)
+
+
+def sum_votes(rows: csr_array, parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Scores of users, dense.
+
+    Args:
+        rows: what the users have, with int32 indices; shape (block, items).
+        parts: the weights, as blocks of columns; each shape (items, columns).
+    Returns: shape (block, items).
+    """
+    import torch
+
+    scores = torch.empty(rows.shape)
+    indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
+    start = 0
+    for part in parts:
+        scores[:, start : start + part.shape[1]] = torch.nn.functional.embedding_bag(
+            indices, part, indptr, mode="sum", include_last_offset=True
+        )
+        start += part.shape[1]
+    return scores
+
+
+def narrow(matrix: csr_array) -> csr_array:
+    """The same with int32 indices, which torch takes as they are."""
+    return csr_array(
+        (matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)),
+        shape=matrix.shape,
+    )
 
 
 def _dense_parts(votes: csr_array, width: int = 512) -> list[torch.Tensor]:

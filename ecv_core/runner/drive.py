@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -105,7 +106,7 @@ def _drive(
     def finish(state: RunState, error: str | None = None) -> None:
         insist(lambda: store.finish(run_id, state, error=error, owner=this_process()), on_trouble)
 
-    try:
+    with ending(finish, f"run {run_id}", closing):
         spec = store.run(run_id).spec
         if rule is None:
             run_aids(store, run_id, worker, job=job, on_trouble=on_trouble, closing=closing)
@@ -120,10 +121,28 @@ def _drive(
                 return  # somebody has resumed it elsewhere, and goes on
             on_fold(store.run(run_id))
         finish(RunState.FINISHED)
+
+
+@contextmanager
+def ending(
+    finish: Callable[[RunState, str | None], None],
+    what: str,
+    closing: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
+    """However the block ends, whoever looks at the run is told; its caller hears of signals only.
+
+    Args:
+        finish: tells with which state, and error, a run has ended.
+        what: has failed, for the log.
+        closing: as of `execute`.
+    Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway.
+    """
+    try:
+        yield
     except Cancelled:
-        finish(RunState.CANCELLED)
+        finish(RunState.CANCELLED, None)
     except KeyboardInterrupt:
-        finish(RunState.CANCELLED)
+        finish(RunState.CANCELLED, None)
         raise
     except Terminated:
         finish(RunState.INTERRUPTED, GONE)
@@ -134,7 +153,7 @@ def _drive(
             finish(RunState.INTERRUPTED, GONE)
             return
         if not isinstance(error, EcvError | BrokenExecutor):
-            log.exception("run %s failed", run_id)
+            log.exception("%s failed", what)
         finish(RunState.FAILED, failure(error))
 
 

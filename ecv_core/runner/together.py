@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
 
-from ecv_core.errors import Cancelled, EcvError, Terminated
+from ecv_core.errors import Cancelled
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
-from ecv_core.runner.drive import cancelled, insist, next_fold, save_fold
+from ecv_core.runner.drive import cancelled, ending, insist, next_fold, save_fold
 from ecv_core.runner.owner import beating, this_process
-from ecv_core.runner.worker import failure
-from ecv_core.store import GONE, Store
-
-log = logging.getLogger(__name__)
+from ecv_core.store import Store
 
 SharedJob = Callable[
     [str, Sequence[str], Sequence[RunSpec], int], Generator[tuple[int, FoldResult], None, None]
@@ -52,21 +48,9 @@ def execute_shared(
                 ends = (RunState.FINISHED, None) if whole else (state, error)
                 insist(partial(_finish, store, run_id, *ends), on_trouble)
 
-        try:
+        with ending(finish, f"runs {', '.join(mine)}"):
             _drive(store, left, job, on_fold, on_trouble)
             finish(RunState.FINISHED)
-        except Cancelled:
-            finish(RunState.CANCELLED)
-        except KeyboardInterrupt:
-            finish(RunState.CANCELLED)
-            raise
-        except Terminated:
-            finish(RunState.INTERRUPTED, GONE)
-            raise
-        except Exception as error:
-            if not isinstance(error, EcvError):
-                log.exception("runs %s failed", ", ".join(left))
-            finish(RunState.FAILED, failure(error))
 
 
 def _finish(store: Store, run_id: str, state: RunState, error: str | None) -> None:
