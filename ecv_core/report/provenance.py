@@ -53,12 +53,14 @@ def provenance(
 
 
 def machine_words(made_with: Mapping[str, Any]) -> str:
-    """'x86_64, 2 cores, 24 GiB'; 'unknown' where nothing was recorded."""
+    """'x86_64, 2 cores, 24 GiB', and its GPU if it has one; 'unknown' where nothing is recorded."""
     words = [str(made_with["machine"])] if made_with.get("machine") else []
     if made_with.get("cores"):
         words.append(f"{made_with['cores']} cores")
     if made_with.get("memory_gib"):
         words.append(f"{made_with['memory_gib']} GiB")
+    if made_with.get("gpu"):
+        words.append(str(made_with["gpu"]))
     return ", ".join(words) or "unknown"
 
 

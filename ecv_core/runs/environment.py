@@ -20,6 +20,21 @@ def environment() -> dict[str, object]:
         "machine": platform.machine(),
         "cores": os.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "gpu": _gpu(),
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
     }
+
+
+def _gpu() -> str | None:
+    """The name of the GPU that models compute on; None where they compute on the processor."""
+    if version("torch").endswith("+cpu"):
+        return None
+    import pynvml  # CodeCarbon's
+
+    try:
+        pynvml.nvmlInit()
+        name = pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(0))
+    except pynvml.NVMLError:
+        return None
+    return str(name)
