@@ -76,6 +76,18 @@ def test_too_few_negatives_are_a_sentence(app):
     assert "every held-out item is a hit" in app.error[0].value
 
 
+def test_the_dataset_has_the_size_that_the_task_sees(app):
+    app.query_params["dataset"] = "ml-100k"
+    app.run()
+    pruned = next(one.value for one in app.markdown if "density" in one.value)
+    assert "interactions" in pruned
+    app.pills(key="algorithm").set_value(["bias"]).run()
+    given = next(one.value for one in app.markdown if "density" in one.value)
+    for word in ("**943** users", "**1,682** items", "**100,000** ratings"):  # GroupLens' own
+        assert word in given
+    assert "**6.30\u00a0%**" in given  # 100000 / (943 * 1682)
+
+
 def test_a_link_to_a_metric_of_ratings_for_an_algorithm_that_ranks_says_why(app):
     app.query_params["metric"] = "RMSE"
     app.run()

@@ -44,10 +44,12 @@ def start_form() -> None:
     left, right = st.columns(2, gap="medium")
     with left.container(border=True, height="stretch"):
         st.header("What to evaluate", anchor=False)
-        entry, ready = dataset_picker()
+        data_place = st.container()
         names = algorithm_picker()
         usual_of_task(names)
         task = ALGORITHMS[names[0]].task if names else Task.TOP_N
+        with data_place:
+            entry, ready = dataset_picker(task)
         picked, folds_ready = fold_settings(entry.id, ready, task)
         params = parameter_settings(names)
     with right.container(border=True, height="stretch"):

@@ -9,6 +9,7 @@ import streamlit as st
 import ecv_core.datasets as datasets
 from ecv_core.datasets import DatasetEntry
 from ecv_core.errors import EcvError
+from ecv_core.records import Task
 from pages.components.shared.glossary import explained
 from pages.components.shared.link import label_from_link
 from pages.components.shared.state import KEPT, escaped, sentence, sentences
@@ -17,8 +18,8 @@ from pages.components.shared.words import dataset_title, titles_of
 DEFAULT = "synthetic"
 
 
-def dataset_picker() -> tuple[DatasetEntry, bool]:
-    """The picked dataset, and whether it is ready to be used."""
+def dataset_picker(task: Task = Task.TOP_N) -> tuple[DatasetEntry, bool]:
+    """The picked dataset, and whether it is ready to be used; with its size for this task."""
     entries = datasets.catalogue()
     # What one added comes before what one has not asked for.
     names = sorted(entries, key=lambda name: (name != DEFAULT, entries[name].about is None))
@@ -33,7 +34,8 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
         **KEPT,
         help=explained(
             "Sizes are those after preparation: every rating counts as positive feedback, and "
-            "users and items with fewer than five interactions are pruned (5-core).",
+            "users and items with fewer than five interactions are pruned (5-core). Where ratings "
+            "are predicted, all of them are kept as they are.",
             "dataset",
             "k-core",
         ),
@@ -41,7 +43,7 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
     entry = entries[picked or DEFAULT]
     ready = datasets.available(entry)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _size(entry, ready)
+        _size(entry, ready, task)
         st.page_link("pages/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
@@ -70,21 +72,24 @@ def _misnamed() -> None:
         )
 
 
-def _size(entry: DatasetEntry, ready: bool) -> None:
+def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
     if entry.generated:
         place = ":green[:material/check_circle:] made here, no download"
     elif ready:
         place = ":green[:material/check_circle:] on disk"
     else:
         place = ":orange[:material/cloud_download:] not on disk"
+    counts, word = (entry.users, entry.items, entry.interactions), "interactions"
+    if task is Task.RATINGS:
+        counts, word = entry.rated or (None, None, None), "ratings"
+    users, items, count = counts
     facts = []
-    if entry.users and entry.items and entry.interactions:
-        density = 100 * entry.interactions / (entry.users * entry.items)
+    if users and items and count:
         facts += [
-            f"**{entry.users:,}** users",
-            f"**{entry.items:,}** items",
-            f"**{entry.interactions:,}** interactions",
-            f"density **{density:.2f}\u00a0%**",
+            f"**{users:,}** users",
+            f"**{items:,}** items",
+            f"**{count:,}** {word}",
+            f"density **{100 * count / (users * items):.2f}\u00a0%**",
         ]
     st.markdown(" · ".join([*facts, place]))
 
