@@ -75,6 +75,7 @@ class MultiVAENet:
         self._input = Rows.of(train, self._device)
         self._random = torch.Generator(self._device).manual_seed(seed)
         self._items = train.shape[1]
+        self._work = settings.batch_size * settings.hidden * self._items
         self._epoch = 0
         hidden, latent = settings.hidden, settings.latent
         self._into = self._layer(self._items, hidden), self._bias(hidden)
@@ -106,8 +107,7 @@ class MultiVAENet:
         settings = self._settings
         ramp = max(1, settings.anneal_epochs)
         kl_weight = settings.kl_weight * min(1.0, (self._epoch + 1) / ramp)
-        work = settings.batch_size * settings.hidden * self._items
-        with one_thread(when=work < SHARED_WORK):
+        with one_thread(when=self._work < SHARED_WORK):
             for batch in self._input.take(order).batches(settings.batch_size):
                 loss = self._loss(batch, kl_weight)
                 self._optimizer.zero_grad()
@@ -121,7 +121,7 @@ class MultiVAENet:
     def _loss(self, batch: Rows, kl_weight: float) -> torch.Tensor:
         kept = torch.rand(len(batch.columns), generator=self._random, device=self._device)
         kept = (kept >= self._settings.dropout) / (1 - self._settings.dropout)
-        with low_precision(self._device):
+        with low_precision(self._device, largest=self._work):
             mean, log_variance = self._encoded(batch, kept)
             noise = torch.empty_like(mean).normal_(generator=self._random)
             logits = self._decoded(mean + noise * torch.exp(log_variance / 2))
@@ -157,5 +157,5 @@ class MultiVAENet:
         self._input = Rows.of(train, self._device)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        with torch.no_grad(), low_precision(self._device):
-            return self._decoded(self._encoded(self._input.take(users))[0]).float()
+        with torch.no_grad():  # in float32: lower precision would make ties
+            return self._decoded(self._encoded(self._input.take(users))[0])

@@ -90,10 +90,10 @@ class NeuMFNet(PairNet):
         return (flat @ self._out_mlp).view(first.shape[:-1])
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        with torch.no_grad(), low_precision(self.device):
+        with torch.no_grad():  # in float32: lower precision would make ties
             rows = torch.as_tensor(users, device=self.device)
             weighted = self._gmf_users[rows] * self._out_gmf
-            scores = torch.addmm(self._out_bias, weighted, self._gmf_items.T).float()
+            scores = torch.addmm(self._out_bias, weighted, self._gmf_items.T)
             of_users = self._mlp_users[rows] @ self._first_users + self._first_bias
             of_items = self._mlp_items @ self._first_items
             at_once = max(1, CELLS // of_items.numel())

@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 import torch
 from scipy.sparse import csr_array
 
+from ecv_core.models import device
 from ecv_core.models.multi_vae_net import MultiVAENet, Settings, _Multinomial
 
 
@@ -51,3 +53,26 @@ def test_items_hidden_from_training_count_when_scoring(lopsided):
     after = net.score(np.arange(13))
     assert torch.equal(before[3], after[3])  # user 3 has nothing either way
     assert not torch.allclose(before[0], after[0])
+
+
+def trained(train: csr_array, monkeypatch: pytest.MonkeyPatch, *, able: bool, largest: int):
+    """Loss of one epoch and the weights after it, where the processor can do bfloat16 or not."""
+    net = MultiVAENet(settings(hidden=64, latent=16), train, seed=1)
+    monkeypatch.setattr(device, "LARGE_PRODUCT", largest)
+    monkeypatch.setattr(device, "_processor_has_bfloat16", lambda: able)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    return net.epoch(lambda: None), [weight.detach() for weight in net.weights()]
+
+
+def test_large_products_in_bfloat16_learn_what_float32_learns(lopsided, monkeypatch):
+    largest = 4 * 64 * lopsided.shape[1]
+    exact, weights = trained(lopsided, monkeypatch, able=False, largest=largest)
+    rounded, found = trained(lopsided, monkeypatch, able=True, largest=largest)
+    assert rounded != exact
+    assert rounded == pytest.approx(exact, rel=1e-3)  # bfloat16 has 8 bits
+    assert {weight.dtype for weight in found} == {torch.float32}
+    for one, other in zip(weights, found, strict=True):
+        assert torch.linalg.norm(one - other) < 0.1 * torch.linalg.norm(one)
+    # One multiplication fewer than is large: the same with and without such instructions.
+    again, _ = trained(lopsided, monkeypatch, able=True, largest=largest + 1)
+    assert again == exact
