@@ -47,8 +47,8 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
             "confidence-interval",
         ),
     )
-    if named:
-        st.caption(f"{named[0].upper()}{named[1:]}, {100 * run.spec.confidence:g} % confidence.")
+    said = f"{named}, {100 * run.spec.confidence:g} % confidence." if named else ""
+    st.caption(f"{said[:1].upper()}{said[1:]}" or "Its interval comes with the second fold.")
     left, right = _pair()
     left.metric(
         "Folds used",
