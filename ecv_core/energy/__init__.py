@@ -12,6 +12,7 @@ from ecv_core.energy.meter import (
     NoMeter,
     countries,
     country,
+    country_in_words,
     meter_for,
 )
 from ecv_core.energy.parts import EnergyPart, energy_parts, parts_sentence, parts_words
@@ -36,6 +37,7 @@ __all__ = [
     "carbon_source",
     "countries",
     "country",
+    "country_in_words",
     "energy_parts",
     "equivalents",
     "like",

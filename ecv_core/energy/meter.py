@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -112,6 +113,20 @@ def country(code: str) -> Country:
             f"no country has the code '{code}'; "
             "give an ISO 3166-1 alpha-3 code such as DEU, FRA or USA"
         ) from None
+
+
+_WITH_ARTICLE = re.compile(
+    r"(United .*|.* (Islands|Republic)|Bahamas|Comoros|Democratic Republic of Congo|Gambia|"
+    r"Maldives|Netherlands|Philippines|Seychelles)"
+)
+
+
+def country_in_words(code: str) -> str:
+    """'Germany' of DEU, 'the Netherlands' of NLD; a code that is not known stays as it is."""
+    known = countries().get(code.upper())
+    if known is None:
+        return code
+    return f"the {known.name}" if _WITH_ARTICLE.fullmatch(known.name) else known.name
 
 
 class CodeCarbonMeter:

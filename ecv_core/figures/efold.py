@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from ecv_core.frames import with_columns
@@ -73,6 +74,14 @@ def score_range(frame: pd.DataFrame) -> tuple[float, float]:
         while extreme > reach:
             reach *= 1.5
     return centre - reach, centre + reach
+
+
+def band_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that have an interval; one alone, which has no area, twice: a strip at its fold."""
+    rows = rows.dropna(subset=["width"])
+    if len(rows) != 1:
+        return rows
+    return pd.concat([rows, rows]).assign(n=rows["n"].iloc[0] + np.array([-0.1, 0.1]))
 
 
 HEADROOM = 0.13

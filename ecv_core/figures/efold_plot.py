@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from ecv_core.figures.efold import (
     HEADROOM,
+    band_rows,
     plot_range,
     side_of_stop,
     stop_words,
@@ -120,7 +121,7 @@ def _axis(title: str, colour: str, span: list[float], colours: Palette) -> dict[
 
 
 def _band(figure: go.Figure, rows: pd.DataFrame, colours: Palette, fill: str, name: str) -> None:
-    rows = rows.dropna(subset=["width"])
+    rows = band_rows(rows)
     edge = {"color": fill, "width": 2}
     common = {"x": rows["n"], "mode": "lines", "hoverinfo": "skip", "line": edge}
     figure.add_scatter(y=rows["high"], showlegend=False, legendgroup="band", **common)

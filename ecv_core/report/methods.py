@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import ecv_core.datasets as datasets
 from ecv_core import models
-from ecv_core.energy import SOURCES
+from ecv_core.energy import SOURCES, country_in_words
 from ecv_core.energy.parts import counted as alone
 from ecv_core.energy.parts import left_in_words, left_out_words
 from ecv_core.energy.savings import energy_of
@@ -230,7 +230,7 @@ def energy_sentence(runs: Sequence[Run]) -> str:
     sources = distinct([one.source for one in facts], lambda name: SOURCES.get(name, name))
     folds = sum(len(run.folds) for run in ran)
     out = left_out_words(every) if len(ran) < len(every) else left_in_words(every)
-    countries = distinct([run.spec for run in ran], lambda spec: spec.country)
+    countries = distinct([run.spec for run in ran], lambda spec: country_in_words(spec.country))
     of = "that ran " if len(ran) == len(every) else f"of the other {counted(len(ran), 'run')} "
     meter = "" if {one.source for one in facts} == {"told"} else "; CodeCarbon"
     text = (

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, RULE, SYSTEM
-from ecv_core.figures.efold import HEADROOM, plot_range, stop_words, whole_words
+from ecv_core.figures.efold import HEADROOM, band_rows, plot_range, stop_words, whole_words
 from ecv_core.figures.palette import LIGHT
 from ecv_core.figures.scales import highest_difference
 from ecv_core.report.plotting import COLUMN, SMALL
@@ -54,7 +54,7 @@ def efold_picture(
     used, checked = frame[frame["used"]], frame[~frame["used"]]
     rest = frame[frame["n"] >= (stopped_at or 0)] if len(checked) else checked
     for rows, alpha, label in ((used, 0.22, f"{100 * confidence:g} % interval"), (rest, 0.1, None)):
-        band = rows.dropna(subset=["width"])
+        band = band_rows(rows)
         if len(band):
             axes.fill_between(
                 band["n"],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core import models
-from ecv_core.energy import SOURCES, parts_words
+from ecv_core.energy import SOURCES, country_in_words, parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
@@ -120,7 +120,11 @@ def _numbers(
             if metered and percent
             else "",
         ),
-        ("Emissions", grams(energy.grams_co2e) if metered else "-", f"CO2e, {run.spec.country}"),
+        (
+            "Emissions",
+            grams(energy.grams_co2e) if metered else "-",
+            f"CO2e, {country_in_words(run.spec.country)}",
+        ),
     ]
 
 
@@ -229,7 +233,7 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
         how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
     text += f" {parts_words(run.folds)} {shared_words(run)}".rstrip()
-    return f"{text} Emissions are those of the electricity of {run.spec.country}."
+    return f"{text} Emissions are those of the electricity of {country_in_words(run.spec.country)}."
 
 
 def _command(spec: RunSpec) -> str:

@@ -13,7 +13,7 @@ from ecv_core import datasets, models
 from ecv_core.records import Run, RunState
 from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import click_row
+from tests.browser.tab import click_row, followed
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
@@ -45,6 +45,24 @@ def start(page: Page, dashboard: Dashboard, *, dataset: str = "synthetic", **mod
     return match[1]
 
 
+WATCH_SHIFTS = """
+window.shifts = [];
+new PerformanceObserver((list) => window.shifts.push(...list.getEntries()))
+  .observe({type: "layout-shift"});
+"""
+
+
+def shifted(page: Page) -> float:
+    """How much what is on the screen has moved by itself since it was first watched.
+
+    The sum of the browser's layout shifts: share of the screen times share of its height. A box
+    above the figure that grows by a line gives 0.017, a bar that goes away 0.07.
+    """
+    return float(
+        page.evaluate("shifts.reduce((sum, one) => sum + !one.hadRecentInput * one.value, 0)")
+    )
+
+
 def wait_for(dashboard: Dashboard, run_id: str, done: Callable[[Run], bool]) -> Run:
     store = open_store(dashboard.database_url)
     end = time.monotonic() + 60
@@ -67,12 +85,20 @@ def test_a_run_on_synthetic_shows_the_stop_and_survives_a_reload(
     page.get_by_role("radio", name="Thrifty").check()
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
+    expect(page.get_by_text("The first fold is running")).to_be_visible()
+    page.evaluate(WATCH_SHIFTS)
     expect(figure(page).get_by_text(re.compile("stop after [3-9]"))).to_be_visible()
     expect(figure(page).get_by_text(re.compile("folds? saved"))).to_be_visible()
     sentence = figure(page).get_attribute("aria-label")
     assert sentence is not None
     assert re.search(r"after \d of 10 folds .* the rule stopped here", sentence)
+    expect(
+        page.get_by_role("button", name="Hide", exact=True)
+    ).to_be_visible()  # the bar of what is over
+    followed(page)
+    assert shifted(page) < 0.015
     page.reload()
+    expect(page.get_by_role("button", name="Hide", exact=True)).to_be_hidden()
     expect(figure(page).get_by_text(re.compile("stop after [3-9]"))).to_be_visible()
     assert figure(page).get_attribute("aria-label") == sentence
     page.get_by_role("button", name="Run the remaining folds to check").click()
@@ -175,6 +201,10 @@ def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashb
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
     expect(page.get_by_text("All runs started together")).to_be_visible()
     expect(page.locator(".ecv-figure")).to_have_count(2)
+    main = page.get_by_test_id("stMain")
+    main.evaluate("main => main.scrollTo(0, 400)")
     page.go_back()  # one step, though the form had a choice in the address
     page.wait_for_url(re.compile(r"algorithm=[^=]*$"))
     expect(page.get_by_role("button", name="Start")).to_be_visible()
+    followed(page)
+    expect(page.get_by_role("heading", name="Know when")).to_be_in_viewport()

@@ -24,6 +24,20 @@ def test_germany_has_the_intensity_of_the_published_table() -> None:
     assert next(iter(countries())) == "AFG"
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("DEU", "Germany"),
+        ("nld", "the Netherlands"),
+        ("USA", "the United States"),
+        ("CZE", "Czechia"),
+        ("XXX", "XXX"),
+    ],
+)
+def test_a_country_is_named_as_in_a_sentence(code: str, words: str) -> None:
+    assert energy.country_in_words(code) == words
+
+
 @pytest.fixture(scope="module")
 def measured() -> Energy:
     meter = CodeCarbonMeter("FRA")

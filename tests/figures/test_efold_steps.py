@@ -53,6 +53,14 @@ def test_the_stop_is_drawn_from_its_fold_on_and_not_before():
     assert "mean of all 4: 0.4600" in [one.name for one in shown[4].data]
 
 
+def test_the_first_interval_is_drawn_though_it_is_the_only_one():
+    interval = MOMENTS[1].interval
+    band = figures()[2].data[:2]  # after two folds; n = 1 has no interval
+    assert [list(edge.y) for edge in band] == [[interval.high] * 2, [interval.low] * 2]
+    assert [list(edge.x) for edge in band] == [[1.9, 2.1]] * 2
+    assert list(figures()[3].data[0].x) == [2, 3]
+
+
 def test_without_a_stop_none_is_drawn():
     assert not any("stop" in text for one in figures(stopped_at=None) for text in texts(one))
 

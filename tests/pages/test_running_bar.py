@@ -81,13 +81,31 @@ def test_when_it_is_done_the_title_says_so_until_some_seconds_later(
     store.finish(run.run_id, RunState.FINISHED)
     bar.run()
     assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
-    assert labels(bar) == []
+    assert labels(bar) == ["Hide"]  # on the run's page the bar stays, so that nothing moves up
+    said = bar.get("progress")[0].proto
+    assert (said.value, said.text) == (
+        100,
+        "**ItemKNN on Synthetic** · finished · 3 of 10 folds · 6.0 s of computing",
+    )
     bar.run()
     assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
     now = time.monotonic()
     monkeypatch.setattr("pages.components.shared.running.time.monotonic", lambda: now + 60)
     bar.run()
     assert done_title(bar) == ""
+    assert labels(bar) == ["Hide"]
+    bar.query_params.clear()
+    assert labels(bar.run()) == []
+
+
+def test_the_bar_of_a_run_that_is_over_can_be_hidden(bar, a_run, store):
+    run = a_run([0.3], state=RunState.RUNNING)
+    shown_beside(bar, run)
+    store.finish(run.run_id, RunState.CANCELLED)
+    assert bar.run().get("progress")[0].proto.value == 10
+    bar.button(key="hide-bar").click().run()
+    assert labels(bar) == []
+    assert labels(bar.run()) == []
 
 
 def test_run_opens_on_what_runs(app, a_run):

@@ -39,7 +39,7 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         "to 0.3697; 0.2157 to 0.4243 where it allows for the rule's repeated looks)",
         # 3 folds of 36 J are 30 mWh; 7 saved ones 70 mWh of 100, less or more 15 %.
         "used 30 mWh (estimated from processor load",
-        "1.5 g CO2e with the electricity of DEU",
+        "1.5 g CO2e with the electricity of Germany",
         "Stopping saves 60 to 80 mWh (about 70 % of all folds), a forecast: a fold that did "
         "not run is counted from 15 % below the lowest to 15 % above the highest",
         "e-fold 0.1.0, Python 3.11.7, torch 2.13.0",

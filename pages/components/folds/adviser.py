@@ -153,6 +153,9 @@ def options(explored: Explored, found: Decision) -> None:
         key="folds-options",
         alt=f"{len(frame)} options, cheapest first: {', '.join(frame['rule'])}.",
     )
+    st.caption(
+        f"Risk: share of orders of the folds that end more than {limit:g} % from the k-fold mean."
+    )
     if failing := [RULES[rule].title for rule in found.failing if rule in RULES]:
         st.caption(f"Keeps it at no setting that saves anything: {escaped(', '.join(failing))}.")
     if explored.complete and not explored.precision_curves:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ecv_core.energy import country_in_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Moment, Run
@@ -47,8 +48,8 @@ def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
             "confidence-interval",
         ),
     )
-    if named:
-        st.caption(f"{named[0].upper()}{named[1:]}, {100 * run.spec.confidence:g} % confidence.")
+    said = f"{named}, {100 * run.spec.confidence:g} % confidence." if named else ""
+    st.caption(f"{said[:1].upper()}{said[1:]}" or "Its interval comes with the second fold.")
     left, right = _pair()
     left.metric(
         "Folds used",
@@ -87,7 +88,8 @@ def _energy(run: Run) -> None:
         "Emissions",
         grams(facts.grams_co2e),
         help=explained(
-            f"Grams CO2e of the energy used, at the carbon intensity of {run.spec.country}.",
+            f"Grams CO2e of the energy used, at the carbon intensity of "
+            f"{country_in_words(run.spec.country)}.",
             "emissions",
             "carbon-intensity",
         ),

@@ -100,7 +100,8 @@ def _say(run: Run) -> None:
     lines = [escaped(text)]
     if kind in ("info", "success") and (small := arithmetic(run)):
         lines.append(f":small[{escaped(small)}]")
-    boxes[kind]("\n\n".join(lines), icon=f":material/{icons[kind]}:")
+    with st.container(key="verdict"):
+        boxes[kind]("\n\n".join(lines), icon=f":material/{icons[kind]}:")
 
 
 def _still_there() -> list[Run]:
@@ -133,7 +134,9 @@ def _run(following: bool) -> None:
             with st.container(horizontal=True, vertical_alignment="center", width="content"):
                 st.title(run_title(run), anchor=False, width="content")
                 state_badge(run.state)
-            with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            with st.container(
+                horizontal=True, vertical_alignment="center", width="content", key="run-actions"
+            ):
                 run_actions(run, runs)
                 copy_link()
         _say(run)

@@ -38,6 +38,8 @@ _OLD: dict[str, tuple[str, dict[str, str]]] = {
 # A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
 # Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
 # The line of what runs has a row of its own on a narrow screen, its buttons the next.
+# On the page of a run nothing moves as its results come: the bar has room for its words, the box of
+# the verdict for its sentence and the rule's arithmetic.
 # The CSV button of a chart sits in the line of "Table" and leaves the open table its whole width.
 _STYLE = """
 <style>
@@ -47,6 +49,15 @@ _STYLE = """
 [data-testid="stStatusWidget"] button { display: none; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
+}
+.st-key-verdict [data-testid="stAlertContainer"] { min-height: 6rem; }
+@media (max-width: 900px) {
+  .st-key-verdict [data-testid="stAlertContainer"] { min-height: 7.5rem; }
+}
+@media (max-width: 480px) {
+  .st-key-verdict [data-testid="stAlertContainer"] { min-height: 10.5rem; }
+  .st-key-run-actions { min-height: 6rem; }
+  .st-key-running-progress [data-testid="stMarkdownContainer"] { min-height: 2lh; }
 }
 [class*="st-key-chart-data-"] { position: relative; }
 [class*="st-key-chart-data-"] > [data-testid="stLayoutWrapper"] { flex-basis: 100%; }

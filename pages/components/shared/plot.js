@@ -71,6 +71,13 @@ const inTurn = (work) => {
   return mine;
 };
 
+// What comes in the place of a run, such as the form after Back, is seen from its top.
+const leave = (node) => {
+  if (node.isConnected) return;
+  window.ecvTop = undefined;
+  document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+};
+
 const config = { responsive: true, displaylogo: false, displayModeBar: false };
 const drawn = new WeakMap();
 
@@ -155,6 +162,7 @@ export default function ({ data, parentElement }) {
   resized.observe(node);
   return () => {
     forgetMenu();
+    if (data.top) setTimeout(() => leave(node));
     window.removeEventListener("ecv-step", moved);
     clearTimeout(later);
     clearTimeout(again);

@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 from ecv_core.errors import InputError, StoreError
@@ -18,6 +19,8 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_OF_DONE = 6.0
 """How long the tab's title says that a run is done: until the next press after that."""
 _WATCHED, _DONE, _PAGE, _ARRIVED = "watched-run", "done-run", "page-shown", "page-arrived"
+_KEPT = "kept-bar"
+"""The run whose bar stays though it is over, so that nothing on its own page moves up."""
 _LISTED = 8
 """Runs of the queue that are listed; more would not fit on a screen."""
 
@@ -26,7 +29,10 @@ def running_bar(page: StreamlitPage) -> None:
     """Draw the bar and set the tab's title; call once per run of the app, before the page.
 
     While nothing runs this is one indexed query per run of the app, and nothing is polled.
+    The bar has a container even when there is none: what follows keeps its place in the tree, and
+    is not drawn a second time below its old self when the bar comes or goes.
     """
+    place = st.container(key="bar-place")
     state = st.session_state
     state[_ARRIVED] = state.get(_PAGE) != page.url_path
     state[_PAGE] = page.url_path
@@ -39,9 +45,12 @@ def running_bar(page: StreamlitPage) -> None:
         active = []  # the page that needs the database says so
     if active:
         state.pop(_DONE, None)
-        st.fragment(_bar, run_every=_SECONDS_BETWEEN_LOOKS)(name)
+        with place:
+            st.fragment(_bar, run_every=_SECONDS_BETWEEN_LOOKS)(name)
         return
     _done()
+    with place:
+        st.fragment(_over)()  # a fragment as well, which is a level of the tree
     done = state.get(_DONE)
     if done and time.monotonic() > done[1]:
         done = state.pop(_DONE) and None
@@ -84,9 +93,7 @@ def _bar(name: str) -> None:
         k, title = run.k, escaped(run_title(run))
         at = "queued" if run.state is RunState.QUEUED else f"{min(len(run.folds) + 1, k)}/{k}"
         st.set_page_config(page_title=f"▶ {at} {run_title(run)} · {name}")
-        with st.container(
-            horizontal=True, vertical_alignment="center", key="running-bar", gap="small"
-        ):
+        with _row():
             with st.container(key="running-progress"):
                 st.progress(part, text=f"**{title}** · {words}")
             if st.query_params.get("run") not in (run.run_id, run.group):
@@ -102,6 +109,39 @@ def _bar(name: str) -> None:
                 act_and_rerun(lambda: manager().cancel(run.run_id))
         if trouble := manager().trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
+
+
+def _row() -> DeltaGenerator:
+    return st.container(
+        horizontal=True, vertical_alignment="center", key="running-bar", gap="small"
+    )
+
+
+def _kept() -> Run | None:
+    """The run that was watched to its end, for as long as the page that shows it is open."""
+    kept = st.session_state.get(_KEPT)
+    if kept and st.query_params.get("run") in (kept.run_id, kept.group):
+        return kept
+    st.session_state.pop(_KEPT, None)
+    return None
+
+
+def _over() -> None:
+    """The bar of a run that is over, as high as it was; a press on Hide draws this alone anew."""
+    if (run := _kept()) is None:
+        return
+    done, finished = len(run.folds), run.state is RunState.FINISHED
+    words = [f"**{escaped(run_title(run))}**", run.state.value, f"{done} of {run.k} folds"]
+    if run.folds:
+        words.append(f"{duration(run.seconds)} of computing")
+    with _row():
+        with st.container(key="running-progress"):
+            st.progress(1.0 if finished else done / run.k, text=" · ".join(words))
+        st.button("Hide", icon=":material/close:", key="hide-bar", on_click=_hide)
+
+
+def _hide() -> None:
+    st.session_state.pop(_KEPT, None)
 
 
 def _queue(waiting: list[Run]) -> None:
@@ -138,7 +178,9 @@ def _done() -> None:
     mark = "✓" if run.state is RunState.FINISHED else "■"
     word = f"{mark} {run.state.value}: {run_title(run)}"
     st.session_state[_DONE] = (word, time.monotonic() + _SECONDS_OF_DONE)
-    if st.query_params.get("run") not in (run.run_id, run.group):
+    if st.query_params.get("run") in (run.run_id, run.group):
+        st.session_state[_KEPT] = run
+    else:
         st.toast(
             f"**{escaped(run_title(run))}** is {run.state.value}.",
             icon=":material/check_circle:" if mark == "✓" else ":material/stop_circle:",
