@@ -106,7 +106,7 @@ def member(claims: Mapping[str, object], known: Settings) -> Actor:
         return Actor(id="", role=Role.NOBODY)
     names = {subject, EVERYBODY}
     email = str(claims.get("email") or "").strip().lower()
-    if email and claims.get("email_verified") is True:
+    if email and claims.get("email_verified") in (True, "true"):
         names |= {email, f"@{email.rpartition('@')[2]}"}
     role = next(
         (

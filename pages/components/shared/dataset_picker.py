@@ -9,6 +9,8 @@ import streamlit as st
 import ecv_core.datasets as datasets
 from ecv_core.datasets import DatasetEntry
 from ecv_core.errors import EcvError
+from ecv_core.rights import Action
+from pages.components.shared.acting import handling, why_not
 from pages.components.shared.glossary import explained
 from pages.components.shared.link import label_from_link
 from pages.components.shared.state import KEPT, escaped, sentence, sentences
@@ -42,7 +44,8 @@ def dataset_picker() -> tuple[DatasetEntry, bool]:
     ready = datasets.available(entry)
     with st.container(horizontal=True, vertical_alignment="center"):
         _size(entry, ready)
-        st.page_link("pages/data.py", label="Add your data", icon=":material/upload_file:")
+        if not why_not(Action.UPLOAD):
+            st.page_link("pages/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
     _misnamed()
@@ -58,6 +61,8 @@ def not_ready(entry: DatasetEntry) -> str:
     """What to do first where the picked dataset cannot be used."""
     if entry.url is None or datasets.available(entry):
         return "The dataset cannot be used as it is: see what it lacks, below its name."
+    if why_not(Action.DOWNLOAD):
+        return "Pick a dataset that is on this machine."
     return "Download the dataset first."
 
 
@@ -91,6 +96,9 @@ def _size(entry: DatasetEntry, ready: bool) -> None:
 
 def _offer_download(entry: DatasetEntry) -> None:
     with st.container(border=True):
+        if why := why_not(Action.DOWNLOAD):
+            st.markdown(f"It is not on this machine. {why}")
+            return
         if entry.url is None:
             st.markdown(escaped(f"To use it, {datasets.how_to_supply(entry)}."))
             return
@@ -119,4 +127,4 @@ def _download(entry: DatasetEntry) -> None:
         of = f" of {total / 1e6:,.1f}" if total else ""
         bar.progress(done / total if total else 0.0, text=f"{done / 1e6:,.1f}{of} MB")
 
-    datasets.download(entry, report)
+    handling().download(entry, report)

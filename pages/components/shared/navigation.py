@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -12,6 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
 from ecv_core.datasets.limits import max_upload_mb
+from ecv_core.errors import InputError
+from ecv_core.rights import Mode, settings
 from pages.components.shared.component import component
 from pages.components.shared.state import sentences
 
@@ -66,9 +68,12 @@ def look() -> None:
 
 
 def limit_uploads() -> None:
-    """Have the server take files up to ECV_MAX_UPLOAD_MB, and no larger ones, on every page."""
-    with sentences():
-        wanted = max_upload_mb()
+    """Have the server take files up to ECV_MAX_UPLOAD_MB, and no larger ones, on every page.
+
+    A public dashboard has nowhere to put one: there the server takes the least that it can.
+    """
+    with suppress(InputError):  # `admitted` and the page Data say what is wrong
+        wanted = 1 if settings().mode is Mode.PUBLIC else max_upload_mb()
         if config.get_option("server.maxUploadSize") != wanted:
             config.set_option("server.maxUploadSize", wanted)
 
@@ -127,6 +132,15 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
 def show_view(view: str) -> None:
     """Go to another view of this page; call it from a callback."""
     st.session_state[VIEW] = view
+
+
+def account_page() -> list[st.Page]:
+    """Where people see what they may do, where that is not everything."""
+    mode = settings().mode
+    if mode is Mode.PRIVATE:
+        return []
+    title = "For visitors" if mode is Mode.PUBLIC else "Your account"
+    return [st.Page("pages/account.py", title=title, icon=":material/account_circle:")]
 
 
 def old_pages() -> list[st.Page]:
