@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import RightsError
@@ -12,8 +12,6 @@ from ecv_core.records import Run, RunSpec
 from ecv_core.rights.actor import Action, Actor, Role, check, refusal
 from ecv_core.rights.settings import Limits, Settings
 from ecv_core.runner import Queue, RunManager
-from ecv_core.selection import live
-from ecv_core.selection.rounds import Terms
 from ecv_core.store import (
     Cell,
     Label,
@@ -29,7 +27,9 @@ from ecv_core.store import (
     stored_study,
     used_by,
 )
-from ecv_core.study import engine
+
+if TYPE_CHECKING:
+    from ecv_core.selection.rounds import Terms
 
 
 class Acting(Queue):
@@ -165,6 +165,8 @@ class Acting(Queue):
         self, cells: Sequence[Cell], *, recorded: Sequence[Run] = (), anew: bool = False
     ) -> str:
         """As `study.engine.begin`."""
+        from ecv_core.study import engine
+
         check(Action.START_MANY, self.actor)
         return engine.begin(
             *(self._store, self, cells),
@@ -178,11 +180,15 @@ class Acting(Queue):
         self, study_id: str, *, recorded: Iterable[Run] = (), full: bool = False
     ) -> None:
         """As `study.engine.go_on`."""
+        from ecv_core.study import engine
+
         check(Action.START_MANY, self.actor, stored_study(self._store, study_id).started_by)
         engine.go_on(self._store, self, study_id, recorded=recorded, full=full)
 
     def cancel_study(self, cells: Sequence[Cell]) -> None:
         """Cancel those runs of a study that this person may cancel, as `study.engine.cancel`."""
+        from ecv_core.study import engine
+
         check(Action.CANCEL, self.actor)
         mine = [cell for cell in cells if cell.run and self.may(Action.CANCEL, cell.run.started_by)]
         engine.cancel(self, mine)
@@ -200,12 +206,16 @@ class Acting(Queue):
         known: Iterable[Run] = (),
     ) -> str:
         """As `selection.live.begin`."""
+        from ecv_core.selection import live
+
         check(Action.START_MANY, self.actor)
         self._introduce()
         return live.begin(self._store, contenders, terms, known=known, started_by=self.actor.id)
 
     def go_on_with_selection(self, selection_id: str, *, recorded: Iterable[Run] = ()) -> None:
         """As `selection.live.advance`."""
+        from ecv_core.selection import live
+
         begun = stored_selection(self._store, selection_id)
         check(Action.START_MANY, self.actor, begun.started_by)
         manager = self._manager()

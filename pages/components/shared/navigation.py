@@ -72,8 +72,10 @@ def limit_uploads() -> None:
 
     A public dashboard has nowhere to put one: there the server takes the least that it can.
     """
-    with suppress(InputError):  # `admitted` and the page Data say what is wrong
-        wanted = 1 if settings().mode is Mode.PUBLIC else max_upload_mb()
+    with sentences():
+        wanted = max_upload_mb()
+        with suppress(InputError):  # `admitted` says it
+            wanted = 1 if settings().mode is Mode.PUBLIC else wanted
         if config.get_option("server.maxUploadSize") != wanted:
             config.set_option("server.maxUploadSize", wanted)
 
