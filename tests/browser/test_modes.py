@@ -26,7 +26,7 @@ def signed_in(page: Page, dashboard: Dashboard, who: Provider, claims: dict[str,
     who.person = claims
     page.goto(f"{dashboard.url}/runs")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Know when you have")).to_be_visible()
+    expect(page.get_by_role("link", name="Studies")).to_be_visible()
 
 
 def test_a_team_signs_in_and_each_has_their_own_rights(
@@ -62,11 +62,12 @@ def test_a_team_signs_in_and_each_has_their_own_rights(
                 )
                 expect(ada.get_by_text("Started by you.")).to_be_visible()
                 signed_in(vera, dashboard, who, VERA)
-                expect(vera.get_by_role("button", name="Start", exact=True)).to_be_disabled()
-                expect(vera.get_by_text("You are a viewer here and cannot start")).to_be_visible()
                 vera.goto(f"{dashboard.url}/?run={run_id}")
                 expect(vera.get_by_text("Started by Ada.")).to_be_visible()
                 expect(vera.get_by_role("button", name="Cancel")).to_have_count(0)
+                vera.get_by_role("button", name="New run").click()
+                expect(vera.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+                expect(vera.get_by_text("You are a viewer here and cannot start")).to_be_visible()
                 vera.goto(f"{dashboard.url}/account")
                 vera.get_by_role("button", name="Sign out").click()
                 expect(vera.get_by_role("button", name="Sign in")).to_be_visible()

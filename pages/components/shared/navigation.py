@@ -13,7 +13,8 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from ecv_core.datasets.limits import max_upload_mb
 from ecv_core.errors import InputError
-from ecv_core.rights import Mode, settings
+from ecv_core.rights import Mode, Role, settings
+from pages.components.shared.acting import who
 from pages.components.shared.component import component
 from pages.components.shared.state import sentences
 
@@ -82,8 +83,16 @@ def limit_uploads() -> None:
 
 @contextmanager
 def page() -> Iterator[None]:
-    """What a page file does all its work in: errors raised on purpose become sentences."""
+    """What a page file does all its work in: errors raised on purpose become sentences.
+
+    A page that is run on its own draws nothing for those who may not see it.
+    """
     through_app()
+    welcome = False
+    with sentences():
+        welcome = who().role is not Role.NOBODY
+    if not welcome:
+        st.stop()
     with sentences():
         yield
 
