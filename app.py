@@ -2,13 +2,15 @@
 
 import streamlit as st
 
-from pages.components.shared.navigation import limit_uploads, look, old_pages
+from pages.components.shared.acting import admitted
+from pages.components.shared.navigation import account_page, limit_uploads, look, old_pages
 from pages.components.shared.running import running_bar
 
 st.set_page_config(page_icon="pages/components/shared/icon.svg", layout="wide")
 st.logo("pages/components/shared/logo.svg", size="large")
 look()
 limit_uploads()
+welcome = admitted()
 page = st.navigation(
     [
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
@@ -21,9 +23,11 @@ page = st.navigation(
         st.Page("pages/runs.py", title="Runs", icon=":material/balance:"),
         st.Page("pages/studies.py", title="Studies", icon=":material/grid_on:"),
         st.Page("pages/replay.py", title="Replay", icon=":material/replay:"),
+        *(account_page() if welcome else []),
         *old_pages(),
     ],
-    position="top",
+    position="top" if welcome else "hidden",
 )
-running_bar(page)
-page.run()
+if welcome:
+    running_bar(page)
+    page.run()

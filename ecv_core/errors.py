@@ -4,7 +4,8 @@ EcvError
 ├── InputError            a user's mistake: exit code 2, one clear sentence on the page
 │   ├── UnknownName       an id that no registry or catalogue knows
 │   ├── DatasetError      a dataset that is missing, damaged, or not what the catalogue promises
-│   └── FoldsError        a fold file, or a number of folds, that does not fit the data
+│   ├── FoldsError        a fold file, or a number of folds, that does not fit the data
+│   └── RightsError       somebody asks for what they may not do here
 ├── StoreError            the database cannot be read or written
 └── RunError              a run that was going and failed: exit code 1
     └── Cancelled         someone asked the run to stop; not a failure
@@ -24,6 +25,7 @@ __all__ = [
     "EcvError",
     "FoldsError",
     "InputError",
+    "RightsError",
     "RunError",
     "StoreError",
     "Terminated",
@@ -70,6 +72,10 @@ class DatasetError(InputError):
 
 class FoldsError(InputError):
     """Folds that do not fit the data: a bad fold file, or more folds than the data can fill."""
+
+
+class RightsError(InputError):
+    """Somebody asks for what they may not do here, or more of it than a limit allows."""
 
 
 class StoreError(EcvError):

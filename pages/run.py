@@ -8,10 +8,10 @@ from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from pages.components.run.start_form import start_form
 from pages.components.shared.glossary import glossary_link
-from pages.components.shared.navigation import through_app
+from pages.components.shared.navigation import page
 from pages.components.shared.running import just_arrived
 from pages.components.shared.runs import opened_runs
-from pages.components.shared.state import manager, sentence, sentences, store
+from pages.components.shared.state import manager, sentence, store
 
 
 def _opened() -> list[Run]:
@@ -27,8 +27,7 @@ def _opened() -> list[Run]:
         return []
 
 
-through_app()
-with sentences():
+with page():
     store()
     if runs := _opened():
         from pages.components.run.live_run import live_run

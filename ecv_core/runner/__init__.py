@@ -1,7 +1,8 @@
 """Runs in the background: the only package that knows about threads, processes and executors."""
 
 from ecv_core.runner.aids import adjusted_rule, aid_runs
-from ecv_core.runner.drive import GivesUp, execute, next_fold, run_aids, save_fold
+from ecv_core.runner.drive import execute, next_fold, run_aids, save_fold
+from ecv_core.runner.giving_up import GivesUp
 from ecv_core.runner.manager import RunManager
 from ecv_core.runner.owner import beating, recover, this_process
 from ecv_core.runner.queue import Queue

@@ -14,6 +14,7 @@ from ecv_core import stopping
 from ecv_core.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
 from ecv_core.runner.aids import adjusted_rule, aid_runs
+from ecv_core.runner.giving_up import WAITS
 from ecv_core.runner.owner import beating, this_process
 from ecv_core.runner.worker import InProcess, Worker, failure, work
 from ecv_core.runs.adjusting import aid_spec
@@ -26,38 +27,10 @@ log = logging.getLogger(__name__)
 CANCEL_POLL_SECONDS = 0.2
 RETRY_SECONDS = 2.0
 """How long to wait before a finished fold that could not be saved is saved again."""
-SAVE_ATTEMPTS = 5
-"""So many, where nobody is there to free the disk while the program waits."""
-_WAITS = ". A result is waiting in memory to be saved; it is tried again."
 
 _Done = TypeVar("_Done")
 Job = Callable[[str, str, RunSpec, int], FoldResult]
 """What an executor is given: (database URL, run id, spec, fold index) -> result."""
-
-
-class GivesUp:
-    """For a command: says once that a fold cannot be saved, and gives up in the end."""
-
-    def __init__(self, say: Callable[[str], None], attempts: int = SAVE_ATTEMPTS) -> None:
-        self._say = say
-        self._attempts = attempts
-        self._failed = 0
-        self.error: RunError | None = None
-        """What was raised; None while all is well."""
-
-    def __call__(self, sentence: str | None) -> None:
-        """As `execute` calls its `on_trouble`.
-
-        Raises: RunError after so many attempts in a row.
-        """
-        self._failed = self._failed + 1 if sentence else 0
-        if sentence and self._failed == 1:
-            self._say(sentence)
-        if sentence and self.error is None and self._failed >= self._attempts:
-            why = sentence.removesuffix(_WAITS)
-            self.error = RunError(f"gave up saving after {self._failed} attempts: {why}")
-        if sentence and self.error is not None:
-            raise self.error
 
 
 def execute(
@@ -70,6 +43,7 @@ def execute(
     on_fold: Callable[[Run], None] = lambda run: None,
     on_trouble: Callable[[str | None], None] = lambda sentence: None,
     closing: Callable[[], bool] = lambda: False,
+    seconds: float | None = None,
     waiting: tuple[str, ...] = (),
 ) -> None:
     """Drive a queued run until it is done, from its next missing fold on.
@@ -85,11 +59,12 @@ def execute(
         on_fold: called with the run after each fold is on disk.
         on_trouble: called with a sentence while a fold cannot be saved, and with None after.
         closing: whether this program is about to end; the run is interrupted then.
+        seconds: by the clock, that all folds of a run may take together; then it is cancelled.
         waiting: a run that this one is computed for; cancelling that cancels this one.
     """
     if store.start(run_id, owner=this_process()):
         with beating(store):
-            _drive(store, run_id, worker, job, rule, on_fold, on_trouble, closing, waiting)
+            _drive(store, run_id, worker, job, rule, on_fold, on_trouble, closing, seconds, waiting)
 
 
 def _drive(
@@ -101,6 +76,7 @@ def _drive(
     on_fold: Callable[[Run], None],
     on_trouble: Callable[[str | None], None],
     closing: Callable[[], bool],
+    seconds: float | None,
     waiting: tuple[str, ...],
 ) -> None:
     def finish(state: RunState, error: str | None = None) -> None:
@@ -109,14 +85,20 @@ def _drive(
     with ending(finish, f"run {run_id}", closing):
         spec = store.run(run_id).spec
         if rule is None:
-            run_aids(store, run_id, worker, job=job, on_trouble=on_trouble, closing=closing)
+            run_aids(
+                *(store, run_id, worker),
+                job=job,
+                on_trouble=on_trouble,
+                closing=closing,
+                seconds=seconds,
+            )
             rule = adjusted_rule(store, spec) if spec.adjust_by else None
         while (index := next_fold(store.run(run_id))) is not None:
             if cancelled(store, (run_id, *waiting)):
                 raise Cancelled
             if closing():
                 raise Terminated
-            result = _one_fold(store, run_id, worker, job, index, waiting)
+            result = _one_fold(store, run_id, worker, job, index, seconds, waiting)
             if not save_fold(store, run_id, result, rule, on_trouble):
                 return  # somebody has resumed it elsewhere, and goes on
             on_fold(store.run(run_id))
@@ -139,8 +121,8 @@ def ending(
     """
     try:
         yield
-    except Cancelled:
-        finish(RunState.CANCELLED, None)
+    except Cancelled as error:
+        finish(RunState.CANCELLED, str(error) or None)
     except KeyboardInterrupt:
         finish(RunState.CANCELLED, None)
         raise
@@ -173,21 +155,25 @@ def run_aids(
     job: Job = work,
     on_trouble: Callable[[str | None], None] = lambda sentence: None,
     closing: Callable[[], bool] = lambda: False,
+    seconds: float | None = None,
 ) -> None:
     """Run the cheap models that a run is adjusted by, where they are not there yet.
 
     Arguments as of `execute`.
     """
-    spec = store.run(run_id).spec
-    for name, found in aid_runs(store, spec).items():
+    run = store.run(run_id)
+    for name, found in aid_runs(store, run.spec).items():
         if found is not None:
             continue
-        aid = store.create([aid_spec(spec, name)], owner=this_process())[0]
+        aid = store.create(
+            [aid_spec(run.spec, name)], owner=this_process(), started_by=run.started_by
+        )[0]
         execute(
             *(store, aid, worker),
             job=job,
             on_trouble=on_trouble,
             closing=closing,
+            seconds=seconds,
             waiting=(run_id,),
         )
         done = store.run(aid)
@@ -210,19 +196,29 @@ def _one_fold(
     worker: Worker | InProcess,
     job: Job,
     index: int,
+    seconds: float | None,
     waiting: tuple[str, ...],
 ) -> FoldResult:
-    spec = store.run(run_id).spec
-    future: Future[FoldResult] = worker.submit(job, store.url, run_id, spec, index)
+    run = store.run(run_id)
+    _insist_on_time(run.seconds, seconds)
+    begin = time.monotonic()
+    future: Future[FoldResult] = worker.submit(job, store.url, run_id, run.spec, index)
     try:
         while not wait([future], timeout=CANCEL_POLL_SECONDS).done:
             if cancelled(store, (run_id, *waiting)):
                 raise Cancelled
+            _insist_on_time(run.seconds + time.monotonic() - begin, seconds)
         return future.result()
     except (Cancelled, BrokenExecutor):
         if isinstance(worker, Worker):
             worker.kill()
         raise
+
+
+def _insist_on_time(took: float, seconds: float | None) -> None:
+    """End a run that has had its time. Raises: Cancelled, with the reason."""
+    if seconds is not None and took >= seconds:
+        raise Cancelled(f"a run has {seconds:g} s here, and this one has had them")
 
 
 def save_fold(
@@ -277,7 +273,7 @@ def insist(write: Callable[[], _Done], on_trouble: Callable[[str | None], None])
             done = write()
         except StoreError as error:
             log.error("%s", error)
-            on_trouble(f"{error}{_WAITS}")
+            on_trouble(f"{error}{WAITS}")
             time.sleep(RETRY_SECONDS)
         else:
             on_trouble(None)

@@ -13,7 +13,7 @@ from ecv_core.runner.drive import RETRY_SECONDS, Job, execute
 from ecv_core.runner.owner import Heart, recover
 from ecv_core.runner.queue import Queue
 from ecv_core.runner.worker import Worker, warm_up, work
-from ecv_core.store import Store
+from ecv_core.store import Quota, Store
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,12 @@ class RunManager(Queue):
     """Runs what is queued, one fold at a time, in the background. One per process."""
 
     def __init__(
-        self, store: Store, *, job: Job = work, after: Callable[[str], object] | None = None
+        self,
+        store: Store,
+        *,
+        job: Job = work,
+        after: Callable[[str], object] | None = None,
+        seconds: float | None = None,
     ) -> None:
         """Start the thread.
 
@@ -34,10 +39,12 @@ class RunManager(Queue):
             job: computes a fold.
             after: called in the thread with the id of a run that has just ended, however it did;
                 what it queues under `owner` comes next.
+            seconds: that a run may take, as of `execute`.
         """
         super().__init__(store)
         self._job = job
         self._after = after
+        self._seconds = seconds
         self._worker = Worker(at_exit=self.close)
         self._wake = threading.Event()
         self._closing = False
@@ -48,9 +55,11 @@ class RunManager(Queue):
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
 
-    def start(self, specs: Sequence[RunSpec]) -> str:
+    def start(
+        self, specs: Sequence[RunSpec], *, started_by: str = "", quota: Quota | None = None
+    ) -> str:
         """As `Queue.start`; the first one starts as soon as the runs before it are done."""
-        group_id = super().start(specs)
+        group_id = super().start(specs, started_by=started_by, quota=quota)
         self.wake()
         return group_id
 
@@ -95,6 +104,7 @@ class RunManager(Queue):
                     job=self._job,
                     on_trouble=self._set_trouble,
                     closing=lambda: self._closing,
+                    seconds=self._seconds,
                 )
                 if not self._closing:
                     self._follow_up(run_id)

@@ -8,7 +8,7 @@ from ecv_core import models
 from ecv_core.records import RunSpec
 from ecv_core.runner.owner import this_process
 from ecv_core.spec import to_the_end
-from ecv_core.store import Store
+from ecv_core.store import Quota, Store
 
 
 class Queue:
@@ -19,9 +19,14 @@ class Queue:
         self.owner = this_process()
         """Whose queue this is."""
 
-    def start(self, specs: Sequence[RunSpec]) -> str:
-        """Queue one run per spec; gives the id of their group, which is that of the first run."""
-        return self._store.create(specs, owner=self.owner)[0]
+    def start(
+        self, specs: Sequence[RunSpec], *, started_by: str = "", quota: Quota | None = None
+    ) -> str:
+        """Queue one run per spec; gives the id of their group, which is that of the first run.
+
+        Args and errors: as of `Store.create`.
+        """
+        return self._store.create(specs, owner=self.owner, started_by=started_by, quota=quota)[0]
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
         """Go on with a run at its next missing fold; `full` runs the folds after the stop too.

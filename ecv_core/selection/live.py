@@ -94,6 +94,7 @@ def begin(
     terms: Terms,
     *,
     known: Iterable[Run] = (),
+    started_by: str = "",
 ) -> str:
     """Keep a new selection; gives its id. Nothing is computed yet.
 
@@ -102,6 +103,7 @@ def begin(
         contenders: name and spec of each; what decides the folds must be the same in all.
         terms: what is asked.
         known: runs whose folds are used instead of computing them again, where they fit.
+        started_by: the id of a person, who its runs belong to as well.
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
     names = [name for name, _ in contenders]
@@ -124,7 +126,7 @@ def begin(
         )
         for name, spec in zip(names, specs, strict=True)
     ]
-    return keep_selection(store, planned, asdict(terms))
+    return keep_selection(store, planned, asdict(terms), started_by=started_by)
 
 
 def look(store: Store, selection_id: str, recorded: Iterable[Run] = ()) -> Live:
@@ -215,7 +217,8 @@ def queue_fold(
         if mine is not None:
             store.requeue(mine.run_id, spec, owner=owner)
         else:
-            contenders[place] = replace(planned, run_id=store.create([spec], owner=owner)[0])
+            new = store.create([spec], owner=owner, started_by=now.record.started_by)
+            contenders[place] = replace(planned, run_id=new[0])
     if tuple(contenders) != now.record.contenders:
         update_selection(store, replace(now.record, contenders=tuple(contenders)))
     return [contenders[place].run_id or "" for place in places]

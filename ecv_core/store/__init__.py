@@ -6,6 +6,8 @@ from ecv_core.store.imports import Origin, import_run, origins
 from ecv_core.store.labels import Label, checked_label, label_runs
 from ecv_core.store.listing import ListedRun, RunList, going_on
 from ecv_core.store.ownership import GONE, active_owners, beat, interrupt, owner_of, take_over
+from ecv_core.store.people import introduce, people_names, starters, used_by
+from ecv_core.store.quota import Quota, Used
 from ecv_core.store.schema import database_url
 from ecv_core.store.selections import (
     PlannedContender,
@@ -35,10 +37,12 @@ __all__ = [
     "ListedRun",
     "Origin",
     "PlannedContender",
+    "Quota",
     "RunList",
     "SelectionRecord",
     "Store",
     "StudyRecord",
+    "Used",
     "active_owners",
     "back_up",
     "beat",
@@ -49,18 +53,22 @@ __all__ = [
     "going_on",
     "import_run",
     "interrupt",
+    "introduce",
     "keep_selection",
     "keep_study",
     "label_runs",
     "open_store",
     "origins",
     "owner_of",
+    "people_names",
     "restore",
     "selections_with",
+    "starters",
     "stored_selection",
     "stored_selections",
     "stored_studies",
     "stored_study",
     "take_over",
     "update_selection",
+    "used_by",
 ]

@@ -33,7 +33,13 @@ class Origin:
 
 
 def import_run(
-    store: Store, run: Run, *, sha256: str, file_name: str, made_with: Mapping[str, Any]
+    store: Store,
+    run: Run,
+    *,
+    sha256: str,
+    file_name: str,
+    made_with: Mapping[str, Any],
+    started_by: str = "",
 ) -> tuple[str, bool]:
     """Keep a finished run that was computed elsewhere.
 
@@ -45,6 +51,7 @@ def import_run(
         sha256: of its content: what was imported before is not kept twice.
         file_name: where it came from.
         made_with: see Origin.
+        started_by: the id of the person who imports it.
     Returns: the id that it has here, and whether it is new; False where it was here already.
     Raises: StoreError.
     """
@@ -61,7 +68,7 @@ def import_run(
         if any((one.spec, one.folds) == (run.spec, run.folds) for one in taken.runs({})):
             return run.run_id, False
         run_id = uuid4().hex[:12] if taken.rows else run.run_id
-        _insert(connection, run, run_id)
+        _insert(connection, run, run_id, started_by)
         connection.execute(
             imports.insert().values(
                 run_id=run_id,
@@ -93,7 +100,7 @@ def origins(store: Store) -> dict[str, Origin]:
     }
 
 
-def _insert(connection: sa.Connection, run: Run, run_id: str) -> None:
+def _insert(connection: sa.Connection, run: Run, run_id: str, started_by: str) -> None:
     created = run.created_at.astimezone(UTC).isoformat()
     connection.execute(
         runs.insert().values(
@@ -108,6 +115,7 @@ def _insert(connection: sa.Connection, run: Run, run_id: str) -> None:
             started_at=created,
             finished_at=(run.finished_at or run.created_at).astimezone(UTC).isoformat(),
             stopped_at=run.stopped_at,
+            started_by=started_by or None,
         )
     )
     connection.execute(

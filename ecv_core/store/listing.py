@@ -54,6 +54,8 @@ class ListedRun:
     """As in Run."""
     label: Label
     imported: bool
+    started_by: str = ""
+    """As in Run."""
 
     @property
     def mean(self) -> float | None:
@@ -81,6 +83,7 @@ class RunList:
                     runs.c.state,
                     runs.c.created_at,
                     runs.c.stopped_at,
+                    runs.c.started_by,
                 )
                 .where(kept())
                 .order_by(runs.c.sequence.desc())
@@ -126,6 +129,7 @@ def _listed(
             stopped_at=row.stopped_at,
             label=written.get(row.run_id, Label()),
             imported=row.run_id in imported,
+            started_by=row.started_by or "",
         )
     except (ValueError, TypeError, KeyError) as error:
         raise damage(row.run_id, error) from error

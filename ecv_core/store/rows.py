@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import sqlalchemy as sa
@@ -123,6 +124,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         progress=None if at is None else _progress(at),
         queue_position=queue_position,
         outside=row.owner == OUTSIDE,
+        started_by=row.started_by or "",
     )
 
 
@@ -177,6 +179,26 @@ def user_scores_record(row: Any) -> UserScores:  # noqa: ANN401  a row
     metrics = tuple(json.loads(row.metrics))
     values = np.frombuffer(row.scores, "<f4").reshape(len(users), len(metrics))
     return UserScores(users=users, metrics=metrics, values=values)
+
+
+def queued_rows(specs: Sequence[RunSpec], owner: str, started_by: str) -> list[dict[str, object]]:
+    """Columns of the runs table for new runs that wait; see `Store.create`."""
+    run_ids = [uuid4().hex[:12] for _ in specs]
+    moment = now()
+    return [
+        {
+            "run_id": run_id,
+            "group_id": run_ids[0],
+            "spec": spec.to_json(),
+            "state": RunState.QUEUED,
+            "owner": owner,
+            "cancel_requested": False,
+            "created_at": moment,
+            "queued_at": moment,
+            "started_by": started_by or None,
+        }
+        for run_id, spec in zip(run_ids, specs, strict=True)
+    ]
 
 
 def fold_row(run_id: str, result: FoldResult, moment: Moment | None) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +14,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ecv_core.errors import StoreError
 from ecv_core.places import OWN
+from ecv_core.store.database_errors import first_line, way_out, without_password
 
-SCHEMA_VERSION = 2
-"""2: progress got a curve. 1: the first."""
+SCHEMA_VERSION = 3
+"""3: who started what. 2: progress got a curve. 1: the first."""
 
 _PATIENCE_SECONDS, _RETRY_SECONDS = 15.0, 0.05
 """How long another process may take to make the tables."""
@@ -43,6 +43,7 @@ runs = sa.Table(
     sa.Column("finished_at", sa.String(32)),
     sa.Column("stopped_at", sa.Integer),
     sa.Column("error", sa.Text),
+    sa.Column("started_by", sa.Text),
 )
 folds = sa.Table(
     "folds",
@@ -112,6 +113,7 @@ studies = sa.Table(
     sa.Column("study_id", sa.String(32), nullable=False, unique=True),
     sa.Column("created_at", sa.String(32), nullable=False),
     sa.Column("cells", sa.Text, nullable=False),
+    sa.Column("started_by", sa.Text),
 )
 selections = sa.Table(
     "selections",
@@ -120,6 +122,13 @@ selections = sa.Table(
     sa.Column("selection_id", sa.String(32), nullable=False, unique=True),
     sa.Column("created_at", sa.String(32), nullable=False),
     sa.Column("content", sa.Text, nullable=False),
+    sa.Column("started_by", sa.Text),
+)
+people = sa.Table(
+    "people",
+    metadata,
+    sa.Column("person", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
 )
 
 
@@ -146,8 +155,8 @@ def connect(url: str) -> sa.Engine:
         engine = _engine(url)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise StoreError(
-            f"'{_without_password(url)}' is not a usable database address "
-            f"({_without_password(_first_line(error))}); set ECV_DATABASE_URL to one like "
+            f"'{without_password(url)}' is not a usable database address "
+            f"({without_password(first_line(error))}); set ECV_DATABASE_URL to one like "
             "sqlite:////path/to/runs.sqlite, or postgresql://name@host/database with the package "
             "psycopg[binary] installed"
         ) from None
@@ -186,6 +195,8 @@ def _make_tables(engine: sa.Engine) -> None:
         if version == 1:
             progress.drop(connection, checkfirst=True)  # says where running folds are, no more
         metadata.create_all(connection)
+        if version is not None and version < SCHEMA_VERSION:
+            _add_columns(connection)
         if version is None or version < SCHEMA_VERSION:
             connection.execute(schema.insert().values(version=SCHEMA_VERSION))
         elif version > SCHEMA_VERSION:
@@ -196,10 +207,19 @@ def _make_tables(engine: sa.Engine) -> None:
             )
 
 
+def _add_columns(connection: sa.Connection) -> None:
+    """Those that tables of an older version lack; they may be empty."""
+    known = sa.inspect(connection)
+    for table in (runs, studies, selections):
+        have = {column["name"] for column in known.get_columns(table.name)}
+        if table.c.started_by.name not in have:
+            connection.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN started_by TEXT"))
+
+
 def _somebody_else_makes_them(error: StoreError) -> bool:
     """Whether a table, its version or the lock was there first."""
     cause = str(error.__cause__).lower()
-    return any(word in cause for word in ("already exists", "locked", "unique", "duplicate key"))
+    return any(word in cause for word in ("already exists", "locked", "unique", "duplicate"))
 
 
 @contextmanager
@@ -218,7 +238,7 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     except SQLAlchemyError as error:
         raise StoreError(
             f"the database {engine.url.render_as_string()} cannot be {doing}: "
-            f"{_first_line(error)}; {_way_out(error)}"
+            f"{first_line(error)}; {way_out(error)}"
         ) from error
 
 
@@ -267,24 +287,3 @@ def _sqlite_pragmas(connection: Any, record: Any) -> None:  # noqa: ANN401  a DB
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")  # a finished fold survives a power cut
     cursor.close()
-
-
-def _without_password(text: str) -> str:
-    return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", r"\1:***@", text)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(getattr(error, "orig", None) or error).splitlines()[0]
-
-
-def _way_out(error: BaseException) -> str:
-    text = str(error).lower()
-    if "not a database" in text or "malformed" in text:
-        return "move the damaged file away, or set ECV_DATABASE_URL to another"
-    if "full" in text:
-        return "free some disk space"
-    if "readonly" in text or "read-only" in text or "unable to open" in text:
-        return "make it writable, or set ECV_DATABASE_URL to a place you can write to"
-    if "locked" in text:
-        return "another program holds it; try again"
-    return "set ECV_DATABASE_URL to a database that works"

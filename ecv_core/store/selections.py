@@ -38,12 +38,16 @@ class SelectionRecord:
     created_at: datetime
     terms: Mapping[str, float | int | str | bool]
     contenders: tuple[PlannedContender, ...]
+    started_by: str = ""
+    """As in Run; its runs are theirs too."""
 
 
 def keep_selection(
     store: Store,
     contenders: Sequence[PlannedContender],
     terms: Mapping[str, float | int | str | bool],
+    *,
+    started_by: str = "",
 ) -> str:
     """Keep a new selection; gives its id."""
     selection_id = uuid4().hex[:12]
@@ -51,6 +55,7 @@ def keep_selection(
         "selection_id": selection_id,
         "created_at": now(),
         "content": _text(contenders, terms),
+        "started_by": started_by or None,
     }
     with store.transaction("written") as connection:
         connection.execute(selections.insert().values(**row))
@@ -136,4 +141,5 @@ def _record(row: sa.Row[tuple[object, ...]]) -> SelectionRecord:
             )
             for one in content["contenders"]
         ),
+        started_by=row.started_by or "",
     )

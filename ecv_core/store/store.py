@@ -10,7 +10,6 @@ import json
 import weakref
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from uuid import uuid4
 
 import sqlalchemy as sa
 
@@ -18,7 +17,10 @@ from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
 from ecv_core.store import removal
 from ecv_core.store.holding import OUTSIDE, held
-from ecv_core.store.rows import fold_row, now, run_rows, user_scores_record, user_scores_row
+from ecv_core.store.quota import Quota, insist
+from ecv_core.store.rows import fold_row, now, queued_rows, run_rows
+from ecv_core.store.rows import user_scores_record as scores_record
+from ecv_core.store.rows import user_scores_row as scores_row
 from ecv_core.store.schema import (
     connect,
     database_url,
@@ -89,7 +91,7 @@ class Store:
         query = user_scores.select().where(user_scores.c.run_id == run_id)
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
-        return {row.fold: user_scores_record(row) for row in rows}
+        return {row.fold: scores_record(row) for row in rows}
 
     def next_queued(self, owner: str) -> str | None:
         """The run id that has waited longest in this owner's queue, or None."""
@@ -110,28 +112,25 @@ class Store:
 
     # -- writing ------------------------------------------------------------------------------
 
-    def create(self, specs: Sequence[RunSpec], *, owner: str) -> list[str]:
-        """Queue one run per spec, as one group named by its first run's id; gives the run ids."""
-        run_ids = [uuid4().hex[:12] for _ in specs]
-        moment = now()
+    def create(
+        self,
+        specs: Sequence[RunSpec],
+        *,
+        owner: str,
+        started_by: str = "",
+        quota: Quota | None = None,
+    ) -> list[str]:
+        """Queue one run per spec, as one group named by its first run's id; gives the run ids.
+
+        `owner` is the process in whose queue they wait, `started_by` the id of a person.
+        Raises: RightsError beyond the quota of that person; nothing is queued then.
+        """
+        rows = queued_rows(specs, owner, started_by)
         with self.transaction("written") as connection:
-            connection.execute(
-                runs.insert(),
-                [
-                    {
-                        "run_id": run_id,
-                        "group_id": run_ids[0],
-                        "spec": spec.to_json(),
-                        "state": RunState.QUEUED,
-                        "owner": owner,
-                        "cancel_requested": False,
-                        "created_at": moment,
-                        "queued_at": moment,
-                    }
-                    for run_id, spec in zip(run_ids, specs, strict=True)
-                ],
-            )
-        return run_ids
+            if quota is not None:
+                insist(connection, quota, started_by, len(rows))
+            connection.execute(runs.insert(), rows)
+        return [str(row["run_id"]) for row in rows]
 
     def requeue(self, run_id: str, spec: RunSpec, *, owner: str) -> bool:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
@@ -210,7 +209,7 @@ class Store:
                 if scores is not None:
                     connection.execute(
                         user_scores.insert().values(
-                            run_id=run_id, fold=result.fold, **user_scores_row(scores)
+                            run_id=run_id, fold=result.fold, **scores_row(scores)
                         )
                     )
             if owner is not None and not held(connection, run_id, owner):

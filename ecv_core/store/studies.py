@@ -72,6 +72,8 @@ class StudyRecord:
     created_at: datetime
     cells: tuple[Cell, ...]
     """Without their runs: see `study.look`."""
+    started_by: str = ""
+    """As in Run."""
 
     @property
     def n_splits(self) -> int:
@@ -80,7 +82,9 @@ class StudyRecord:
         return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
 
 
-def keep_study(store: Store, cells: Sequence[Cell], study_id: str | None = None) -> str:
+def keep_study(
+    store: Store, cells: Sequence[Cell], study_id: str | None = None, *, started_by: str = ""
+) -> str:
     """Keep a new study, or other runs for the cells of one that is there; gives its id."""
     from ecv_core.records import codec
 
@@ -93,7 +97,7 @@ def keep_study(store: Store, cells: Sequence[Cell], study_id: str | None = None)
             return study_id
         study_id = uuid4().hex[:12]
         row = {"study_id": study_id, "created_at": now(), "cells": text}
-        connection.execute(studies.insert().values(**row))
+        connection.execute(studies.insert().values(**row, started_by=started_by or None))
     return study_id
 
 
@@ -136,4 +140,5 @@ def _record(row: sa.Row[tuple[object, ...]]) -> StudyRecord:
             Cell(spec=one.spec, run_id=one.run_id, borrowed=one.borrowed)
             for one in codec.read(_Row, row.cells)
         ),
+        started_by=row.started_by or "",
     )

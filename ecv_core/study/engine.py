@@ -25,6 +25,8 @@ def begin(
     *,
     recorded: Sequence[Run] = (),
     anew: bool = False,
+    started_by: str = "",
+    may_go_on: Callable[[Run], bool] = lambda run: True,
 ) -> str:
     """Keep a study and queue what is missing; gives its id.
 
@@ -34,13 +36,16 @@ def begin(
         cells: as `cells.planned` gives them.
         recorded: runs outside the database that may fill a cell.
         anew: run every cell, even where an equal run is known.
+        started_by: the id of a person, as of `Store.create`.
+        may_go_on: which runs of the database may be gone on with; others answer where they can.
     Raises: InputError without a cell.
     """
     if not cells:
         raise InputError("a study needs at least one dataset and one algorithm; pick some")
     if not anew:
-        cells = filled(cells, store.runs(), recorded)
-    return keep_study(store, _queued(store, queue, cells))
+        runs = store.runs()
+        cells = filled(cells, [run for run in runs if may_go_on(run)], [*runs, *recorded])
+    return keep_study(store, _queued(store, queue, cells), started_by=started_by)
 
 
 def look(store: Store, study_id: str, recorded: Iterable[Run] = ()) -> list[Cell]:

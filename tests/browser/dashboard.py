@@ -40,13 +40,14 @@ FLAGS = [
 class Dashboard:
     """The dashboard as `make run` starts it, on its own database; it can be killed."""
 
-    def __init__(self, folder: Path, data_dir: Path) -> None:
+    def __init__(self, folder: Path, data_dir: Path, **settings: str) -> None:
         self.folder = folder
         self.database_url = f"sqlite:///{folder / 'runs.sqlite'}"
         self.log = folder / "streamlit.log"
         self._environment = os.environ | {
             "ECV_DATABASE_URL": self.database_url,
             "ECV_DATA_DIR": str(data_dir),
+            **settings,
         }
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
 from ecv_core.spec import make_spec
-from ecv_core.store import Store, database_url, open_store
+from ecv_core.store import Quota, Store, database_url, open_store
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 
@@ -22,9 +22,16 @@ class QueueOnly:
     trouble: str | None = None
     owner = "test"
 
-    def __init__(self, store: Store, *, after: Callable[[str], object] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        after: Callable[[str], object] | None = None,
+        seconds: float | None = None,
+    ) -> None:
         self._store = store
         self.after = after
+        self.seconds = seconds
 
     def wake(self) -> None:
         """Nobody waits for the queue."""
@@ -32,8 +39,10 @@ class QueueOnly:
     def warm_up(self) -> None:
         """There is no worker."""
 
-    def start(self, specs: Sequence[RunSpec]) -> str:
-        return self._store.create(specs, owner="test")[0]
+    def start(
+        self, specs: Sequence[RunSpec], *, started_by: str = "", quota: Quota | None = None
+    ) -> str:
+        return self._store.create(specs, owner="test", started_by=started_by, quota=quota)[0]
 
     def resume(self, run_id: str, *, full: bool = False) -> None:
         self._store.requeue(run_id, self._store.run(run_id).spec, owner=f"full={full}")

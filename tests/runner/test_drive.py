@@ -145,3 +145,11 @@ def test_a_fold_that_cannot_be_saved_waits_and_is_not_lost(
     assert told[0] is not None
     assert "free some disk space" in told[0]
     assert told[-1] is None
+
+
+def test_a_run_ends_when_its_time_is_over_and_keeps_its_folds(store: Store) -> None:
+    done = run(store, spec(rule="never"), seconds=1.5)  # folds of 0.8 s each
+    assert done.state is RunState.CANCELLED
+    assert done.error == "a run has 1.5 s here, and this one has had them"
+    assert [result.fold for result in done.folds] == [0, 1]
+    assert run(store, spec(rule="never"), seconds=5).state is RunState.FINISHED

@@ -4,6 +4,7 @@ from ecv_core.datasets._about import About
 from ecv_core.datasets.own.adding import Corrections, add_file, recognised
 from ecv_core.datasets.own.keeping import (
     added,
+    added_by,
     check_name,
     keep,
     remove,
@@ -26,6 +27,7 @@ __all__ = [
     "Corrections",
     "add_file",
     "added",
+    "added_by",
     "ask_layout",
     "asked_layout",
     "check_name",

@@ -18,6 +18,7 @@ from ecv_core.datasets._dirs import data_dir
 from ecv_core.datasets.own.working import new_folder, unwritable
 from ecv_core.errors import DatasetError, InputError, UnknownName
 
+_ADDED_BY = "added-by.txt"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_]|-(?!-)){0,62}")
 
 
@@ -44,9 +45,13 @@ def suggested_name(file_name: str) -> str:
     return next(one for one in more if one not in taken)
 
 
-def keep(folder: Path, name: str) -> About:
+def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     """Make a dataset of what `work_out` wrote.
 
+    Args:
+        folder: where it wrote.
+        name: of the dataset.
+        added_by: the id of a person, see `added_by`.
     Raises: InputError for a name that cannot be or is taken; DatasetError if nothing of it could
         ever be evaluated, or it cannot be written.
     """
@@ -59,9 +64,14 @@ def keep(folder: Path, name: str) -> About:
             f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
             "can be evaluated; use a denser or larger file"
         )
+    if added_by:
+        try:
+            (folder / _ADDED_BY).write_text(added_by, encoding="utf-8")
+        except OSError as error:
+            raise unwritable(error) from error
     _move(folder, _kept(name), name)
     for path in _kept(name).iterdir():  # what it was made of is needed no more
-        if path.name not in (INTERACTIONS, ABOUT):
+        if path.name not in (INTERACTIONS, ABOUT, _ADDED_BY):
             with suppress(OSError):
                 path.unlink()
     return about
@@ -94,6 +104,17 @@ def added() -> dict[str, About]:
             if about is not None:
                 found[folder.name] = about
     return found
+
+
+def added_by(name: str) -> str:
+    """The id of the person who added a dataset; empty where that is nobody in particular.
+
+    Raises: UnknownName.
+    """
+    check_added(name)
+    with suppress(FileNotFoundError):
+        return (_kept(name) / _ADDED_BY).read_text(encoding="utf-8")
+    return ""
 
 
 def check_added(name: str) -> None:

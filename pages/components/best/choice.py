@@ -9,9 +9,11 @@ import streamlit as st
 
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
+from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.grids import grid_names
 from ecv_core.store import SelectionRecord, stored_selections
+from pages.components.shared.acting import why_not
 from pages.components.shared.link import copy_link, link_warning
 from pages.components.shared.state import escaped, store
 from pages.components.shared.words import counted, dataset_title
@@ -54,7 +56,7 @@ def choose() -> str:
             on_change=_picked,
             help="Recorded ones are played from folds that ran before; nothing is computed.",
         )
-        if wanted != FILE:
+        if wanted != FILE and not why_not(Action.UPLOAD):
             st.button(
                 "Your file of scores",
                 icon=":material/upload_file:",

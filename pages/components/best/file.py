@@ -8,10 +8,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from ecv_core.rights import Action
 from ecv_core.selection import Contender, play
 from ecv_core.selection.score_files import COLUMNS, USER, read_contenders
 from pages.components.best.settings import Asked
 from pages.components.best.show import Shown, show
+from pages.components.shared.acting import why_not
 from pages.components.shared.state import KEPT
 
 
@@ -22,6 +24,9 @@ def scores_file(asked: Asked) -> None:
         asked: what it is to find out.
     Raises: InputError for a file that cannot be used, with the reason.
     """
+    if why := why_not(Action.UPLOAD):
+        st.info(why, icon=":material/lock:")
+        return
     file = st.file_uploader(
         "File of scores",
         type=["csv", "gz", "parquet"],

@@ -12,14 +12,16 @@ import streamlit as st
 from ecv_core.energy.parts import left_in_words
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunState
+from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.live import Live, advance, look
+from ecv_core.selection.live import Live, look
 from ecv_core.selection.names import contender_title
 from ecv_core.selection.tracked import missing
-from ecv_core.store import SelectionRecord, forget_selection, stored_selection
+from ecv_core.store import SelectionRecord, stored_selection
 from pages.components.best.choice import FIRST, open_selection
 from pages.components.best.show import Shown, show
 from pages.components.best.space import space
+from pages.components.shared.acting import acting
 from pages.components.shared.runs import act_and_rerun
 from pages.components.shared.state import escaped, manager, sentence, sentences, store
 from pages.components.shared.words import counted, dataset_title, metric_label
@@ -79,8 +81,10 @@ def _follow(selection_id: str, titles: Sequence[str], before: _Where) -> None:
                 place, run = active[0]
                 st.badge("live", icon=":material/sensors:", color="blue")
                 st.markdown(_doing(titles[place], run), width="content")
-                if st.button("Cancel", icon=":material/stop:", key="cancel-selection"):
-                    act_and_rerun(lambda: manager().cancel(run.run_id))
+                if acting().may(Action.CANCEL, run.started_by) and st.button(
+                    "Cancel", icon=":material/stop:", key="cancel-selection"
+                ):
+                    act_and_rerun(lambda: acting().cancel(run.run_id))
             elif _goes_on(runs):
                 st.badge("live", icon=":material/sensors:", color="blue")
                 st.markdown("Looking which fold comes next.", width="content")
@@ -113,14 +117,10 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
         said = sentence(missing(one, now.needed[1], mine))
         st.info(f"{said} It is used as soon as it is there.", icon=":material/terminal:")
         return
-    if st.button("Resume", icon=":material/resume:", type="primary", key="resume-selection"):
-        act_and_rerun(lambda: _resume(selection_id))
-
-
-def _resume(selection_id: str) -> None:
-    runner = manager()
-    advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
-    runner.wake()
+    if acting().may(Action.START_MANY, now.record.started_by) and st.button(
+        "Resume", icon=":material/resume:", type="primary", key="resume-selection"
+    ):
+        act_and_rerun(lambda: acting().go_on_with_selection(selection_id, recorded=recorded_runs()))
 
 
 def _below(now: Live) -> None:
@@ -134,18 +134,23 @@ def _below(now: Live) -> None:
             f"{100 * terms.indifference:g} %.",
             width="content",
         )
-        if not now.going and st.button(
-            "Remove from the list",
-            icon=":material/playlist_remove:",
-            key="forget-selection",
-            type="tertiary",
-            help="Its runs stay on the page Runs.",
+        theirs = acting().may(Action.FORGET, now.record.started_by)
+        if (
+            theirs
+            and not now.going
+            and st.button(
+                "Remove from the list",
+                icon=":material/playlist_remove:",
+                key="forget-selection",
+                type="tertiary",
+                help="Its runs stay on the page Runs.",
+            )
         ):
             act_and_rerun(lambda: _forget(now.record.selection_id))
 
 
 def _forget(selection_id: str) -> None:
-    forget_selection(store(), selection_id)
+    acting().forget_selection(selection_id)
     open_selection(FIRST)
 
 

@@ -11,8 +11,8 @@ from ecv_core.evaluation import METRICS
 from ecv_core.fold import check_needs
 from ecv_core.models import algorithm
 from ecv_core.records import Run, Task
+from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.live import advance, begin
 from ecv_core.selection.names import contender_name, parse_contender
 from ecv_core.spec import make_spec
 from pages.components.best.choice import open_selection
@@ -20,9 +20,10 @@ from pages.components.best.settings import Asked
 from pages.components.best.space_form import Named, space_contenders
 from pages.components.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.components.run.fold_settings import fold_settings, usual_of_task
+from pages.components.shared.acting import acting, why_not
 from pages.components.shared.dataset_picker import dataset_picker
 from pages.components.shared.given import keep_given
-from pages.components.shared.state import KEPT, manager, sentence, sentences, store
+from pages.components.shared.state import KEPT, sentence, sentences, store
 from pages.components.shared.words import metric_label, run_title
 
 _ALGORITHMS, _SPACE, _RUNS = "a list of algorithms", "a search space", "runs that are there"
@@ -37,6 +38,9 @@ def start(asked: Asked) -> None:
     Args:
         asked: what it is to find out.
     """
+    if why := why_not(Action.START_MANY):
+        st.caption(f":material/lock: {why}")
+        return
     # What has started is above: a new box, closed. (One that is only told to close opens again.)
     key = f"{_BOX}-{st.session_state.get(_STARTED, 0)}"
     box = st.expander("Start one of your own", icon=":material/add:", key=key, on_change="rerun")
@@ -71,11 +75,10 @@ def start(asked: Asked) -> None:
 def _begin(named: Named, known: list[Run], asked: Asked) -> None:
     spec = named[0][1]
     terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
-    runner = manager()
-    selection_id = begin(store(), named, terms, known=[*known, *store().runs()])
+    person = acting()
+    selection_id = person.begin_selection(named, terms, known=[*known, *store().runs()])
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
-        advance(store(), selection_id, owner=runner.owner, recorded=recorded_runs())
-    runner.wake()
+        person.go_on_with_selection(selection_id, recorded=recorded_runs())
     open_selection(selection_id)
     st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
     st.rerun()

@@ -9,8 +9,10 @@ import streamlit as st
 from ecv_core.datasets import own
 from ecv_core.datasets.own import About
 from ecv_core.errors import EcvError
+from ecv_core.rights import Action
 from pages.components.data.columns import LABELS
 from pages.components.data.outcome import density
+from pages.components.shared.acting import handling
 from pages.components.shared.navigation import go
 from pages.components.shared.state import escaped, run_list, sentence
 from pages.components.shared.words import counted, dataset_title
@@ -73,26 +75,8 @@ def _dataset(name: str, about: About, used: int) -> None:
             st.markdown(f"**{escaped(name)}**")
         with st.container(horizontal=True, width="content"):
             run_with(name)
-            with st.popover("Rename", icon=":material/edit:"):
-                new = st.text_input("New name", value=name, key=f"new-{name}", max_chars=63)
-                st.caption(_runs_words(used))
-                st.button(
-                    "Rename it",
-                    key=f"rename-{name}",
-                    on_click=_rename,
-                    args=(name, new),
-                    disabled=new == name,
-                )
-            with st.popover("Delete", icon=":material/delete:"):
-                st.markdown(f"Delete **{escaped(name)}** from this computer?")
-                st.caption(_runs_words(used))
-                st.button(
-                    "Delete it",
-                    type="primary",
-                    key=f"delete-{name}",
-                    on_click=_delete,
-                    args=(name,),
-                )
+            if handling().refusal(Action.CHANGE_DATASETS, name) is None:
+                _change(name, used)
     columns = ", ".join(f"{LABELS[role].lower()} {of}" for role, of in about.columns.items())
     st.markdown(
         f"{about.users:,} users · {about.items:,} items · {about.interactions:,} interactions · "
@@ -102,6 +86,29 @@ def _dataset(name: str, about: About, used: int) -> None:
         f"From {escaped(about.source)} on {about.added_on}: {about.kept:,} of {about.rows:,} rows. "
         f"{escaped(columns[0].upper() + columns[1:])}. SHA-256 {about.sha256[:12]}..."
     )
+
+
+def _change(name: str, used: int) -> None:
+    with st.popover("Rename", icon=":material/edit:"):
+        new = st.text_input("New name", value=name, key=f"new-{name}", max_chars=63)
+        st.caption(_runs_words(used))
+        st.button(
+            "Rename it",
+            key=f"rename-{name}",
+            on_click=_rename,
+            args=(name, new),
+            disabled=new == name,
+        )
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown(f"Delete **{escaped(name)}** from this computer?")
+        st.caption(_runs_words(used))
+        st.button(
+            "Delete it",
+            type="primary",
+            key=f"delete-{name}",
+            on_click=_delete,
+            args=(name,),
+        )
 
 
 def _runs_words(count: int) -> str:
@@ -115,13 +122,13 @@ def _runs_words(count: int) -> str:
 
 def _rename(name: str, new: str) -> None:
     try:
-        own.rename(name, new.strip())
+        handling().rename(name, new.strip())
     except EcvError as error:
         st.session_state[_SAID] = sentence(error)
 
 
 def _delete(name: str) -> None:
     try:
-        own.remove(name)
+        handling().remove(name)
     except EcvError as error:
         st.session_state[_SAID] = sentence(error)

@@ -17,6 +17,7 @@ from ecv_core.errors import EcvError
 from ecv_core.records import SETTINGS
 from ecv_core.spec import least_folds
 from ecv_core.stopping import RULES
+from pages.components.shared.acting import handling
 from pages.components.shared.glossary import explained, glossary_link
 from pages.components.shared.state import escaped, sentence
 from pages.components.shared.words import counted
@@ -79,7 +80,7 @@ def _read(place: DeltaGenerator, token: str, plain: Plain, layout: Layout) -> Ab
         bar.progress(share, text=f"{_STEPS.get(doing, 'Reading the rows')} ... {share:.0%}")
 
     try:
-        about, _ = own.work_out(plain, layout, folder_of(token), report)
+        about = handling().work_out(plain, layout, token, report)
     except EcvError as error:
         place.empty()
         st.error(sentence(error), icon=":material/error:")
@@ -170,7 +171,7 @@ def _keep(token: str, about: About) -> None:
     if not pressed:
         return
     try:
-        own.keep(folder_of(token), name.strip())
+        handling().keep(token, name.strip())
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         return

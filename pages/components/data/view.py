@@ -8,9 +8,11 @@ from ecv_core.datasets import own
 from ecv_core.datasets.limits import max_upload_mb
 from ecv_core.datasets.own.plain import Plain, no_report
 from ecv_core.errors import EcvError
+from ecv_core.rights import Action
 from pages.components.data.columns import columns
 from pages.components.data.kept import just_kept, kept_datasets
 from pages.components.data.outcome import outcome
+from pages.components.shared.acting import handling, why_not
 from pages.components.shared.state import escaped, sentence, sentences
 
 FILE, KEPT = "file", "kept"
@@ -21,7 +23,9 @@ _DROPPED = "files-dropped"
 def your_data() -> None:
     """The whole page below its head."""
     token = st.query_params.get(FILE)
-    if token:
+    if why := why_not(Action.UPLOAD):
+        st.info(why, icon=":material/lock:")
+    elif token:
         _worked_on(token)
     else:
         if name := st.query_params.get(KEPT):
@@ -46,7 +50,7 @@ def _drop() -> None:
     if file is None:
         return
     with sentences(), st.spinner("Taking it in ..."):
-        token = own.take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
+        token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
         st.session_state[_DROPPED] = count + 1  # the browser's copy is needed no more
         st.query_params.pop(KEPT, None)
         st.query_params[FILE] = token
@@ -93,7 +97,7 @@ def _another(token: str) -> None:
 def _forget(token: str) -> None:
     st.query_params.pop(FILE, None)
     with sentences():
-        own.forget(token)
+        handling().forget(token)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

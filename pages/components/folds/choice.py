@@ -12,8 +12,10 @@ from ecv_core.analysis.orders import read_scores, row_labels
 from ecv_core.analysis.tradeoff import System, explorable
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
+from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.study.summary import systems_of
+from pages.components.shared.acting import why_not
 from pages.components.shared.link import label_from_link
 from pages.components.shared.picked import picked_line, runs_words
 from pages.components.shared.state import KEPT, escaped, sentence, sentences, store
@@ -206,6 +208,9 @@ def _with_different_names(systems: list[System]) -> list[System]:
 
 
 def _read_file() -> Chosen:
+    if why := why_not(Action.UPLOAD):
+        st.info(why, icon=":material/lock:")
+        return _NOTHING
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     file = left.file_uploader(
         "Fold scores as CSV",

@@ -12,11 +12,12 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ecv_core import models
 from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS, Kind
-from ecv_core.fold import import_folds
 from ecv_core.records import SETTINGS, ParamValue, Task
+from ecv_core.rights import Action
 from ecv_core.spec import usual_metric, usual_split
 from ecv_core.splits import IMPORTED, SPLITS
 from pages.components.run.score_settings import metric_select, score_settings
+from pages.components.shared.acting import handling, why_not
 from pages.components.shared.setting_widgets import about, setting_widget
 from pages.components.shared.split_widgets import strategy_parameters, strategy_select, usual_k
 from pages.components.shared.state import sentence
@@ -103,12 +104,16 @@ def _asked_split() -> str:
 
 
 def _fold_file(dataset: str, on_disk: bool, k: int, task: Task) -> tuple[str | None, int, bool]:
-    file = st.file_uploader(
-        "Fold file",
-        type=["csv", "gz", "zip"],
-        help="CSV with the columns user_id, item_id, fold (from 0), plain or gzipped: every "
-        "interaction of the prepared dataset exactly once. Or a ZIP as exported here.",
-    )
+    file = None
+    if why := why_not(Action.UPLOAD):
+        st.caption(why)
+    else:
+        file = st.file_uploader(
+            "Fold file",
+            type=["csv", "gz", "zip"],
+            help="CSV with the columns user_id, item_id, fold (from 0), plain or gzipped: every "
+            "interaction of the prepared dataset exactly once. Or a ZIP as exported here.",
+        )
     stored = st.session_state.get(STORED)
     if file is None and stored and stored[0] == dataset:
         st.caption(f":green[:material/check_circle:] The {stored[2]} folds of the run before.")
@@ -132,4 +137,4 @@ def _imported(dataset: str, file_id: str, task: str, _file: UploadedFile) -> tup
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(_file.getvalue())
-        return import_folds(dataset, path, Task(task))
+        return handling().import_folds(dataset, path, Task(task))

@@ -20,6 +20,7 @@ from pages.components.run.details import downloads, fold_table, repeat_command, 
 from pages.components.run.elsewhere import elsewhere_note
 from pages.components.run.facts import fact_panel
 from pages.components.run.run_actions import run_actions
+from pages.components.shared.acting import starter
 from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
@@ -79,7 +80,8 @@ def headline(run: Run) -> tuple[str, str]:
         case RunState.FAILED:
             return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}."
         case RunState.CANCELLED:
-            return "warning", f"Cancelled: {kept}."
+            why = f"{run.error}. " if run.error else ""
+            return "warning", f"Cancelled: {why}{kept}."
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}."
     if not run.folds:
@@ -141,6 +143,8 @@ def _run(following: bool) -> None:
                 copy_link()
         _say(run)
         elsewhere_note(run)
+        if person := starter(run.started_by):
+            st.caption(f"Started by {escaped(person)}.")
         if note := imported_note(run.run_id):
             st.caption(note)
         elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):

@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.errors import EcvError
 from ecv_core.models import computed_here
 from ecv_core.records import Run, RunState
+from ecv_core.rights import Action
 from pages.components.run.start_form import fill_form
+from pages.components.shared.acting import acting
 from pages.components.shared.navigation import RACE, VIEW
 from pages.components.shared.runs import act_and_rerun
-from pages.components.shared.state import manager
+from pages.components.shared.state import sentence
 from pages.components.shared.words import run_label
 
 
 def run_actions(run: Run, group: list[Run]) -> None:
     """The buttons that make sense now; a press acts and draws the page anew."""
-    active = [one for one in group if one.state.active]
-    if run.state is RunState.QUEUED and st.button(
-        "Remove from the queue", icon=":material/playlist_remove:", key="unqueue"
+    person = acting()
+    active = [
+        one for one in group if one.state.active and person.may(Action.CANCEL, one.started_by)
+    ]
+    if (
+        run.state is RunState.QUEUED
+        and run in active
+        and st.button("Remove from the queue", icon=":material/playlist_remove:", key="unqueue")
     ):
-        act_and_rerun(lambda: manager().cancel(run.run_id))
+        act_and_rerun(lambda: acting().cancel(run.run_id))
     if len(active) > 1 and st.button("Cancel all", icon=":material/cancel:", key="cancel-all"):
         act_and_rerun(lambda: _cancel_all(active))
-    here = computed_here(run.spec)
-    if (
-        here
-        and run.resumable
-        and st.button("Resume", icon=":material/resume:", type="primary", key="resume")
-    ):
-        act_and_rerun(lambda: manager().resume(run.run_id))
-    if (
-        here
-        and run.can_be_checked
-        and st.button("Run the remaining folds to check", icon=":material/fact_check:", key="check")
-    ):
-        act_and_rerun(lambda: manager().resume(run.run_id, full=True))
+    if computed_here(run.spec) and (run.resumable or run.can_be_checked):
+        _go_on(run)
     _look_back(run)
     _how_many_folds(group or [run])
     st.button(
@@ -45,6 +42,29 @@ def run_actions(run: Run, group: list[Run]) -> None:
         on_click=_new_run,
         args=(run, [one.spec.algorithm for one in group]),
     )
+
+
+def _go_on(run: Run) -> None:
+    """Disabled, with the reason, where it is not for whoever looks to do."""
+    why_not = acting().go_on_refusal(run)
+    said = why_not and sentence(EcvError(why_not))
+    if run.resumable and st.button(
+        "Resume",
+        icon=":material/resume:",
+        type="primary",
+        key="resume",
+        disabled=bool(said),
+        help=said,
+    ):
+        act_and_rerun(lambda: acting().resume(run.run_id))
+    if run.can_be_checked and st.button(
+        "Run the remaining folds to check",
+        icon=":material/fact_check:",
+        key="check",
+        disabled=bool(said),
+        help=said,
+    ):
+        act_and_rerun(lambda: acting().resume(run.run_id, full=True))
 
 
 def _look_back(run: Run) -> None:
@@ -85,4 +105,4 @@ def _new_run(run: Run, algorithms: list[str]) -> None:
 
 def _cancel_all(runs: list[Run]) -> None:
     for run in reversed(runs):  # the queue first, or the next one would start
-        manager().cancel(run.run_id)
+        acting().cancel(run.run_id)

@@ -22,6 +22,7 @@ from pages.components.run.stop_settings import (
     nearest_tolerance,
     stop_settings,
 )
+from pages.components.shared.acting import acting
 from pages.components.shared.dataset_picker import dataset_picker, not_ready
 from pages.components.shared.given import keep_given
 from pages.components.shared.link import copy_link
@@ -29,7 +30,7 @@ from pages.components.shared.parameter_widgets import parameter_key
 from pages.components.shared.plot import preload_plots
 from pages.components.shared.setting_widgets import on_form
 from pages.components.shared.split_widgets import K_OF
-from pages.components.shared.state import escaped, manager, sentence, sentences
+from pages.components.shared.state import escaped, sentence, sentences
 from pages.components.shared.words import dataset_title, metric_label, rule_words
 
 
@@ -82,15 +83,18 @@ def start_form() -> None:
             trouble = error
     if trouble:
         st.error(sentence(trouble), icon=":material/error:")
+    why_not = acting().start_refusal(specs)
     with top:
         pressed = st.button(
             "Start",
             type="primary",
             icon=":material/play_arrow:",
             key="start",
-            disabled=not (specs and ready),
+            disabled=not (specs and ready) or why_not is not None,
         )
-        if ready:
+        if why_not:
+            st.markdown(f":material/lock: {sentence(EcvError(why_not))}")
+        elif ready:
             st.markdown(_summary(specs, names, trouble))
         else:
             st.markdown(not_ready(entry))
@@ -101,7 +105,7 @@ def start_form() -> None:
     if pressed:
         with sentences():
             # The whole address at once: what the form had in it would go in a step of its own.
-            st.query_params.from_dict({"run": manager().start(specs)})
+            st.query_params.from_dict({"run": acting().start(specs)})
             st.rerun()
 
 

@@ -8,16 +8,19 @@ import streamlit as st
 
 from ecv_core.models import computed_here
 from ecv_core.records import RunState
-from ecv_core.store import Label, ListedRun, checked_label, label_runs
+from ecv_core.rights import Action
+from ecv_core.store import Label, ListedRun, checked_label
 from ecv_core.store.labels import NAME_LENGTH, NOTE_LENGTH
 from ecv_core.store.removal import UNDO_MINUTES
+from pages.components.shared.acting import acting, why_not
 from pages.components.shared.navigation import COMPARE, go, show_view
 from pages.components.shared.runs import COMPARED
-from pages.components.shared.state import manager, sentences, store
+from pages.components.shared.state import sentences, store
 from pages.components.shared.words import counted
 
 REMOVED = "runs-removed"
 """In the session: ids of the runs that were deleted last."""
+_THEIRS = "What somebody else has started is left as it is."
 
 
 def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
@@ -27,10 +30,20 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         picked: the runs that are picked, newest first.
         rows: all runs, for the tags that there are.
     """
+    person = acting()
+
+    def mine(action: Action, rows: Sequence[ListedRun]) -> list[str]:
+        return [row.run_id for row in rows if person.may(action, row.started_by)]
+
     ids = [row.run_id for row in picked]
-    active = [row.run_id for row in picked if row.state.active]
-    resumable = [row.run_id for row in picked if row.state.resumable and computed_here(row.spec)]
-    idle = [row.run_id for row in picked if not row.state.active]
+    active = mine(Action.CANCEL, [row for row in picked if row.state.active])
+    resumable = mine(
+        Action.GO_ON,
+        [row for row in picked if row.state.resumable and computed_here(row.spec)],
+    )
+    idle = mine(Action.DELETE, [row for row in picked if not row.state.active])
+    labelled = [row for row in picked if person.may(Action.ANNOTATE, row.started_by)]
+    theirs = len(labelled) < len(picked)
     several = len(ids) > 1
     st.button(
         f"Compare {len(ids)} runs" if several else "Compare",
@@ -44,11 +57,15 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     )
     if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
         go("pages/run.py", {"run": ids[0]})
-    with st.popover(
-        "Name, tags, note" if not several else "Tags", icon=":material/label:", disabled=not ids
-    ):
-        if ids:
-            _label_form(picked, sorted({tag for row in rows for tag in row.label.tags}))
+    if not why_not(Action.ANNOTATE):
+        with st.popover(
+            "Name, tags, note" if len(labelled) < 2 else "Tags",
+            icon=":material/label:",
+            disabled=not labelled,
+            help=_THEIRS if theirs else None,
+        ):
+            if labelled:
+                _label_form(labelled, sorted({tag for row in rows for tag in row.label.tags}))
     if active:
         st.button(
             f"Cancel {_count(active)}".strip(),
@@ -65,6 +82,8 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
             on_click=_resume,
             args=(resumable,),
         )
+    if why_not(Action.DELETE):
+        return
     st.button(
         f"Delete {_count(idle)}".strip(),
         key="delete-picked",
@@ -73,7 +92,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         on_click=_delete,
         args=(idle,),
         help=f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on is cancelled "
-        "before it can be deleted.",
+        f"before it can be deleted.{' ' + _THEIRS if theirs else ''}",
     )
 
 
@@ -129,7 +148,7 @@ def _label_form(picked: Sequence[ListedRun], known: Sequence[str]) -> None:
                     labelled = {picked[0].run_id: checked_label(name, tags, note)}
                 else:
                     labelled = {row.run_id: retagged(row.label, common, tags) for row in picked}
-                label_runs(store(), labelled)
+                acting().label(labelled)
                 st.rerun()
 
 
@@ -145,19 +164,19 @@ def _compare(run_ids: Sequence[str]) -> None:
 def _cancel(run_ids: Sequence[str]) -> None:
     with sentences():
         for run_id in run_ids:
-            manager().cancel(run_id)
+            acting().cancel(run_id)
 
 
 def _resume(run_ids: Sequence[str]) -> None:
     with sentences():
         for run_id in run_ids:
             if store().run(run_id).state is not RunState.QUEUED:
-                manager().resume(run_id)
+                acting().resume(run_id)
 
 
 def _delete(run_ids: Sequence[str]) -> None:
     with sentences():
-        removed = store().remove(run_ids)
+        removed = acting().remove(run_ids)
         if removed:
             st.session_state[REMOVED] = removed
             st.toast(f"Deleted {counted(len(removed), 'run')}.", icon=":material/delete:")
@@ -165,7 +184,7 @@ def _delete(run_ids: Sequence[str]) -> None:
 
 def _bring_back(run_ids: Sequence[str]) -> None:
     with sentences():
-        back = store().bring_back(run_ids)
+        back = acting().bring_back(run_ids)
         st.session_state.pop(REMOVED, None)
         if back < len(run_ids):
             gone = counted(len(run_ids) - back, "run")

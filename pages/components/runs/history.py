@@ -11,9 +11,11 @@ import streamlit as st
 from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 from ecv_core.records import RunState
+from ecv_core.rights import Action
 from ecv_core.store import ListedRun, going_on
 from pages.components.runs.actions import actions, undo
 from pages.components.runs.import_run import import_run
+from pages.components.shared.acting import acting, starter
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link, label_from_link
@@ -33,7 +35,7 @@ from pages.components.shared.words import (
 SECONDS_BETWEEN_LOOKS = 2.0
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
-_WRITTEN = ("name", "tags", "note", "from")
+_WRITTEN = ("name", "tags", "note", "from", "by")
 """Columns that are shown once one of their cells holds something."""
 
 
@@ -71,16 +73,20 @@ def _damaged(found: Mapping[str, str]) -> None:
         return
     with st.container(border=True, key="runs-damaged"):
         st.warning("  \n".join(escaped(said) for said in found.values()), icon=":material/error:")
-        if st.button(f"Delete {counted(len(found), 'damaged run')}", icon=":material/delete:"):
+        mine = [run_id for run_id in found if not acting().refusal(Action.DELETE, run_id)]
+        if mine and st.button(
+            f"Delete {counted(len(mine), 'damaged run')}", icon=":material/delete:"
+        ):
             with sentences():
-                for run_id in found:
-                    store().delete(run_id)
+                for run_id in mine:
+                    acting().delete(run_id)
                 st.rerun()
 
 
 def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
     """One row per run, in the given order, as the page shows and sorts it."""
     titles = {one: dataset_title(one) for one in {row.spec.dataset for row in rows}}
+    people = {one: starter(one) for one in {row.started_by for row in rows}}
     return pd.DataFrame(
         {
             "open": [":material/open_in_full:"] * len(rows),
@@ -99,6 +105,7 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
             "tags": [list(row.label.tags) for row in rows],
             "note": [row.label.note for row in rows],
             "from": [_from(row) for row in rows],
+            "by": [people[row.started_by] for row in rows],
             "id": [row.run_id for row in rows],
         }
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from ecv_core.rights import Action
 from ecv_core.runs.run_file import MAX_BYTES, read_run
-from ecv_core.store import import_run as keep_run
-from pages.components.shared.state import escaped, run_list, sentences, store
+from pages.components.shared.acting import acting, why_not
+from pages.components.shared.state import escaped, run_list, sentences
 from pages.components.shared.words import run_title
 
 _DONE = "imported-file"
@@ -15,7 +16,9 @@ _DONE = "imported-file"
 
 
 def import_run() -> None:
-    """A popover that takes the file, and says what became of it."""
+    """A popover that takes the file, and says what became of it; for those who may import."""
+    if why_not(Action.IMPORT):
+        return
     with st.popover("Import a run", icon=":material/upload_file:"):
         file = st.file_uploader(
             "Run as JSON",
@@ -48,8 +51,7 @@ def _kept(file: UploadedFile) -> tuple[str, bool]:
     if done and done[0] == file.file_id and any(r.run_id == done[1] for r in run_list().rows()):
         return str(done[1]), bool(done[2])
     found = read_run(file.getvalue(), file.name)
-    run_id, new = keep_run(
-        store(),
+    run_id, new = acting().import_run(
         found.run,
         sha256=found.sha256,
         file_name=file.name,

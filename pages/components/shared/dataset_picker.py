@@ -10,6 +10,8 @@ import ecv_core.datasets as datasets
 from ecv_core.datasets import DatasetEntry
 from ecv_core.errors import EcvError
 from ecv_core.records import Task
+from ecv_core.rights import Action
+from pages.components.shared.acting import handling, why_not
 from pages.components.shared.glossary import explained
 from pages.components.shared.link import label_from_link
 from pages.components.shared.state import KEPT, escaped, sentence, sentences
@@ -44,7 +46,8 @@ def dataset_picker(task: Task = Task.TOP_N) -> tuple[DatasetEntry, bool]:
     ready = datasets.available(entry)
     with st.container(horizontal=True, vertical_alignment="center"):
         _size(entry, ready, task)
-        st.page_link("pages/data.py", label="Add your data", icon=":material/upload_file:")
+        if not why_not(Action.UPLOAD):
+            st.page_link("pages/data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
     _misnamed()
@@ -60,6 +63,8 @@ def not_ready(entry: DatasetEntry) -> str:
     """What to do first where the picked dataset cannot be used."""
     if entry.url is None or datasets.available(entry):
         return "The dataset cannot be used as it is: see what it lacks, below its name."
+    if why_not(Action.DOWNLOAD):
+        return "Pick a dataset that is on this machine."
     return "Download the dataset first."
 
 
@@ -96,6 +101,9 @@ def _size(entry: DatasetEntry, ready: bool, task: Task) -> None:
 
 def _offer_download(entry: DatasetEntry) -> None:
     with st.container(border=True):
+        if why := why_not(Action.DOWNLOAD):
+            st.markdown(f"It is not on this machine. {why}")
+            return
         if entry.url is None:
             st.markdown(escaped(f"To use it, {datasets.how_to_supply(entry)}."))
             return
@@ -124,4 +132,4 @@ def _download(entry: DatasetEntry) -> None:
         of = f" of {total / 1e6:,.1f}" if total else ""
         bar.progress(done / total if total else 0.0, text=f"{done / 1e6:,.1f}{of} MB")
 
-    datasets.download(entry, report)
+    handling().download(entry, report)

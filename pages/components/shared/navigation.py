@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -12,6 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
 from ecv_core.datasets.limits import max_upload_mb
+from ecv_core.errors import InputError
+from ecv_core.rights import Mode, Role, settings
+from pages.components.shared.acting import who
 from pages.components.shared.component import component
 from pages.components.shared.state import sentences
 
@@ -77,17 +80,30 @@ def look() -> None:
 
 
 def limit_uploads() -> None:
-    """Have the server take files up to ECV_MAX_UPLOAD_MB, and no larger ones, on every page."""
+    """Have the server take files up to ECV_MAX_UPLOAD_MB, and no larger ones, on every page.
+
+    A public dashboard has nowhere to put one: there the server takes the least that it can.
+    """
     with sentences():
         wanted = max_upload_mb()
+        with suppress(InputError):  # `admitted` says it
+            wanted = 1 if settings().mode is Mode.PUBLIC else wanted
         if config.get_option("server.maxUploadSize") != wanted:
             config.set_option("server.maxUploadSize", wanted)
 
 
 @contextmanager
 def page() -> Iterator[None]:
-    """What a page file does all its work in: errors raised on purpose become sentences."""
+    """What a page file does all its work in: errors raised on purpose become sentences.
+
+    A page that is run on its own draws nothing for those who may not see it.
+    """
     through_app()
+    welcome = False
+    with sentences():
+        welcome = who().role is not Role.NOBODY
+    if not welcome:
+        st.stop()
     with sentences():
         yield
 
@@ -138,6 +154,15 @@ def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
 def show_view(view: str) -> None:
     """Go to another view of this page; call it from a callback."""
     st.session_state[VIEW] = view
+
+
+def account_page() -> list[st.Page]:
+    """Where people see what they may do, where that is not everything."""
+    mode = settings().mode
+    if mode is Mode.PRIVATE:
+        return []
+    title = "For visitors" if mode is Mode.PUBLIC else "Your account"
+    return [st.Page("pages/account.py", title=title, icon=":material/account_circle:")]
 
 
 def old_pages() -> list[st.Page]:

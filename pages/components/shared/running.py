@@ -11,6 +11,8 @@ from streamlit.navigation.page import StreamlitPage
 
 from ecv_core.errors import InputError, StoreError
 from ecv_core.records import Run, RunState
+from ecv_core.rights import Action
+from pages.components.shared.acting import acting
 from pages.components.shared.runs import act_and_rerun, elapsed_seconds, remaining_seconds
 from pages.components.shared.state import escaped, manager, sentences, store
 from pages.components.shared.words import counted, duration, run_title
@@ -105,8 +107,10 @@ def _bar(name: str) -> None:
                 )
             if waiting:
                 _queue(waiting)
-            if st.button("Cancel", icon=":material/stop:", key="cancel", help=f"Stops {title}."):
-                act_and_rerun(lambda: manager().cancel(run.run_id))
+            if _mine(run) and st.button(
+                "Cancel", icon=":material/stop:", key="cancel", help=f"Stops {title}."
+            ):
+                act_and_rerun(lambda: acting().cancel(run.run_id))
         if trouble := manager().trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
 
@@ -151,19 +155,26 @@ def _queue(waiting: list[Run]) -> None:
                 horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
             ):
                 st.markdown(escaped(run_title(run)), width="content")
-                if st.button("Remove", key=f"unqueue-{run.run_id}", type="tertiary"):
-                    act_and_rerun(lambda run=run: manager().cancel(run.run_id))  # type: ignore[misc]
+                if _mine(run) and st.button("Remove", key=f"unqueue-{run.run_id}", type="tertiary"):
+                    act_and_rerun(lambda run=run: acting().cancel(run.run_id))  # type: ignore[misc]
         if len(waiting) > _LISTED:
             st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
-        if len(waiting) > 1 and st.button(
-            "Empty the queue", key="empty-queue", icon=":material/playlist_remove:"
+        mine = [run for run in waiting if _mine(run)]
+        all_of = "Empty the queue" if len(mine) == len(waiting) else "Remove your own"
+        if len(mine) > 1 and st.button(
+            all_of, key="empty-queue", icon=":material/playlist_remove:"
         ):
-            act_and_rerun(lambda: _remove(waiting))
+            act_and_rerun(lambda: _remove(mine))
+
+
+def _mine(run: Run) -> bool:
+    """Whether whoever looks may cancel it."""
+    return acting().may(Action.CANCEL, run.started_by)
 
 
 def _remove(waiting: list[Run]) -> None:
     for run in waiting:
-        manager().cancel(run.run_id)
+        acting().cancel(run.run_id)
 
 
 def _done() -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.records import UserScores
+from ecv_core.rights import settings
 from ecv_core.runner import RunManager, this_process
 from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
 from ecv_core.store import RunList, Store, database_url, open_store
@@ -68,7 +69,11 @@ def _run_list(url: str) -> RunList:
 
 @st.cache_resource(show_spinner=False)
 def _manager(url: str) -> RunManager:
-    started = RunManager(_store(url), after=lambda run_id: _go_on_after(url, run_id))
+    started = RunManager(
+        _store(url),
+        after=lambda run_id: _go_on_after(url, run_id),
+        seconds=settings().seconds_per_run,
+    )
     started.warm_up()
     return started
 

@@ -11,6 +11,7 @@ import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
+from ecv_core.rights import Action
 from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import RULES
 from ecv_core.study.cells import planned
@@ -23,6 +24,7 @@ from pages.components.run.stop_settings import (
     TOLERANCES,
     tolerance_text,
 )
+from pages.components.shared.acting import why_not
 from pages.components.shared.setting_widgets import about, setting_widget
 from pages.components.shared.state import sentence, sentences
 from pages.components.shared.words import alpha_text, dataset_title, titles_of
@@ -35,6 +37,9 @@ _NOTHING = "Pick at least one dataset and one algorithm."
 
 def start_form(recorded: Sequence[Run]) -> None:
     """Draw the form; on Start, queue what is not known yet and open the study."""
+    if why := why_not(Action.START_MANY):
+        st.markdown(f":material/lock: {why}")
+        return
     ready = [name for name, entry in datasets.catalogue().items() if datasets.available(entry)]
     names = st.pills(
         "Datasets",

@@ -10,10 +10,12 @@ import streamlit as st
 from ecv_core.analysis.rank_swaps import split_label
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_under_splits
-from ecv_core.store import Cell, forget_study
+from ecv_core.store import Cell, stored_study
 from ecv_core.study import engine
 from ecv_core.study.cells import USUAL_SPLIT
+from pages.components.shared.acting import acting
 from pages.components.shared.runs import act_and_rerun, remaining_seconds
 from pages.components.shared.state import escaped, manager, sentences, store
 from pages.components.shared.words import duration, metric_label
@@ -159,43 +161,61 @@ def _follow(study_id: str, before: object, studies: StudyPicker) -> None:
 
 
 def _actions(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None:
-    if any(cell.active for cell in cells) and st.button(
+    person = acting()
+    theirs = stored_study(store(), study_id).started_by
+    mine = [cell for cell in cells if cell.run and person.may(Action.CANCEL, cell.run.started_by)]
+    if any(cell.active for cell in mine) and st.button(
         "Cancel all", icon=":material/cancel:", key="cancel-study"
     ):
-        act_and_rerun(lambda: engine.cancel(manager(), cells))
-    if any(cell.to_do for cell in cells) and st.button(
-        "Resume",
-        icon=":material/resume:",
-        type="primary",
-        key="resume-study",
-        help="Each run goes on at its next missing fold.",
+        act_and_rerun(lambda: acting().cancel_study(cells))
+    # What was cut off and is somebody else's can only be gone on with by them.
+    may_go_on = person.may(Action.START_MANY, theirs) and not any(
+        cell.run and cell not in mine for cell in cells if cell.to_do
+    )
+    if (
+        may_go_on
+        and any(cell.to_do for cell in cells)
+        and st.button(
+            "Resume",
+            icon=":material/resume:",
+            type="primary",
+            key="resume-study",
+            help="Each run goes on at its next missing fold.",
+        )
+    ):
+        act_and_rerun(lambda: acting().go_on_with_study(study_id, recorded=recorded_under_splits()))
+    early = [cell for cell in cells if cell.early]
+    if (
+        may_go_on
+        and early
+        and all(cell in mine for cell in early)
+        and st.button(
+            "Run the remaining folds",
+            icon=":material/fact_check:",
+            key="complete-study",
+            help="Of the runs that ended at their stop: the figures need all folds.",
+        )
     ):
         act_and_rerun(
-            lambda: engine.go_on(store(), manager(), study_id, recorded=recorded_under_splits())
+            lambda: acting().go_on_with_study(study_id, recorded=recorded_under_splits(), full=True)
         )
-    if any(cell.early for cell in cells) and st.button(
-        "Run the remaining folds",
-        icon=":material/fact_check:",
-        key="complete-study",
-        help="Of the runs that ended at their stop: the figures need all folds.",
-    ):
-        act_and_rerun(
-            lambda: engine.go_on(
-                store(), manager(), study_id, recorded=recorded_under_splits(), full=True
-            )
+    over = not any(cell.active for cell in cells)
+    if (
+        over
+        and person.may(Action.FORGET, theirs)
+        and st.button(
+            "Remove from the list",
+            icon=":material/playlist_remove:",
+            key="forget-study",
+            type="tertiary",
+            help="Its runs stay on the page Runs.",
         )
-    if not any(cell.active for cell in cells) and st.button(
-        "Remove from the list",
-        icon=":material/playlist_remove:",
-        key="forget-study",
-        type="tertiary",
-        help="Its runs stay on the page Runs.",
     ):
         act_and_rerun(lambda: _forget(study_id, studies))
 
 
 def _forget(study_id: str, studies: StudyPicker) -> None:
-    forget_study(store(), study_id)
+    acting().forget_study(study_id)
     studies.show(RECORDED)
 
 

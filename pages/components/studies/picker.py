@@ -11,9 +11,9 @@ from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec
 from ecv_core.store import Cell, StudyRecord, stored_studies, stored_study
 from ecv_core.study.cells import filled, with_obstacles
-from ecv_core.study.engine import begin
 from ecv_core.words import counted, duration
-from pages.components.shared.state import manager, sentence, store
+from pages.components.shared.acting import acting
+from pages.components.shared.state import sentence, store
 
 RECORDED = "recorded"
 
@@ -103,7 +103,7 @@ def begin_study(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = 
         for _, why in with_obstacles(cells):
             if why is not None:
                 raise InputError(why)
-    return begin(store(), manager(), cells, recorded=recorded, anew=anew)
+    return acting().begin_study(cells, recorded=recorded, anew=anew)
 
 
 def work_words(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:

@@ -11,8 +11,10 @@ import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
 from ecv_core.models import serving
 from ecv_core.records import Run, RunSpec, Task
+from ecv_core.rights import Action
 from ecv_core.splits import SPLITS
 from ecv_core.study.cells import planned
+from pages.components.shared.acting import why_not
 from pages.components.shared.state import sentence, sentences
 from pages.components.shared.words import algorithm_title, dataset_title, titles_of
 from pages.components.studies.picker import begin_study, work_words
@@ -33,6 +35,9 @@ def start_form(shown: Sequence[Run]) -> None:
         st.container(key="new-swaps"),
         st.expander("Compare splits yourself", icon=":material/add:", expanded=not shown),
     ):
+        if why := why_not(Action.START_MANY):
+            st.markdown(f":material/lock: {why}")
+            return
         ready = [name for name, entry in datasets.catalogue().items() if datasets.available(entry)]
         dataset = st.pills(
             "Dataset",

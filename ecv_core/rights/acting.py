@@ -1,0 +1,254 @@
+"""Every change that a page makes: asked for by somebody, checked, and then done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import ecv_core.datasets as datasets
+from ecv_core.errors import RightsError
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import Run, RunSpec
+from ecv_core.rights.actor import Action, Actor, Role, check, refusal
+from ecv_core.rights.settings import Limits, Settings
+from ecv_core.runner import Queue, RunManager
+from ecv_core.store import (
+    Cell,
+    Label,
+    Quota,
+    Store,
+    forget_selection,
+    forget_study,
+    import_run,
+    introduce,
+    label_runs,
+    starters,
+    stored_selection,
+    stored_study,
+    used_by,
+)
+
+if TYPE_CHECKING:
+    from ecv_core.selection.rounds import Terms
+
+
+class Acting(Queue):
+    """What one person may do here, and the way to do it. As a queue, its runs are theirs.
+
+    Every method raises RightsError, in a sentence, before anything is changed; and whatever the
+    function that it is for raises.
+    """
+
+    def __init__(
+        self, store: Store, manager: Callable[[], RunManager], actor: Actor, known: Settings
+    ) -> None:
+        """Nothing is asked of the manager yet.
+
+        Args:
+            store: the database.
+            manager: gives the run manager, which may start it.
+            actor: who asks for changes.
+            known: the mode and its limits.
+        """
+        self._store, self._manager, self._known = store, manager, known
+        self.actor = actor
+
+    @property
+    def limits(self) -> Limits | None:
+        """Of this person; None without any."""
+        return self._known.limits if self.actor.role is Role.VISITOR else None
+
+    # -- what may be done ---------------------------------------------------------------------
+
+    def refusal(self, action: Action, *run_ids: str) -> str | None:
+        """Why this may not be done to these runs, in one sentence; None where it may."""
+        if not run_ids or self.actor.role is Role.OWNER:
+            return refusal(action, self.actor)
+        found = starters(self._store, run_ids)
+        # What is not there any more is nobody's: the one who does it says so.
+        return refusal(action, self.actor, *found.values())
+
+    def may(self, action: Action, started_by: str) -> bool:
+        """Whether this may be done to what that person has started."""
+        return refusal(action, self.actor, started_by) is None
+
+    def start_refusal(self, specs: Sequence[RunSpec]) -> str | None:
+        """Why these runs may not be started now, in one sentence; None where they may."""
+        if why := refusal(Action.START, self.actor):
+            return why
+        if self.limits is None:
+            return None
+        if why := _beyond(self.limits, specs):
+            return why
+        return self.limits.quota.refusal(used_by(self._store, self.actor.id), len(specs))
+
+    def go_on_refusal(self, run: Run) -> str | None:
+        """Why somebody may not go on with a run now, in one sentence; None where they may."""
+        if why := refusal(Action.GO_ON, self.actor, run.started_by):
+            return why
+        if self.limits is None:
+            return None
+        if run.seconds >= self.limits.seconds:
+            return f"a run has {self.limits.seconds} s here, and this one has had them"
+        if why := _beyond(self.limits, [run.spec]):
+            return why
+        return self.limits.quota.queue_refusal(used_by(self._store, self.actor.id), 1)
+
+    def _check(self, action: Action, *run_ids: str) -> None:
+        if why := self.refusal(action, *run_ids):
+            raise RightsError(why)
+
+    # -- runs ---------------------------------------------------------------------------------
+
+    def start(
+        self, specs: Sequence[RunSpec], *, started_by: str = "", quota: Quota | None = None
+    ) -> str:
+        """As `Queue.start`; the arguments besides the specs are those of this person."""
+        check(Action.START, self.actor)
+        if self.limits is not None:
+            if why := _beyond(self.limits, specs):
+                raise RightsError(why)
+            quota = self.limits.quota
+        self._introduce()
+        return self._manager().start(specs, started_by=self.actor.id, quota=quota)
+
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """As `Queue.resume`."""
+        if self.actor.role is not Role.OWNER and (
+            why := self.go_on_refusal(self._store.run(run_id))
+        ):
+            raise RightsError(why)
+        return self._manager().resume(run_id, full=full)
+
+    def cancel(self, run_id: str) -> None:
+        """As `Queue.cancel`."""
+        self._check(Action.CANCEL, run_id)
+        self._manager().cancel(run_id)
+
+    def remove(self, run_ids: Collection[str]) -> list[str]:
+        """As `Store.remove`."""
+        self._check(Action.DELETE, *run_ids)
+        return self._store.remove(run_ids)
+
+    def bring_back(self, run_ids: Collection[str]) -> int:
+        """As `Store.bring_back`."""
+        self._check(Action.DELETE, *run_ids)
+        return self._store.bring_back(run_ids)
+
+    def delete(self, run_id: str) -> None:
+        """As `Store.delete`: for a run that is damaged."""
+        self._check(Action.DELETE, run_id)
+        self._store.delete(run_id)
+
+    def label(self, labelled: Mapping[str, Label]) -> None:
+        """As `store.label_runs`."""
+        self._check(Action.ANNOTATE, *labelled)
+        label_runs(self._store, labelled)
+
+    def import_run(
+        self, run: Run, *, sha256: str, file_name: str, made_with: Mapping[str, Any]
+    ) -> tuple[str, bool]:
+        """As `store.import_run`; the run belongs to whoever imports it."""
+        check(Action.IMPORT, self.actor)
+        self._introduce()
+        return import_run(
+            *(self._store, run),
+            sha256=sha256,
+            file_name=file_name,
+            made_with=made_with,
+            started_by=self.actor.id,
+        )
+
+    # -- studies and selections ---------------------------------------------------------------
+
+    def begin_study(
+        self, cells: Sequence[Cell], *, recorded: Sequence[Run] = (), anew: bool = False
+    ) -> str:
+        """As `study.engine.begin`."""
+        from ecv_core.study import engine
+
+        check(Action.START_MANY, self.actor)
+        return engine.begin(
+            *(self._store, self, cells),
+            recorded=recorded,
+            anew=anew,
+            started_by=self.actor.id,
+            may_go_on=lambda run: self.may(Action.GO_ON, run.started_by),
+        )
+
+    def go_on_with_study(
+        self, study_id: str, *, recorded: Iterable[Run] = (), full: bool = False
+    ) -> None:
+        """As `study.engine.go_on`."""
+        from ecv_core.study import engine
+
+        check(Action.START_MANY, self.actor, stored_study(self._store, study_id).started_by)
+        engine.go_on(self._store, self, study_id, recorded=recorded, full=full)
+
+    def cancel_study(self, cells: Sequence[Cell]) -> None:
+        """Cancel those runs of a study that this person may cancel, as `study.engine.cancel`."""
+        from ecv_core.study import engine
+
+        check(Action.CANCEL, self.actor)
+        mine = [cell for cell in cells if cell.run and self.may(Action.CANCEL, cell.run.started_by)]
+        engine.cancel(self, mine)
+
+    def forget_study(self, study_id: str) -> None:
+        """As `store.forget_study`."""
+        check(Action.FORGET, self.actor, stored_study(self._store, study_id).started_by)
+        forget_study(self._store, study_id)
+
+    def begin_selection(
+        self,
+        contenders: Sequence[tuple[str, RunSpec]],
+        terms: Terms,
+        *,
+        known: Iterable[Run] = (),
+    ) -> str:
+        """As `selection.live.begin`."""
+        from ecv_core.selection import live
+
+        check(Action.START_MANY, self.actor)
+        self._introduce()
+        return live.begin(self._store, contenders, terms, known=known, started_by=self.actor.id)
+
+    def go_on_with_selection(self, selection_id: str, *, recorded: Iterable[Run] = ()) -> None:
+        """As `selection.live.advance`."""
+        from ecv_core.selection import live
+
+        begun = stored_selection(self._store, selection_id)
+        check(Action.START_MANY, self.actor, begun.started_by)
+        manager = self._manager()
+        live.advance(self._store, selection_id, owner=manager.owner, recorded=recorded)
+        manager.wake()
+
+    def forget_selection(self, selection_id: str) -> None:
+        """As `store.forget_selection`."""
+        begun = stored_selection(self._store, selection_id)
+        check(Action.FORGET, self.actor, begun.started_by)
+        forget_selection(self._store, selection_id)
+
+    def _introduce(self) -> None:
+        if self.actor.name:
+            introduce(self._store, self.actor.id, self.actor.name)
+
+
+def _beyond(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
+    """Why a visitor may not run one of these, whatever else is going on; None where they may."""
+    for spec in specs:
+        for name in (spec.algorithm, *spec.adjust_by):
+            if name not in limits.algorithms or spec.tracked:
+                return (
+                    f"visitors run quick algorithms only, and {_title(name)} is none of them; "
+                    f"choose from: {', '.join(map(_title, limits.algorithms))}"
+                )
+        known = datasets.catalogue()
+        if spec.dataset not in known or not datasets.available(known[spec.dataset]):
+            return f"'{spec.dataset}' is not on this machine; choose a dataset that is"
+        if limits.datasets and spec.dataset not in limits.datasets:
+            return f"visitors run on these datasets only: {', '.join(limits.datasets)}"
+    return None
+
+
+def _title(name: str) -> str:
+    return ALGORITHMS[name].title if name in ALGORITHMS else f"'{name[:40]}'"

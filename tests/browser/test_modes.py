@@ -1,0 +1,99 @@
+"""A team signs in at a real provider, and visitors are known by a cookie, in real browsers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from ecv_core.store import open_store
+from tests.browser.dashboard import Dashboard
+from tests.browser.provider import CLIENT, CLIENT_SECRET, Provider, provider
+from tests.browser.tab import watched_tab
+
+ADA = {"sub": "1", "name": "Ada", "email": "ada@example.org", "email_verified": True}
+VERA = {"sub": "2", "name": "Vera", "email": "vera@example.org", "email_verified": True}
+
+
+def start(page: Page) -> str:
+    """Press Start; gives the id of the run once its page is open."""
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.wait_for_url("**/*run=*")
+    return page.url.rpartition("run=")[2]
+
+
+def signed_in(page: Page, dashboard: Dashboard, who: Provider, claims: dict[str, object]) -> None:
+    who.person = claims
+    page.goto(f"{dashboard.url}/runs")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("link", name="Studies")).to_be_visible()
+
+
+def test_a_team_signs_in_and_each_has_their_own_rights(
+    browser: Browser, tmp_path: Path, data_dir: Path
+) -> None:
+    dashboard = Dashboard(
+        tmp_path,
+        data_dir,
+        ECV_MODE="team",
+        ECV_EDITORS="ada@example.org",
+        STREAMLIT_SECRETS_FILES=str(tmp_path / "secrets.toml"),
+    )
+    with provider(f"{dashboard.url}/oauth2callback") as who:
+        (tmp_path / "secrets.toml").write_text(
+            "[auth]\n"
+            f'redirect_uri = "{dashboard.url}/oauth2callback"\n'
+            'cookie_secret = "a secret of thirty-two characters"\n'
+            f'client_id = "{CLIENT}"\n'
+            f'client_secret = "{CLIENT_SECRET}"\n'
+            f'server_metadata_url = "{who.issuer}/.well-known/openid-configuration"\n'
+        )
+        dashboard.start()
+        try:
+            with watched_tab(browser) as ada, watched_tab(browser) as vera:
+                ada.goto(f"{dashboard.url}/runs")
+                expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
+                expect(ada.get_by_role("link", name="Studies")).to_have_count(0)
+                expect(ada.get_by_text("No runs yet.")).to_have_count(0)
+                signed_in(ada, dashboard, who, ADA)
+                run_id = start(ada)
+                assert open_store(dashboard.database_url).run(run_id).started_by == (
+                    f"{who.issuer}#1"
+                )
+                expect(ada.get_by_text("Started by you.")).to_be_visible()
+                signed_in(vera, dashboard, who, VERA)
+                vera.goto(f"{dashboard.url}/?run={run_id}")
+                expect(vera.get_by_text("Started by Ada.")).to_be_visible()
+                expect(vera.get_by_role("button", name="Cancel")).to_have_count(0)
+                vera.get_by_role("button", name="New run").click()
+                expect(vera.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+                expect(vera.get_by_text("You are a viewer here and cannot start")).to_be_visible()
+                vera.goto(f"{dashboard.url}/account")
+                vera.get_by_role("button", name="Sign out").click()
+                expect(vera.get_by_role("button", name="Sign in")).to_be_visible()
+            assert dashboard.complaints() == []
+        finally:
+            dashboard.stop()
+
+
+def test_a_visitor_is_known_again_after_a_reload_and_is_not_another(
+    browser: Browser, tmp_path: Path, data_dir: Path
+) -> None:
+    dashboard = Dashboard(tmp_path, data_dir, ECV_MODE="public")
+    dashboard.start()
+    try:
+        with watched_tab(browser) as mine, watched_tab(browser) as other:
+            mine.goto(dashboard.url)
+            run_id = start(mine)
+            mine.reload()
+            expect(mine.get_by_text("Started by you.")).to_be_visible()
+            (cookie,) = [one for one in mine.context.cookies() if one["name"] == "ecv_visitor"]
+            assert len(cookie["value"]) == 32
+            other.goto(f"{dashboard.url}/?run={run_id}")
+            expect(other.get_by_role("heading", name="ItemKNN on Synthetic")).to_be_visible()
+            expect(other.get_by_text("Started by you.")).to_have_count(0)
+            store = open_store(dashboard.database_url)
+            assert cookie["value"] not in store.run(run_id).started_by
+        assert dashboard.complaints() == []
+    finally:
+        dashboard.stop()

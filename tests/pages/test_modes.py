@@ -1,0 +1,285 @@
+"""The pages that change something, as a visitor, a viewer, an editor and the one person see them.
+
+What is not for them to do is not there, or says why; that it would be refused is in tests/rights.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+
+from ecv_core.datasets import own
+from ecv_core.datasets.own.plain import no_report
+from ecv_core.datasets.own.recognise import recognise
+from ecv_core.records import RunState
+from ecv_core.rights import visitor
+from ecv_core.spec import make_spec
+from ecv_core.store import Cell, introduce, keep_selection, keep_study
+from ecv_core.store.selections import PlannedContender
+from tests.pages.conftest import APP
+
+PAGES = Path(__file__).resolve().parents[2] / "pages"
+ISSUER = "https://id.example.org"
+SECRET = "s" * 32
+WHO = {
+    "visitor": visitor(SECRET).id,
+    "viewer": f"{ISSUER}#vera",
+    "editor": f"{ISSUER}#ada",
+    "one person": "",
+}
+SPEC = make_spec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+EASE = make_spec(dataset="synthetic", algorithm="ease", k=5, rule="never")
+ROWS = "\n".join(["user,item", *(f"u{user},i{item}" for user in range(6) for item in range(6))])
+everybody = pytest.mark.parametrize("who", WHO)
+
+
+@pytest.fixture
+def as_one(monkeypatch):
+    """A new tab of this kind of person, in a dashboard of the mode that they are of."""
+
+    def become(who):
+        app = AppTest.from_file(APP, default_timeout=30)
+        monkeypatch.setenv("ECV_MODE", {"visitor": "public", "one person": ""}.get(who, "team"))
+        monkeypatch.setenv("ECV_EDITORS", "ada")
+        if who == "visitor":
+            app.session_state["visitor-secret"] = SECRET
+        elif who != "one person":
+            subject = WHO[who].partition("#")[2]
+            app.user = {"is_logged_in": True, "iss": ISSUER, "sub": subject, "name": subject}
+        return app
+
+    return become
+
+
+def opened(app, page, **query):
+    for name, value in query.items():
+        app.query_params[name] = value
+    if page != "run":
+        app.switch_page(f"pages/{page}.py")
+    app.run()
+    assert not app.exception
+    return app
+
+
+def buttons(app):
+    """Label -> whether it can be pressed."""
+    return {one.label: not one.disabled for one in app.button}
+
+
+def said(app):
+    kinds = ("markdown", "caption", "info", "warning", "error")
+    return " ".join(one.value for kind in kinds for one in app.get(kind))
+
+
+def a_run(store, started_by, state=RunState.INTERRUPTED):
+    run_id = store.create([SPEC], owner="test", started_by=started_by)[0]
+    if state is not RunState.QUEUED:
+        store.start(run_id, owner="test")
+    if not state.active:
+        store.finish(run_id, state)
+    return run_id
+
+
+@everybody
+def test_run_starts_for_those_who_may(as_one, store, who):
+    app = opened(as_one(who), "run")
+    assert buttons(app)["Start"] is (who != "viewer")
+    assert ("You are a viewer here and cannot start runs" in said(app)) is (who == "viewer")
+    if who == "viewer":
+        return
+    app.button(key="start").click().run()
+    assert [run.started_by for run in store.runs()] == [WHO[who]]
+
+
+def test_a_visitor_is_told_what_is_not_for_visitors_before_the_press(as_one, store):
+    app = opened(as_one("visitor"), "run", algorithm="MultiVAE")
+    assert buttons(app)["Start"] is False
+    assert "MultiVAE is none of them; choose from\\: Popularity, ItemKNN" in said(app)
+    for _ in range(10):
+        store.finish(a_run(store, WHO["visitor"], RunState.QUEUED), RunState.FINISHED)
+    app = opened(as_one("visitor"), "run", algorithm="Popularity")
+    assert buttons(app)["Start"] is False
+    assert "You have started 10 of the 10 runs" in said(app)
+
+
+@everybody
+@pytest.mark.parametrize("mine", [True, False], ids=["own", "other"])
+def test_an_opened_run_is_gone_on_with_and_cancelled_by_whose_it_is(as_one, store, who, mine):
+    introduce(store, f"{ISSUER}#ben", "Ben")
+    other = visitor("t" * 32).id if who == "visitor" else f"{ISSUER}#ben"
+    started_by = WHO[who] if mine else other
+    allowed = who == "one person" or (mine and who != "viewer")
+    app = opened(as_one(who), "run", run=a_run(store, started_by))
+    assert buttons(app)["Resume"] is allowed
+    assert ("Started by Ben." in said(app)) is (not mine and who in ("viewer", "editor"))
+    assert ("Started by you." in said(app)) is (mine and who != "one person")
+    waiting = a_run(store, started_by, RunState.QUEUED)
+    app = opened(as_one(who), "run", run=waiting)
+    assert ("Remove from the queue" in buttons(app)) is allowed
+    assert ("Cancel" in buttons(app)) is allowed
+
+
+@everybody
+def test_runs_lets_change_what_may_be_changed(as_one, store, who):
+    mine, other = a_run(store, WHO[who]), a_run(store, f"{ISSUER}#ben")
+    app = as_one(who)
+    app.session_state["runs-picked"] = [mine, other]
+    shown = buttons(opened(app, "runs"))
+    assert shown["Compare 2 runs"]
+    resume, delete = {
+        "visitor": ("Resume", None),
+        "viewer": (None, None),
+        "editor": ("Resume", "Delete"),
+        "one person": ("Resume 2 runs", "Delete 2 runs"),
+    }[who]
+    assert [label for label in shown if label.startswith("Resume")] == [resume] * bool(resume)
+    assert [label for label in shown if label.startswith("Delete")] == [delete] * bool(delete)
+    editing = who in ("editor", "one person")
+    assert bool(app.file_uploader) is editing  # Import a run
+    assert any(label.startswith("Save") for label in shown) is editing
+    if editing:
+        app.button(key="delete-picked").click().run()
+        assert [run.run_id for run in store.runs()] == ([other] if who == "editor" else [])
+
+
+@everybody
+def test_data_takes_files_from_those_who_may_and_keeps_others_off(
+    as_one, who, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
+    token = own.take_in(lambda path: path.write_text(ROWS), "shop.csv")
+    plain = own.taken_in(token, no_report)
+    own.work_out(plain, recognise(plain).layout, own.folder_of(token), no_report)
+    own.keep(own.folder_of(token), "shop", added_by=f"{ISSUER}#ben")
+    app = opened(as_one(who), "data")
+    editing = who in ("editor", "one person")
+    assert bool(app.file_uploader) is editing
+    assert ("cannot upload files" in said(app)) is not editing
+    assert ("Delete it" in buttons(app)) is (who == "one person")
+    assert "Run" in buttons(app)
+    forged = opened(as_one(who), "data", file=token)
+    assert bool(forged.dataframe) is False  # of a file that was kept, or is not theirs to see
+
+
+@everybody
+def test_studies_are_started_and_gone_on_with_by_those_who_may(as_one, store, who):
+    study = keep_study(
+        store,
+        [Cell(spec=SPEC, run_id=a_run(store, f"{ISSUER}#ben"))],
+        started_by=f"{ISSUER}#ben",
+    )
+    app = opened(as_one(who), "studies", study=study)
+    shown = buttons(app)
+    assert ("Start the study" in shown) is (who in ("editor", "one person"))
+    assert ("cannot start studies or selections" in said(app)) is (who in ("visitor", "viewer"))
+    for label in ("Resume", "Remove from the list"):
+        assert (label in shown) is (who == "one person")
+
+
+@everybody
+def test_which_is_best_is_started_and_gone_on_with_by_those_who_may(as_one, store, who):
+    contenders = [
+        PlannedContender(name="popular", spec=SPEC),
+        PlannedContender(name="ease", spec=EASE),
+    ]
+    terms = {"k": 5, "confidence": 0.95, "indifference": 0.0, "until": "winner"}
+    selection = keep_selection(
+        store, contenders, terms | {"higher_is_better": True}, started_by=f"{ISSUER}#ben"
+    )
+    app = opened(as_one(who), "best", selection=selection)
+    shown = buttons(app)
+    for label in ("Resume", "Remove from the list"):
+        assert (label in shown) is (who == "one person")
+    assert ("cannot start studies or selections" in said(app)) is (who in ("visitor", "viewer"))
+    assert ("Your file of scores" in shown) is (who in ("editor", "one person"))
+    app = opened(as_one(who), "best", selection="file")
+    assert bool(app.file_uploader) is (who in ("editor", "one person"))
+
+
+def test_no_folds_and_no_scores_are_uploaded_by_a_visitor(as_one):
+    app = opened(as_one("visitor"), "run", split="imported")
+    assert not app.file_uploader
+    assert config.get_option("server.maxUploadSize") == 1  # MB, the least that the server can
+    assert "visitors cannot upload files" in said(app)
+    app = opened(as_one("visitor"), "folds", source="A file")
+    assert not app.file_uploader
+
+
+def test_what_one_may_do_is_on_a_page_of_its_own(as_one):
+    app = opened(as_one("visitor"), "account")
+    assert "10 an hour; you can start 10 more runs now" in said(app)
+    app = opened(as_one("editor"), "account")
+    assert "You are an **editor**" in said(app)
+    assert "Sign out" in buttons(app)
+
+
+@pytest.mark.parametrize("page", ["run", "runs", "data", "studies", "best"])
+@pytest.mark.parametrize("mode", ["team", "pubic"])
+def test_a_page_that_is_run_on_its_own_shows_nobody_anything(mode, page, monkeypatch):
+    monkeypatch.setenv("ECV_MODE", mode)
+    monkeypatch.setenv("ECV_EDITORS", "ada")
+    app = AppTest.from_file(str(PAGES / f"{page}.py"), default_timeout=30)
+    app.user = {"is_logged_in": False}
+    app.run()
+    assert not app.exception
+    assert said(app) == ("" if mode == "team" else said_of_the_mode())
+    assert [app.title, app.button, app.file_uploader] == [[], [], []]
+
+
+def said_of_the_mode():
+    return "ECV\\_MODE must be 'public' or 'team', or not set for one person, but is 'pubic'."
+
+
+def test_who_is_not_signed_in_or_on_no_list_sees_no_page_nor_does_anybody_in_a_wrong_mode(
+    as_one, monkeypatch
+):
+    app = as_one("viewer")
+    app.user = {"is_logged_in": False}
+    app.run()
+    assert list(buttons(app)) == ["Sign in"]
+    app = as_one("viewer")
+    monkeypatch.setenv("ECV_VIEWERS", "carl")
+    app.run()
+    assert list(buttons(app)) == ["Sign out"]
+    assert "who is on no list here" in said(app)
+    app = as_one("viewer")
+    monkeypatch.setenv("ECV_MODE", "pubic")
+    app.run()
+    assert not app.button
+    assert said(app) == said_of_the_mode()
+    app = as_one("viewer")
+    app.user = {}  # Streamlit knows of no provider
+    app.run()
+    assert "needs a provider of OpenID Connect" in said(app)
+    assert not app.button
+
+
+CHANGES = {
+    *("create", "requeue", "request_cancel", "remove", "bring_back", "delete", "add_fold"),
+    *("label_runs", "import_run", "keep_study", "forget_study", "keep_selection"),
+    *("update_selection", "forget_selection", "advance", "begin", "go_on", "take_in", "work_out"),
+    *("keep", "rename", "download", "import_folds", "start", "resume", "cancel", "forget"),
+}
+"""What changes something, by its name in the library."""
+ASKED = {"acting", "handling", "person"}
+
+
+def test_no_page_changes_anything_but_by_asking_for_it():
+    """Calls of such names are of `acting()` or `handling()`, and none is imported."""
+    found = []
+    for path in PAGES.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ecv_core"):
+                found += [(path.name, one.name) for one in node.names if one.name in CHANGES]
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func
+            name = getattr(called, "attr", None)
+            if name in CHANGES:
+                whose = ast.unparse(called.value)
+                if whose.removesuffix("()") not in ASKED:
+                    found.append((path.name, f"{whose}.{name}"))
+    assert found == []

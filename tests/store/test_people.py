@@ -1,0 +1,99 @@
+"""Who started what: in new databases, in older ones, and when several start at once."""
+
+import gzip
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from ecv_core.errors import RightsError
+from ecv_core.records import RunSpec, RunState
+from ecv_core.store import Quota, introduce, open_store, people_names, starters, used_by
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+OLD = gzip.decompress((Path(__file__).parent / "runs-0.1.sqlite.gz").read_bytes())
+
+
+def test_a_run_says_who_started_it(store):
+    mine = store.create([SPEC, SPEC], owner="me", started_by="ada")
+    (other,) = store.create([SPEC], owner="me")
+    assert [store.run(one).started_by for one in (*mine, other)] == ["ada", "ada", ""]
+    assert starters(store, [*mine, "nothing"]) == dict.fromkeys(mine, "ada")
+    assert store.requeue(other, SPEC, owner="another") is False
+    assert store.run(other).started_by == ""
+
+
+def test_an_older_database_gets_the_columns_once(tmp_path):
+    path = tmp_path / "old.sqlite"
+    path.write_bytes(OLD)
+    with closing(sqlite3.connect(path)) as old:
+        assert old.execute("SELECT version FROM ecv_schema").fetchall() == [(2,)]
+        before = old.execute("SELECT run_id, state, spec FROM runs ORDER BY sequence").fetchall()
+    url = f"sqlite:///{path}"
+    assert {run.started_by for run in open_store(url).runs()} == {""}
+    store = open_store(url)  # again: nothing to add
+    store.create([SPEC], owner="me", started_by="ada")
+    with closing(sqlite3.connect(path)) as new:
+        rows = new.execute("SELECT run_id, state, spec FROM runs ORDER BY sequence").fetchall()
+        assert rows[:-1] == before
+        people = new.execute("SELECT started_by FROM runs ORDER BY sequence").fetchall()
+        assert people == [(None,)] * len(before) + [("ada",)]
+        for table in ("studies", "selections"):
+            new.execute(f"SELECT started_by FROM {table}")
+
+
+def test_many_may_open_an_older_database_at_once(tmp_path):
+    together = Barrier(6)
+
+    def opened(path):
+        together.wait()
+        return len(open_store(f"sqlite:///{path}").runs())
+
+    with ThreadPoolExecutor(6) as pool:
+        for trial in range(5):
+            path = tmp_path / f"{trial}.sqlite"
+            path.write_bytes(OLD)
+            assert list(pool.map(opened, [path] * 6)) == [8] * 6
+
+
+@pytest.mark.parametrize(
+    "quota", [Quota(runs_per_hour=3, waiting=99), Quota(runs_per_hour=99, waiting=3)]
+)
+def test_who_presses_in_many_tabs_at_once_gets_no_more(store, quota):
+    together = Barrier(8)
+
+    def press(_):
+        together.wait()
+        try:
+            store.create([SPEC], owner="me", started_by="visitor", quota=quota)
+        except RightsError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(press, range(8))) == 3
+    assert len(store.runs()) == 3
+
+
+def test_what_is_refused_is_not_queued_in_part(store):
+    quota = Quota(runs_per_hour=2, waiting=9)
+    with pytest.raises(RightsError, match="this would be 3 more"):
+        store.create([SPEC] * 3, owner="me", started_by="visitor", quota=quota)
+    assert store.runs() == []
+    store.create([SPEC] * 2, owner="me", started_by="visitor", quota=quota)
+    assert used_by(store, "visitor").started == 2
+    assert used_by(store, "another").started == 0
+    assert used_by(store, "another").waiting == 2
+    for run in store.runs():
+        store.finish(run.run_id, RunState.FINISHED)
+    assert used_by(store, "visitor").waiting == 0
+
+
+def test_people_are_called_as_they_are_called_now(store):
+    introduce(store, "id#1", "Ada")
+    introduce(store, "id#1", "Ada L.")
+    introduce(store, "id#2", "Ben")
+    assert people_names(store) == {"id#1": "Ada L.", "id#2": "Ben"}
