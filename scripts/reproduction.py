@@ -28,6 +28,8 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
 ALPHA = 1e-4
 PAPERS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 """The paper's algorithms."""
+LATER = ("nmf", "rp3beta")
+"""Algorithms recorded after the constants of the precision rule were chosen."""
 PAPER_STOP = 4.15
 _WITHIN_PERCENT = 2.0
 
@@ -124,21 +126,24 @@ def rules() -> str:
 def promise() -> str:
     """The precision rule: within the tolerance, and folds."""
     outcomes = {name: over_orders(scores) for name, scores in recorded().items()}
+    later = {name: one for name, one in outcomes.items() if name.endswith(LATER)}
     rows = []
-    for place, tolerance in enumerate(TOLERANCES):
-        kept = {name: found[place][0] for name, found in outcomes.items()}
-        folds = np.mean([found[place][1] for found in outcomes.values()])
-        least = min(kept, key=kept.__getitem__)
-        rows.append(
-            [
-                f"{100 * tolerance:g} %",
-                f"{folds:.2f}",
-                f"{100 * np.mean(list(kept.values())):.1f} %",
-                f"{100 * kept[least]:.1f} % ({least})",
-                str(sum(one < PROMISED for one in kept.values())),
-            ]
-        )
-    return _table(["asked for", "folds", "within", "least", "runs below 95 %"], rows)
+    for words, some in (("all", outcomes), ("recorded later", later)):
+        for place, tolerance in enumerate(TOLERANCES):
+            kept = {name: found[place][0] for name, found in some.items()}
+            folds = np.mean([found[place][1] for found in some.values()])
+            least = min(kept, key=kept.__getitem__)
+            rows.append(
+                [
+                    f"{words} ({len(some)})",
+                    f"{100 * tolerance:g} %",
+                    f"{folds:.2f}",
+                    f"{100 * np.mean(list(kept.values())):.1f} %",
+                    f"{100 * kept[least]:.1f} % ({least})",
+                    str(sum(one < PROMISED for one in kept.values())),
+                ]
+            )
+    return _table(["runs", "asked for", "folds", "within", "least", "runs below 95 %"], rows)
 
 
 SECTIONS: dict[str, Callable[[], str]] = {

@@ -49,12 +49,12 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     assert "selection" not in app.query_params  # Back is one step
     said = verdict(app)
     assert said.startswith("**EASE is best on MovieLens 100K: decided after ")
-    assert "% of the energy; MultiVAE, the next, is " in said
+    assert "% of the energy; NMF, the next, is " in said
     assert not app.error
 
 
 def test_grids_and_the_hard_dataset_are_there_too(app: AppTest) -> None:
-    open_best(app, "hetrec-lastfm")
+    open_best(app, "hetrec-lastfm--item-knn--neighbours")
     assert "No difference found between" in verdict(app)
     options = app.selectbox(key="selection-choice").options
     assert "Recorded: neighbours of ItemKNN on MovieLens 100K" in options
