@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import os
 import re
 import shlex
 import shutil
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,14 @@ def service_command() -> list[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port with TLS of an nginx before a dashboard."""
-    folder = tmp_path_factory.mktemp("site")
+    """The port with TLS of an nginx that asks for a password, before a dashboard."""
+    with served("nginx.conf", tmp_path_factory.mktemp("site")) as port:
+        yield port
+
+
+@contextmanager
+def served(configuration: str, folder: Path, **settings: str) -> Iterator[int]:
+    """The port with TLS of an nginx, before a dashboard with these settings."""
     folder.chmod(0o755)
     ports = {"listen 443 ssl": free_port(), "listen 80": free_port()}
     behind = free_port()
@@ -77,15 +84,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         [str(OPENSSL), "passwd", "-apr1", "s3cret"], check=True, capture_output=True, text=True
     ).stdout
     passwords.write_text(f"ada:{secret}", "utf-8")
-    text = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
+    text = (ROOT / "deploy" / configuration).read_text("utf-8")
     changes = {
         "127.0.0.1:8501": f"127.0.0.1:{behind}",
         "listen 443 ssl": f"listen 127.0.0.1:{ports['listen 443 ssl']} ssl",
         "listen 80": f"listen 127.0.0.1:{ports['listen 80']}",
         "/etc/ssl/certs/e-fold.pem": str(certificate),
         "/etc/ssl/private/e-fold.key": str(key),
-        "/etc/nginx/e-fold.htpasswd": str(passwords),
     }
+    if configuration == "nginx.conf":
+        changes["/etc/nginx/e-fold.htpasswd"] = str(passwords)
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
@@ -108,6 +116,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     dashboard = subprocess.Popen(
         [*service_command(), "--server.port", str(behind)],
         cwd=ROOT,
+        env=os.environ | settings,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -121,6 +130,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
             process.wait(30)
 
 
+def trusting() -> ssl.SSLContext:
+    """For a certificate that is of today."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
@@ -131,9 +147,7 @@ class Answer:
 
 def asked(port: int, path: str, *, password: str = "s3cret", **headers: str) -> Answer:
     """The answer to a request that comes by the site's name."""
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is of today
-    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=trusting())
     token = base64.b64encode(f"ada:{password}".encode()).decode()
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     with closing(connection):
@@ -148,18 +162,18 @@ def asked(port: int, path: str, *, password: str = "s3cret", **headers: str) -> 
             )
 
 
+HANDSHAKE = {
+    "Upgrade": "websocket",
+    "Connection": "Upgrade",
+    "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Key": base64.b64encode(b"sixteen bytes...").decode(),
+    "Sec_WebSocket_Protocol": "streamlit",
+}
+
+
 def shaken(port: int, origin: str) -> int:
     """The status of a websocket's handshake, asked for by a page of this origin."""
-    return asked(
-        port,
-        "/_stcore/stream",
-        Origin=origin,
-        Upgrade="websocket",
-        Connection="Upgrade",
-        Sec_WebSocket_Version="13",
-        Sec_WebSocket_Key=base64.b64encode(b"sixteen bytes...").decode(),
-        Sec_WebSocket_Protocol="streamlit",
-    ).status
+    return asked(port, "/_stcore/stream", Origin=origin, **HANDSHAKE).status
 
 
 def test_the_page_and_its_websocket_come_through_with_the_password(site: int) -> None:
@@ -178,3 +192,19 @@ def test_nothing_comes_through_without_it(site: int) -> None:
 
 def test_a_page_of_elsewhere_gets_no_websocket(site: int) -> None:
     assert shaken(site, "https://elsewhere.example.com") == 403
+
+
+def test_the_public_gets_pages_and_a_few_tabs_and_uploads_nothing(tmp_path: Path) -> None:
+    with served("nginx-public.conf", tmp_path, ECV_MODE="public") as port:
+        assert b"<title>" in asked(port, "/", password="").body
+        assert asked(port, "/_stcore/upload_file/any/any").status == 403
+        lines = [f"{name.replace('_', '-')}: {value}" for name, value in HANDSHAKE.items()]
+        head = ["GET /_stcore/stream HTTP/1.1", f"Host: {NAME}", f"Origin: https://{NAME}", *lines]
+        with ExitStack() as open_tabs:
+            statuses = []
+            for _ in range(21):
+                plain = socket.create_connection(("127.0.0.1", port), 30)
+                tab = open_tabs.enter_context(trusting().wrap_socket(plain, server_hostname=NAME))
+                tab.sendall("\r\n".join([*head, "", ""]).encode())
+                statuses.append(tab.recv(64).split()[1])
+            assert statuses == [b"101"] * 20 + [b"503"]

@@ -4,6 +4,7 @@ What is not for them to do is not there, or says why; that it would be refused i
 """
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from ecv_core.rights import visitor
 from ecv_core.spec import make_spec
 from ecv_core.store import Cell, introduce, keep_selection, keep_study
 from ecv_core.store.selections import PlannedContender
-from tests.pages.conftest import APP
+from tests.pages.conftest import APP, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 ISSUER = "https://id.example.org"
@@ -112,13 +113,23 @@ def test_an_opened_run_is_gone_on_with_and_cancelled_by_whose_it_is(as_one, stor
     started_by = WHO[who] if mine else other
     allowed = who == "one person" or (mine and who != "viewer")
     app = opened(as_one(who), "run", run=a_run(store, started_by))
-    assert buttons(app)["Resume"] is allowed
+    assert buttons(app).get("Resume", False) is allowed
     assert ("Started by Ben." in said(app)) is (not mine and who in ("viewer", "editor"))
     assert ("Started by you." in said(app)) is (mine and who != "one person")
     waiting = a_run(store, started_by, RunState.QUEUED)
     app = opened(as_one(who), "run", run=waiting)
     assert ("Remove from the queue" in buttons(app)) is allowed
     assert ("Cancel" in buttons(app)) is allowed
+
+
+def test_a_visitor_whose_run_has_had_its_time_is_told_so_beside_the_button(as_one, store):
+    run_id = a_run(store, WHO["visitor"], RunState.CANCELLED)
+    store.add_fold(
+        run_id, replace(fold_result(0, 0.3, "none"), total_seconds=61.0), stopped_at=None
+    )
+    app = opened(as_one("visitor"), "run", run=run_id)
+    assert buttons(app)["Resume"] is False
+    assert app.button(key="resume").help == "A run has 60 s here, and this one has had them."
 
 
 @everybody

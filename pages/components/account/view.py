@@ -45,7 +45,7 @@ def _visitor(limits: Limits) -> None:
     )
     st.caption(
         "A cookie with a random number, kept for 30 days, says which runs are yours; without it "
-        "they are yours until you load the page again. Nothing else is known of you."
+        "they are yours until you load the page again. This dashboard keeps nothing else of you."
     )
 
 

@@ -25,7 +25,13 @@ def your_data() -> None:
     token = st.query_params.get(FILE)
     if why := why_not(Action.UPLOAD):
         st.info(why, icon=":material/lock:")
-    elif token:
+        kept_datasets()
+        return
+    st.markdown(
+        "Drop a file of interactions, who had to do with what: see how it is read, correct it, and "
+        "keep it as a dataset. Then run any algorithm on it."
+    )
+    if token:
         _worked_on(token)
     else:
         if name := st.query_params.get(KEPT):

@@ -45,7 +45,9 @@ def run_actions(run: Run, group: list[Run]) -> None:
 
 
 def _go_on(run: Run) -> None:
-    """Disabled, with the reason, where it is not for whoever looks to do."""
+    """Nothing where it is somebody else's run; disabled, with the reason, at a limit."""
+    if not acting().may(Action.GO_ON, run.started_by):
+        return
     why_not = acting().go_on_refusal(run)
     said = why_not and sentence(EcvError(why_not))
     if run.resumable and st.button(

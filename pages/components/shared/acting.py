@@ -125,6 +125,7 @@ def _remember_visitor() -> None:
     """Have the browser keep the secret; in its first session only, which came without it."""
     if st.session_state.get(_NEW):
         secret = st.session_state[_VISITOR]
-        _keep_cookie(
-            key="visitor", data={"name": COOKIE, "secret": secret, "seconds": _DAYS * 86_400}
-        )
+        with st.container(key="keep-visitor"):
+            _keep_cookie(
+                key="visitor", data={"name": COOKIE, "secret": secret, "seconds": _DAYS * 86_400}
+            )

@@ -39,6 +39,7 @@ _OLD: dict[str, tuple[str, dict[str, str]]] = {
 
 # Streamlit writes white on the primary colour, which is unreadable on a dark page's light blue.
 # A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
+# What has a visitor's browser keep its cookie takes no room.
 # Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
 # The line of what runs has a row of its own on a narrow screen, its buttons the next.
 # On the page of a run nothing moves as its results come: the bar has room for its words, the box of
@@ -50,6 +51,7 @@ _STYLE = """
 [data-testid="stMultiSelect"] [data-tag-index] :is(span, svg) { color: light-dark(#fff, #0b1620); }
 [data-testid="stCaptionContainer"] a { color: inherit; }
 [data-testid="stStatusWidget"] button { display: none; }
+.st-key-keep-visitor { position: absolute; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
 }
