@@ -123,7 +123,7 @@ def _row() -> DeltaGenerator:
 
 def _kept() -> Run | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
-    kept = st.session_state.get(_KEPT)
+    kept: Run | None = st.session_state.get(_KEPT)
     if kept and st.query_params.get("run") in (kept.run_id, kept.group):
         return kept
     st.session_state.pop(_KEPT, None)
