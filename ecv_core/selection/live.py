@@ -242,8 +242,7 @@ def go_on_after(store: Store, run_id: str, *, owner: str, recorded: Iterable[Run
     if store.run(run_id).state is not RunState.FINISHED:
         return False
     how: dict[str, Any] = {"owner": owner, "recorded": recorded, "share": True}
-    begun = selections_with(store, run_id)
-    return any([advance(store, one.selection_id, **how) for one in begun])
+    return any([advance(store, i.selection_id, **how) for i in selections_with(store, run_id)])
 
 
 def _whole(spec: RunSpec) -> RunSpec:
