@@ -1,6 +1,6 @@
 """More than 200 configurations of five algorithms under three splits of ml-100k: recorded.
 
-python -m benchmarks.spaces [--json data/recorded/spaces/ml-100k.json]
+python -m benchmarks.spaces [--json data/recorded/spaces/ml-100k.json] [--so-far]
 
 Cut off, it goes on at the next missing fold: set ECV_DATABASE_URL to a file of its own.
 """
@@ -17,7 +17,7 @@ from ecv_core.files import replacing
 from ecv_core.records import ParamValue
 from ecv_core.runner import work_shared
 from ecv_core.store import open_store
-from ecv_core.tuning.under_splits import planned_spaces, run_spaces
+from ecv_core.tuning.under_splits import compared, planned_spaces, run_spaces
 
 SPLITS = ("user-k-fold", "leave-last-item", "temporal-global")
 NEIGHBOURS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 226, 320, 452, 640, 905)
@@ -43,6 +43,7 @@ def main() -> None:
     """Run what is missing, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, default=Path("data/recorded/spaces/ml-100k.json"))
+    parser.add_argument("--so-far", action="store_true", help="write what is there; run nothing")
     options = parser.parse_args()
     planned = planned_spaces("ml-100k", list(SPACES), SPLITS, None, SPACES)
     total = sum(spec.k * len(configurations) for spec, configurations in planned)
@@ -55,7 +56,10 @@ def main() -> None:
             sys.stdout.write(f"{done} of {total} folds: {time.perf_counter() - began:.0f} s\n")
             sys.stdout.flush()
 
-    found = run_spaces(open_store(), planned, shared=work_shared, on_fold=told)
+    if options.so_far:
+        found = compared(open_store(), planned)
+    else:
+        found = run_spaces(open_store(), planned, shared=work_shared, on_fold=told)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     with replacing(options.json) as part:
         part.write_text(json.dumps(found.document(), indent=1) + "\n", encoding="utf-8")

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,41 +16,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from ecv_core import cli
+from tests.documents import _BLOCK, EXTENDING, ROOT, blocks, shell_lines
 
-ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
-EXTENDING = ROOT / "docs" / "extending.md"
-LIBRARY = ROOT / "docs" / "library.md"
-YOUR_DATA = ROOT / "docs" / "your-data.md"
-YOUR_MODEL = ROOT / "docs" / "your-model.md"
 NEEDED = (
     *("ecv_core", "app.py", "pages", "data/catalogue.toml", "data/energy", "pyproject.toml"),
     "tests/conftest.py",
     "tests/databases.py",
 )
+
 TRIED_WITH = ("tests/models", "tests/stopping", "tests/pages/conftest.py")
-
-_BLOCK = re.compile(
-    r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
-)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block of a document; `path` is the file that it is said to be."""
-
-    path: str | None
-    kind: str
-    text: str
-
-
-def blocks(document: Path) -> list[Block]:
-    return [Block(**found.groupdict()) for found in _BLOCK.finditer(document.read_text("utf-8"))]
-
-
-def shell_lines(document: Path) -> list[str]:
-    return [line for b in blocks(document) if b.kind == "sh" for line in b.text.splitlines()]
 
 
 def insert(file: Path, diff: str) -> None:
@@ -139,6 +112,7 @@ if __name__ == "__main__":
             code = follow(json.loads(line))
         print(json.dumps([code, output.getvalue()]), flush=True)
 """
+
 """Does commands of Python one after the other in one process, so that libraries load once."""
 
 
@@ -317,214 +291,3 @@ def test_the_example_model_sums_conditional_probabilities() -> None:
             ]
             expected = sum(chances) / users_of[item] ** 0.5 if users_of[item] else 0
             assert scores[user, item] == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.slow
-def test_the_examples_of_the_library_run_from_top_to_bottom(tmp_path: Path) -> None:
-    shown = blocks(LIBRARY)
-    assert {block.kind for block in shown} == {"python", "sh"}
-    for block in shown:
-        if block.path:
-            (tmp_path / block.path).write_text(block.text, "utf-8")
-    script = "".join(f"{b.text}\n" for b in shown if b.kind == "python" and not b.path)
-    (tmp_path / "notebook.py").write_text(script, "utf-8")
-    commands = "".join(block.text for block in shown if block.kind == "sh")
-    for words in ([sys.executable, "notebook.py"], ["bash", "-euc", commands]):
-        done = subprocess.run(
-            words,
-            cwd=tmp_path,
-            env=os.environ
-            | {
-                "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]),
-                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-            },
-            capture_output=True,
-            text=True,
-            timeout=250,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "popular on synthetic" in done.stdout or "ease on synthetic" in done.stdout
-
-
-@pytest.mark.slow
-def test_the_examples_of_your_own_data_work(tmp_path: Path) -> None:
-    for block in blocks(YOUR_DATA):
-        if block.path:
-            (tmp_path / block.path).write_text(block.text, "utf-8")
-    (tmp_path / "follow.py").write_text(FOLLOW, "utf-8")
-    lines = shell_lines(YOUR_DATA)
-    words = [shlex.split(line)[1:] for line in lines]
-    done = subprocess.run(
-        [sys.executable, "follow.py"],
-        input="".join(f"{json.dumps(one)}\n" for one in words),
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "ECV_DATA_DIR": str(tmp_path / "data")},
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
-    ends = [Done(*json.loads(line)) for line in done.stdout.splitlines()]
-    said = dict(zip(lines, ends, strict=True))
-    assert [end.code for end in ends] == [0] * len(lines), said
-    added = said["python -m ecv_core add orders orders.csv"].output
-    assert "470 of 471 rows can be used" in added
-    assert "1 not: no user" in added
-
-
-STANDS_IN = """
-import csv, json, sys
-
-fold = json.load(open(sys.argv[1]))
-train, test = (list(csv.DictReader(open(fold[part]))) for part in ("train", "test"))
-own = {}
-for row in train:
-    own.setdefault(row["user_id"], set()).add(row["item_id"])
-items = sorted({row["item_id"] for row in train})
-with open(sys.argv[2], "w") as file:
-    print("user_id,item_id", file=file)
-    for user in dict.fromkeys(row["user_id"] for row in test):
-        left = [item for item in items if item not in own.get(user, ())]
-        print(*(f"{user},{item}" for item in left[:10]), sep="\\n", file=file)
-"""
-"""A program of another environment, for `my_script.py` and RecBole: it knows nothing of e-fold."""
-
-
-def in_folder(folder: Path, *words: str) -> str:
-    """What a program says, with `python` and the project within reach."""
-    done = subprocess.run(
-        words,
-        cwd=folder,
-        env=os.environ
-        | {
-            "PYTHONPATH": str(ROOT),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        },
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.mark.slow
-def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    shown = [one.text for one in blocks(YOUR_MODEL) if one.kind == "python" and not one.path]
-    (tmp_path / "loops.py").write_text("\n".join(shown), "utf-8")
-    said = in_folder(tmp_path, sys.executable, "loops.py")
-    for name in ("LensKit ALS", "SVD", "item means"):
-        assert f"{name} on synthetic" in said
-    assert "ease" in said  # the verdict of the selection
-
-
-@pytest.mark.slow
-def test_the_commands_of_your_model_reach_their_stop(tmp_path: Path) -> None:
-    (tmp_path / "my_script.py").write_text(STANDS_IN, "utf-8")
-    (tmp_path / "with_recbole.py").write_text(STANDS_IN, "utf-8")
-    (tmp_path / "recbole-env" / "bin").mkdir(parents=True)
-    (tmp_path / "recbole-env" / "bin" / "python").symlink_to(sys.executable)
-    first, loop, lenskit = [one.text for one in blocks(YOUR_MODEL) if one.kind == "sh"]
-    assert "fold 0: ndcg@10" in in_folder(tmp_path, "bash", "-euc", first)
-    assert "stop." in in_folder(tmp_path, "bash", "-euc", loop).splitlines()[-1]
-    assert json.loads((tmp_path / "fold.json").read_text())["stop"] is True
-    assert "ItemKNNScorer on synthetic" in in_folder(tmp_path, "bash", "-euc", lenskit)
-
-
-def test_the_script_for_recbole_is_python() -> None:
-    (script,) = [one for one in blocks(YOUR_MODEL) if one.path == "with_recbole.py"]
-    compile(script.text, "with_recbole.py", "exec")
-
-
-def relative_links(document: Path) -> list[str]:
-    text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
-    links = re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(
-        r'(?:src|href)="([^"]+)"', text
-    )
-    return [link for link in links if not re.match(r"\w+:", link)]
-
-
-def anchors(document: Path) -> set[str]:
-    """The anchors that GitHub gives the headings."""
-    headings = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_relative_link_and_image_is_there(document: Path) -> None:
-    broken = []
-    for link in relative_links(document):
-        name, _, anchor = link.partition("#")
-        target = document.parent / name if name else document
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            broken.append(link)
-    assert broken == []
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_file_and_folder_that_is_named_is_there(document: Path) -> None:
-    pages = (EXTENDING, LIBRARY, YOUR_DATA, YOUR_MODEL)
-    added = {block.path for page in pages for block in blocks(page)}
-    named = re.findall(
-        r"`((?:ecv_core|pages|data|docs|tests|scripts|benchmarks)/[\w./-]*)`",
-        document.read_text("utf-8"),
-    )
-    made = ("data/downloads", "data/runs.sqlite")
-    missing = [
-        name
-        for name in named
-        if name not in added and not name.startswith(made) and not (ROOT / name).exists()
-    ]
-    assert missing == []
-
-
-def commands(document: Path) -> list[str]:
-    """Every command that a document quotes: in blocks, indented, or in a sentence."""
-    text = document.read_text("utf-8")
-    lines = [line.strip() for line in text.splitlines()]
-    quoted = re.findall(r"`([^`\n]+)`", text)
-    return [
-        line
-        for line in (*lines, *quoted)
-        if re.match(r"(python -m (ecv_core|benchmarks)|make )", line)
-    ]
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_command_that_is_quoted_can_be_given(document: Path) -> None:
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
-    for command in commands(document):
-        words = shlex.split(command, comments=True)
-        if words[0] == "make":
-            assert next(word for word in words[1:] if "=" not in word) in targets, command
-        elif words[2] == "ecv_core" and words[3:] and command not in shell_lines(EXTENDING):
-            cli.parse(words[3:])
-        elif words[2].startswith("benchmarks."):
-            assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").exists(), command
-
-
-def test_the_readme_is_short_and_names_every_command_of_make() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert len(text.splitlines()) < 120
-    for target in ("run", "test", "check", "bench"):
-        assert f"make {target}" in text
-
-
-def test_the_architecture_has_every_module_and_the_layers_that_are_enforced() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    where, layers = text.split("## Who may import whom")
-    modules = {
-        path.stem
-        for path in (ROOT / "ecv_core").iterdir()
-        if (path.suffix == ".py" or (path / "__init__.py").exists()) and path.stem[0] != "_"
-    }
-    assert {
-        name for name in modules if not re.search(rf"`ecv_core/{name}(\.py|/)`", where)
-    } == set()
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    enforced = next(c["layers"] for c in contracts["contracts"] if c.get("containers"))
-    shown = [re.findall(r"`(\w+)`", row) for row in re.findall(r"^\| \d.*$", layers, re.M)]
-    assert shown == [layer.split(" | ") for layer in enforced]

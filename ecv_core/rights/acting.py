@@ -219,7 +219,9 @@ class Acting(Queue):
         begun = stored_selection(self._store, selection_id)
         check(Action.START_MANY, self.actor, begun.started_by)
         manager = self._manager()
-        live.advance(self._store, selection_id, owner=manager.owner, recorded=recorded)
+        live.advance(
+            *(self._store, selection_id), owner=manager.owner, recorded=recorded, share=True
+        )
         manager.wake()
 
     def forget_selection(self, selection_id: str) -> None:

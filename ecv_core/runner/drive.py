@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from ecv_core import stopping
@@ -200,14 +201,29 @@ def _one_fold(
     waiting: tuple[str, ...],
 ) -> FoldResult:
     run = store.run(run_id)
-    _insist_on_time(run.seconds, seconds)
-    begin = time.monotonic()
+    insist_on_time(run.seconds, seconds)
     future: Future[FoldResult] = worker.submit(job, store.url, run_id, run.spec, index)
+    in_time = partial(insist_on_time, run.seconds, seconds)
+    return outcome(future, store, (run_id, *waiting), worker, in_time)
+
+
+def outcome(
+    future: Future[_Done],
+    store: Store,
+    run_ids: Iterable[str],
+    worker: Worker | InProcess,
+    in_time: Callable[[float], None],
+) -> _Done:
+    """What a worker was given to do, once it is done; killed when one of these runs is cancelled.
+
+    Raises: Cancelled; what `in_time`, which is told the seconds so far, and what the work raised.
+    """
+    begin = time.monotonic()
     try:
         while not wait([future], timeout=CANCEL_POLL_SECONDS).done:
-            if cancelled(store, (run_id, *waiting)):
+            if cancelled(store, run_ids):
                 raise Cancelled
-            _insist_on_time(run.seconds + time.monotonic() - begin, seconds)
+            in_time(time.monotonic() - begin)
         return future.result()
     except (Cancelled, BrokenExecutor):
         if isinstance(worker, Worker):
@@ -215,10 +231,10 @@ def _one_fold(
         raise
 
 
-def _insist_on_time(took: float, seconds: float | None) -> None:
+def insist_on_time(before: float, most: float | None, now: float = 0.0) -> None:
     """End a run that has had its time. Raises: Cancelled, with the reason."""
-    if seconds is not None and took >= seconds:
-        raise Cancelled(f"a run has {seconds:g} s here, and this one has had them")
+    if most is not None and before + now >= most:
+        raise Cancelled(f"a run has {most:g} s here, and this one has had them")
 
 
 def save_fold(

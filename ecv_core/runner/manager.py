@@ -12,7 +12,8 @@ from ecv_core.records import RunSpec
 from ecv_core.runner.drive import RETRY_SECONDS, Job, execute
 from ecv_core.runner.owner import Heart, recover
 from ecv_core.runner.queue import Queue
-from ecv_core.runner.worker import Worker, warm_up, work
+from ecv_core.runner.together import SharedJob, execute_shared
+from ecv_core.runner.worker import Worker, warm_up, work, work_shared
 from ecv_core.store import Quota, Store
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,9 @@ class RunManager(Queue):
         store: Store,
         *,
         job: Job = work,
+        shared: SharedJob = work_shared,
         after: Callable[[str], object] | None = None,
+        together: Callable[[str], Sequence[str]] = lambda run_id: [run_id],
         seconds: float | None = None,
     ) -> None:
         """Start the thread.
@@ -37,13 +40,18 @@ class RunManager(Queue):
         Args:
             store: that has the queue.
             job: computes a fold.
+            shared: computes a fold of several runs that share work.
             after: called in the thread with the id of a run that has just ended, however it did;
                 what it queues under `owner` comes next.
+            together: says which queued runs share work with the one that comes next, that one
+                first.
             seconds: that a run may take, as of `execute`.
         """
         super().__init__(store)
         self._job = job
+        self._shared = shared
         self._after = after
+        self._together = together
         self._seconds = seconds
         self._worker = Worker(at_exit=self.close)
         self._wake = threading.Event()
@@ -97,17 +105,27 @@ class RunManager(Queue):
                     self._wake.wait()
                     self._wake.clear()
                     continue
-                execute(
-                    self._store,
-                    run_id,
-                    self._worker,
-                    job=self._job,
-                    on_trouble=self._set_trouble,
-                    closing=lambda: self._closing,
-                    seconds=self._seconds,
-                )
+                run_ids = list(self._together(run_id))
+                if len(run_ids) > 1:
+                    execute_shared(
+                        *(self._store, run_ids),
+                        job=self._shared,
+                        worker=self._worker,
+                        on_trouble=self._set_trouble,
+                        closing=lambda: self._closing,
+                        seconds=self._seconds,
+                    )
+                else:
+                    execute(
+                        *(self._store, run_id, self._worker),
+                        job=self._job,
+                        on_trouble=self._set_trouble,
+                        closing=lambda: self._closing,
+                        seconds=self._seconds,
+                    )
                 if not self._closing:
-                    self._follow_up(run_id)
+                    for one in run_ids:
+                        self._follow_up(one)
             except StoreError as error:  # the thread outlives a database that comes and goes
                 log.error("%s", error)
                 self._set_trouble(str(error))

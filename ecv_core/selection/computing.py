@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
-import numpy as np
-
 from ecv_core import fold, models
 from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation import METRICS
@@ -23,7 +21,7 @@ from ecv_core.runner.drive import Job
 from ecv_core.selection.live import Live, advance, begin, look, queue_fold
 from ecv_core.selection.names import parse_contender
 from ecv_core.selection.rounds import Terms, Until
-from ecv_core.shared_fold import shares_with
+from ecv_core.selection.sharing import sharing_places
 from ecv_core.spec import make_spec
 from ecv_core.store import Store
 
@@ -100,7 +98,7 @@ def compute(
     """
     selection_id = begin(store, named, terms, known=store.runs())
     while (now := look(store, selection_id)).needed is not None:
-        places = _together(now) if shared is not None else []
+        places = sharing_places(now) if shared is not None else []
         if shared is not None and len(places) > 1:
             run_ids = queue_fold(store, now, places, now.needed[1], owner=this_process())
             execute_shared(
@@ -126,18 +124,3 @@ def check_finished(store: Store, run_ids: Sequence[str]) -> None:
         run = store.run(run_id)
         if run.state is not RunState.FINISHED:
             raise RunError(run.error or f"the run was {run.state}; finished folds are kept")
-
-
-def _together(now: Live) -> list[int]:
-    """The contender that comes next, and those still in that share work with it in that fold."""
-    assert now.needed is not None
-    next_one, fold = now.needed
-    specs = [one.spec for one in now.record.contenders]
-    common = shares_with(specs[next_one])
-    if common is None or now.going:
-        return []
-    return [
-        place
-        for place in sorted(now.left)
-        if np.isnan(now.contenders[place].scores[fold]) and shares_with(specs[place]) == common
-    ]

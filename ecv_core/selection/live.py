@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.replay import Played, follow, joules_of
 from ecv_core.selection.rounds import Selection, Terms, Until
 from ecv_core.selection.runs import stored_contenders
+from ecv_core.selection.sharing import sharing_places
 from ecv_core.selection.tracked import missing
 from ecv_core.splits import check_exchangeable
 from ecv_core.store import (
@@ -172,7 +174,12 @@ def look(store: Store, selection_id: str, recorded: Iterable[Run] = ()) -> Live:
 
 
 def advance(
-    store: Store, selection_id: str, *, owner: str, recorded: Iterable[Run] = ()
+    store: Store,
+    selection_id: str,
+    *,
+    owner: str,
+    recorded: Iterable[Run] = (),
+    share: bool = False,
 ) -> str | None:
     """Queue the fold that a selection needs next; gives the run that is to compute it.
 
@@ -181,6 +188,7 @@ def advance(
         selection_id: its id.
         owner: of the queue.
         recorded: as in `look`.
+        share: whether it is queued of all who share work; see `sharing.queued_together`.
     Returns: None once it is decided, or while one of its folds is queued or going.
     Raises: InputError where the fold is one of a tracked contender, with how it gets there.
     """
@@ -188,7 +196,8 @@ def advance(
     if now.needed is None or now.going:
         return None
     place, fold = now.needed
-    return queue_fold(store, now, [place], fold, owner=owner)[0]
+    places = sharing_places(now) if share else [place]
+    return queue_fold(store, now, places, fold, owner=owner)[0]
 
 
 def queue_fold(
@@ -232,11 +241,8 @@ def go_on_after(store: Store, run_id: str, *, owner: str, recorded: Iterable[Run
     """
     if store.run(run_id).state is not RunState.FINISHED:
         return False
-    queued = [
-        advance(store, record.selection_id, owner=owner, recorded=recorded)
-        for record in selections_with(store, run_id)
-    ]
-    return any(queued)
+    how: dict[str, Any] = {"owner": owner, "recorded": recorded, "share": True}
+    return any([advance(store, i.selection_id, **how) for i in selections_with(store, run_id)])
 
 
 def _whole(spec: RunSpec) -> RunSpec:

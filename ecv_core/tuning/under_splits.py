@@ -54,7 +54,7 @@ class UnderSplits:
     names: tuple[str, ...]
     """Of configurations, as `selection.names.parse_contender` reads them."""
     scores: Mapping[str, Floats]
-    """Split -> mean over its folds; shape (configurations,)."""
+    """Split -> mean over its folds; shape (configurations,). NaN where folds are missing."""
     agreements: tuple[Agreement, ...]
 
     def document(self) -> dict[str, Any]:
@@ -63,12 +63,15 @@ class UnderSplits:
             "dataset": self.dataset,
             "metric": self.metric,
             "configurations": list(self.names),
-            "scores": {name: one.round(6).tolist() for name, one in self.scores.items()},
+            "scores": {
+                name: [_known(value) for value in one.round(6).tolist()]
+                for name, one in self.scores.items()
+            },
             "agreements": [
                 {
                     "splits": [one.split, one.other],
-                    "tau": one.tau,
-                    "interval": [one.low, one.high],
+                    "tau": _known(one.tau),
+                    "interval": [_known(one.low), _known(one.high)],
                     "best_loss_percent": one.best_loss_percent,
                 }
                 for one in self.agreements
@@ -144,7 +147,11 @@ def run_spaces(
 def compared(
     store: Store, planned: Sequence[tuple[RunSpec, Sequence[Configuration]]]
 ) -> UnderSplits:
-    """The splits, from folds that are there."""
+    """The splits, from folds that are there.
+
+    A configuration whose folds are not all there under a split has no score under it, and counts
+    in no comparison with that split.
+    """
     users: dict[str, list[dict[int, float]]] = {}
     names: dict[str, None] = {}
     runs = store.runs()
@@ -164,7 +171,9 @@ def compared(
                         pairs = zip(found.users.tolist(), found.of(metric).tolist(), strict=True)
                         for user, value in pairs:
                             sums.setdefault(user, []).append(value)
-            scores.setdefault(spec.split, []).append(float(np.mean(list(means.values()))))
+            whole = len(means) == spec.k
+            mean = float(np.mean(list(means.values()))) if whole else np.nan
+            scores.setdefault(spec.split, []).append(mean)
             users.setdefault(spec.split, []).append(
                 {user: float(np.mean(values)) for user, values in sums.items()}
             )
@@ -176,14 +185,31 @@ def compared(
         names=tuple(names),
         scores=tables,
         agreements=tuple(
-            agreement(
-                (one, other),
-                (tables[one], tables[other]),
-                (_table(users[one]), _table(users[other])),
-                higher_is_better=higher,
-            )
+            _agreement((one, other), tables, users, higher_is_better=higher)
             for one, other in combinations(tables, 2)
         ),
+    )
+
+
+def _agreement(
+    names: tuple[str, str],
+    tables: Mapping[str, Floats],
+    users: Mapping[str, Sequence[Mapping[int, float]]],
+    *,
+    higher_is_better: bool,
+) -> Agreement:
+    """Of the configurations that have a score under both."""
+    one, other = names
+    both = np.flatnonzero(~np.isnan(tables[one]) & ~np.isnan(tables[other])).tolist()
+    if not both:
+        return Agreement(
+            split=one, other=other, tau=np.nan, low=np.nan, high=np.nan, best_loss_percent=np.nan
+        )
+    return agreement(
+        names,
+        (tables[one][both], tables[other][both]),
+        (_table([users[one][at] for at in both]), _table([users[other][at] for at in both])),
+        higher_is_better=higher_is_better,
     )
 
 
@@ -197,7 +223,8 @@ def agreement(
 ) -> Agreement:
     """Kendall's tau-b between two splits, its interval over users, and what the one's best costs.
 
-    Users are drawn with replacement, the same in both splits, of those with a score in both.
+    Users are drawn with replacement, the same in both splits, of those with a score in either: a
+    split's mean is over those of them that it has, as its score is over all that it has.
 
     Args:
         names: of the splits.
@@ -211,22 +238,41 @@ def agreement(
     sign = 1 if higher_is_better else -1
     first, second = sign * scores[0], sign * scores[1]
     tau = float(kendalltau(first, second).statistic)
-    both = sorted(users[0].keys() & users[1].keys())
+    every = sorted(users[0].keys() | users[1].keys())
     low = high = np.nan
-    if len(both) > 1 and not np.isnan(tau):
-        left, right = (np.stack([one[user] for user in both]) for one in users)
+    if min(len(users[0]), len(users[1])) > 1 and not np.isnan(tau):
         rng = np.random.default_rng(0)
-        found = []
-        for _ in range(draws):
-            rows = rng.integers(len(both), size=len(both))
-            means = left[rows].mean(axis=0), right[rows].mean(axis=0)
-            found.append(kendalltau(*means).statistic)
+        times = rng.multinomial(len(every), np.full(len(every), 1 / len(every)), size=draws)
+        means = [_means_of_draws(one, every, times) for one in users]
+        found = [kendalltau(*pair).statistic for pair in zip(*means, strict=True)]
         low, high = np.nanquantile(found, [0.025, 0.975]).tolist()
     best, chosen = float(second.max()), float(second[first.argmax()])
     loss = 100 * (best - chosen) / abs(best) if best else 0.0
     return Agreement(
         split=names[0], other=names[1], tau=tau, low=low, high=high, best_loss_percent=loss
     )
+
+
+def _means_of_draws(
+    users: Mapping[int, Floats], every: Sequence[int], times: NDArray[np.int64]
+) -> Floats:
+    """Mean by configuration in each draw; NaN where it holds none of these users.
+
+    Args:
+        users: user -> mean by configuration.
+        every: the users that are drawn from.
+        times: how often each was drawn; shape (draws, users).
+    Returns: shape (draws, configurations).
+    """
+    own = np.array([user in users for user in every])
+    scores = np.stack([users[user] for user in every if user in users])
+    weights = times[:, own]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(weights @ scores / weights.sum(axis=1, keepdims=True))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def _table(configurations: Sequence[Mapping[int, float]]) -> dict[int, Floats]:

@@ -28,6 +28,7 @@ class QueueOnly:
         *,
         after: Callable[[str], object] | None = None,
         seconds: float | None = None,
+        together: Callable[[str], Sequence[str]] | None = None,
     ) -> None:
         self._store = store
         self.after = after

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -10,7 +11,7 @@ from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import RunManager, owner
 from ecv_core.store import Store, open_store
-from tests.jobs import SCORES, quick, sleepy, suicidal
+from tests.jobs import SCORES, quick, shared, sleepy, suicidal
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
@@ -161,3 +162,29 @@ def test_after_each_run_what_is_queued_under_its_owner_comes_next(
     third = store.create([SPEC], owner=manager.owner)[0]  # a mistake after a run ends nothing
     manager.wake()
     assert wait_for(store, third, ended).state is RunState.FINISHED
+
+
+def test_runs_that_share_work_are_computed_together_and_cancelled_together(
+    store: Store, manage: Callable
+) -> None:
+    short = replace(SPEC, only_folds=(0, 1))
+    two = store.create([short, short], owner=owner.this_process())
+    alone = store.create([SPEC], owner=owner.this_process())
+    told: list[str] = []
+    manager = manage(
+        job=quick,
+        shared=shared,
+        after=told.append,
+        together=lambda run_id: [one.run_id for one in store.group(store.run(run_id).group)],
+    )
+    done = [wait_for(store, run_id, ended) for run_id in (*two, *alone)]
+    assert [run.state for run in done] == [RunState.FINISHED] * 3
+    assert [[fold.score for fold in run.folds] for run in done] == [[2, 2], [2, 2], list(SCORES)]
+    assert sorted(told[:2]) == sorted(two)
+    two = store.create([SPEC, SPEC], owner=manager.owner)
+    manager.wake()
+    wait_for(store, two[0], lambda run: len(run.folds) == 3)  # while the worker still has both
+    manager.cancel(two[0])
+    first, second = (wait_for(store, run_id, ended) for run_id in two)
+    assert [one.state for one in (first, second)] == [RunState.CANCELLED] * 2
+    assert [len(one.folds) for one in (first, second)] == [3, 3]

@@ -14,6 +14,7 @@ from ecv_core.runner import InProcess, execute, this_process
 from ecv_core.selection import Terms
 from ecv_core.selection.live import Live, advance, begin, go_on_after, look
 from ecv_core.selection.names import parse_contender
+from ecv_core.selection.sharing import queued_together
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from tests.jobs import fold_result
@@ -75,6 +76,24 @@ def test_nothing_is_queued_twice_while_a_fold_is_going(store: Store) -> None:
     assert advance(store, selection_id, owner="me") is not None
     assert advance(store, selection_id, owner="me") is None
     assert look(store, selection_id).going
+
+
+def test_contenders_that_share_work_are_queued_together(store: Store) -> None:
+    grid = [("item-knn", {"neighbours": 10}), ("ease", {}), ("item-knn", {"neighbours": 20})]
+    named = [
+        (f"{name}{params}", make_spec(dataset="synthetic", algorithm=name, params=params))
+        for name, params in grid
+    ]
+    selection_id = begin(store, named, Terms(k=10))
+    first = advance(store, selection_id, owner="me", share=True)
+    assert first is not None
+    together = queued_together(store, first)
+    assert together[0] == first
+    assert [dict(store.run(one).spec.params)["neighbours"] for one in together] == [10, 20]
+    assert {store.run(one).spec.only_folds for one in together} == {(0,)}
+    assert len(store.runs()) == 2
+    store.finish(together[1], RunState.CANCELLED)
+    assert queued_together(store, first) == [first]
 
 
 def test_folds_that_are_there_are_not_computed_again(store: Store) -> None:

@@ -7,8 +7,11 @@ import pytest
 from scipy.stats import kendalltau
 
 from ecv_core.cli import main
+from ecv_core.runs.configurations import specs_of
+from ecv_core.spec import make_spec
 from ecv_core.store import open_store
-from ecv_core.tuning.under_splits import agreement
+from ecv_core.tuning.under_splits import agreement, compared
+from tests.jobs import fold_result
 
 COMMAND = ["study", "--datasets", "synthetic", "--space", "default"]
 
@@ -26,6 +29,45 @@ def test_tau_its_interval_and_what_the_best_costs() -> None:
     lower = agreement(("a", "b"), scores, (sure, other), draws=5, higher_is_better=False)
     assert lower.tau == pytest.approx(2 / 3)
     assert lower.best_loss_percent == 0.0  # the first has the least in both
+
+
+def test_the_interval_is_of_all_users_that_each_split_has() -> None:
+    # Tau is -1. The one user of both splits would say 1; every other user says what the splits say.
+    scores = np.array([0.1, 0.2]), np.array([0.2, 0.1])
+    first = {user: scores[0] for user in range(1, 40)} | {0: scores[0]}
+    second = {user: scores[1] for user in range(100, 140)} | {0: scores[0]}
+    found = agreement(("a", "b"), scores, (first, second), draws=50)
+    assert (found.tau, found.low, found.high) == (-1.0, -1.0, -1.0)
+
+
+def test_a_configuration_without_all_folds_under_a_split_counts_in_no_comparison_with_it() -> None:
+    store = open_store()
+    config = [{"shrink": float(value)} for value in range(4)]
+    planned = [
+        (
+            make_spec(dataset="synthetic", algorithm="item-knn", split=split, k=2, rule="never"),
+            config,
+        )
+        for split in ("user-k-fold", "record-k-fold")
+    ]
+    values = {"user-k-fold": (0.1, 0.2, 0.3, 0.4), "record-k-fold": (0.2, 0.4, 0.3, None)}
+    for spec, _ in planned:
+        for own, score in zip(specs_of(spec, config), values[spec.split], strict=True):
+            run_id = store.create([own], owner="test")[0]
+            for index in range(2 if score is not None else 1):
+                store.add_fold(run_id, fold_result(index, score or 0.9), stopped_at=None)
+    found = compared(store, planned)
+    assert found.scores["user-k-fold"].tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert np.isnan(found.scores["record-k-fold"]).tolist() == [False] * 3 + [True]
+    # Of the three pairs of the three, the second and the third change places: (2 - 1) / 3.
+    assert found.agreements[0].tau == pytest.approx(1 / 3)
+    assert found.agreements[0].best_loss_percent == pytest.approx(100 * 0.1 / 0.4)
+    assert json.loads(json.dumps(found.document(), allow_nan=False))["scores"]["record-k-fold"] == [
+        0.2,
+        0.4,
+        0.3,
+        None,
+    ]
 
 
 def test_splits_that_rank_all_alike_have_no_tau() -> None:

@@ -78,13 +78,16 @@ def _follow(selection_id: str, titles: Sequence[str], before: _Where) -> None:
         active = [(place, run) for place, run in runs if run.state.active]
         with st.container(horizontal=True, vertical_alignment="center"):
             if active:
-                place, run = active[0]
+                # Of those that share their work, one tells of it.
+                place, run = min(active, key=lambda one: one[1].progress is None)
                 st.badge("live", icon=":material/sensors:", color="blue")
-                st.markdown(_doing(titles[place], run), width="content")
+                others = f", with {counted(len(active) - 1, 'other')} that share its work"
+                said = _doing(titles[place], run) + others * (len(active) > 1)
+                st.markdown(said, width="content")
                 if acting().may(Action.CANCEL, run.started_by) and st.button(
                     "Cancel", icon=":material/stop:", key="cancel-selection"
                 ):
-                    act_and_rerun(lambda: acting().cancel(run.run_id))
+                    act_and_rerun(lambda: _cancel([run for _, run in active]))
             elif _goes_on(runs):
                 st.badge("live", icon=":material/sensors:", color="blue")
                 st.markdown("Looking which fold comes next.", width="content")
@@ -121,6 +124,11 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
         "Resume", icon=":material/resume:", type="primary", key="resume-selection"
     ):
         act_and_rerun(lambda: acting().go_on_with_selection(selection_id, recorded=recorded_runs()))
+
+
+def _cancel(runs: Sequence[Run]) -> None:
+    for run in runs:
+        acting().cancel(run.run_id)
 
 
 def _below(now: Live) -> None:

@@ -78,7 +78,7 @@ def space_contenders() -> tuple[Named, list[Run], bool]:
     st.caption(
         f"{counted(len(drawn), 'configuration')}"
         + (f", drawn from {size:,}; `tune` runs all of them" if size > MOST else "")
-        + ". Here each is fitted on its own; the command `tune` shares work between them."
+        + ". What their fits share is computed once."
     )
     named = [
         (contender_word(algorithm.id, one), own_spec)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.datasets.own import ask_layout, asked_layout
 from ecv_core.datasets.own.layout import (
@@ -15,7 +17,6 @@ from ecv_core.datasets.own.layout import (
     UNIT_TEXTS,
     Form,
     Layout,
-    TimeUnit,
 )
 from ecv_core.datasets.own.plain import Plain
 from ecv_core.datasets.own.recognise import Recognised, look_again, recognise, with_unit
@@ -24,6 +25,7 @@ from pages.components.shared.glossary import explained
 if TYPE_CHECKING:
     import pandas as pd
 
+_Option = TypeVar("_Option")
 PREVIEW = 10
 LABELS = {
     "user_id": "User",
@@ -97,26 +99,16 @@ def _how_it_is_read(token: str, found: Layout, now: Layout) -> Layout:
         ]
     with st.expander(f"Read as {', '.join(said)}", icon=":material/tune:", key="own-form"):
         row = st.container(horizontal=True, vertical_alignment="bottom")
-        codes = list(ENCODINGS)
-        encoding = row.selectbox(
-            "Encoding",
-            codes,
-            index=codes.index(now.encoding),
-            format_func=ENCODINGS.__getitem__,
+        encoding = _one_of(
+            *(row, "Encoding", ENCODINGS, now.encoding),
             key=f"encoding-{token}",
             width=230,
             help="Wrong where names with accents look odd below.",
         )
         if not delimited:
             return replace(found, encoding=encoding)
-        signs = list(SEPARATORS)
-        separator = row.selectbox(
-            "Separator",
-            signs,
-            index=signs.index(now.separator),
-            format_func=SEPARATORS.__getitem__,
-            key=f"separator-{token}",
-            width=170,
+        separator = _one_of(
+            *(row, "Separator", SEPARATORS, now.separator), key=f"separator-{token}", width=170
         )
         header = row.toggle(
             "The first line names the columns", value=now.header, key=f"header-{token}"
@@ -138,15 +130,14 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
     of = f"{token}-{hash(layout.names)}"  # other columns, other choices
     st.markdown("**Which column is what?** Recognised; correct it where it is wrong.")
     row = st.container(horizontal=True)
-    options = [None, *range(len(layout.names))]
+    options: dict[int | None, str] = {None: "none", **dict(enumerate(layout.names))}
     chosen: dict[str, int | None] = {}
     for role in ROLES:
-        place = layout.column(role)
-        chosen[role] = row.selectbox(
+        chosen[role] = _one_of(
+            row,
             LABELS[role] + " (needed)" * (role in ROLES[:2]),
             options,
-            index=0 if place is None else place + 1,
-            format_func=lambda at: "none" if at is None else layout.names[at],
+            layout.column(role),
             key=f"{role}-{of}",
             width=168,
             help=explained(_HELP[role]),
@@ -157,17 +148,37 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
         return layout
     if when != before.column("timestamp"):
         layout = with_unit(layout, found.rows)
-    units = list(TimeUnit)
-    unit = row.selectbox(
-        "Times are",
-        units,
-        index=units.index(layout.unit),
-        format_func=UNIT_TEXTS.__getitem__,
+    unit = _one_of(
+        *(row, "Times are", UNIT_TEXTS, layout.unit),
         key=f"unit-{of}-{when}",
         help=explained(_UNIT_HELP),
         width=190,
     )
     return replace(layout, unit=unit)
+
+
+def _one_of(
+    row: DeltaGenerator,
+    label: str,
+    options: Mapping[_Option, str],
+    now: _Option,
+    *,
+    key: str,
+    width: int,
+    help: str | None = None,
+) -> _Option:
+    """One of the options, which are shown by their texts; `now` until another is picked."""
+    every = list(options)
+    picked: _Option = row.selectbox(
+        label,
+        every,
+        index=every.index(now),
+        format_func=options.__getitem__,
+        key=key,
+        width=width,
+        help=help,
+    )
+    return picked
 
 
 def _preview(layout: Layout, found: Recognised) -> None:

@@ -72,6 +72,7 @@ def _manager(url: str) -> RunManager:
     started = RunManager(
         _store(url),
         after=lambda run_id: _go_on_after(url, run_id),
+        together=lambda run_id: _together(url, run_id),
         seconds=settings().seconds_per_run,
     )
     started.warm_up()
@@ -83,6 +84,13 @@ def _go_on_after(url: str, run_id: str) -> None:
     from ecv_core.selection.live import go_on_after
 
     go_on_after(_store(url), run_id, owner=this_process(), recorded=recorded_runs())
+
+
+def _together(url: str, run_id: str) -> list[str]:
+    """This run, and the queued ones of its selection that share work with it."""
+    from ecv_core.selection.sharing import queued_together
+
+    return queued_together(_store(url), run_id)
 
 
 @contextmanager

@@ -22,11 +22,13 @@ from ecv_core.tuning.metrics_study import (
 )
 from ecv_core.tuning.power import DRAWN
 from ecv_core.tuning.scores import TUNINGS, own_tuning_names, read_tuning, tuning_names
+from ecv_core.tuning.spaces_study import spaces_names
 from pages.components.shared.plot import plot
 from pages.components.shared.state import KEPT, store
 
 _CHOICE = "tuning"
 """In the address."""
+_METRICS, _SPLITS = "Which metric tells them apart", "Which split chooses them"
 _FIRST = "ml-100k--item-knn"
 _OWN = "own--"
 """Begins the name of a tuning in the database."""
@@ -56,6 +58,11 @@ def metrics_and_parameters() -> None:
 
     Raises: InputError for a damaged file, or where nothing is recorded.
     """
+    if spaces_names() and _by_split():
+        from pages.components.studies.spaces_view import spaces_under_splits
+
+        spaces_under_splits()
+        return
     st.markdown(
         "Some metrics hardly change when a parameter does. "
         "Tune by one that can tell settings apart."
@@ -143,6 +150,19 @@ def dominance(study: MetricsStudy) -> None:
         key="importances",
         alt="Share of the variance of the scores that each parameter explains.",
     )
+
+
+def _by_split() -> bool:
+    picked = st.segmented_control(
+        "Settings compared by",
+        [_METRICS, _SPLITS],
+        default=_METRICS,
+        required=True,
+        key="by",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return picked == _SPLITS
 
 
 def _choose() -> str:

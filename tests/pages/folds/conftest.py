@@ -1,0 +1,39 @@
+"""How many folds? over recorded runs that each test puts there."""
+
+import json
+
+import pytest
+
+from ecv_core.runs.document import run_document
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path, monkeypatch):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
+    return folder
+
+
+@pytest.fixture
+def record(recorded, a_run, store):
+    """A recorded run that no database knows."""
+
+    def put(dataset, algorithm, shift=0.0, **more):
+        run = a_run([s + shift for s in SCORES], dataset=dataset, algorithm=algorithm, **more)
+        (recorded / f"{dataset}--{algorithm}.json").write_text(json.dumps(run_document(run)))
+        store.delete(run.run_id)
+
+    return put
+
+
+def open_explore(app):
+    app.switch_page("pages/folds.py").run()
+    assert not app.exception
+    return app
+
+
+def texts(app):
+    return " ".join(one.value for one in [*app.markdown, *app.info, *app.caption])

@@ -1,0 +1,173 @@
+"""How many folds?: what is chosen, the slider, the advice, an order played, bad files."""
+
+from dataclasses import replace
+
+import pytest
+
+from ecv_core.records import RunState
+from tests.pages.folds.conftest import SCORES, open_explore, texts
+
+
+def test_recorded_runs_are_preselected_so_that_the_page_is_never_blank(app, record):
+    record("synthetic", "item-knn")
+    record("ml-100k", "popular", 0.1)
+    open_explore(app)
+    assert app.get("button_group")[0].value == "Recorded"
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+    assert "### On these recorded runs, at most 2 % from the 10-fold mean in 95 %" in texts(app)
+    assert "**2 runs**: 2 datasets, 2 algorithms" in texts(app)
+    # datasets as in the catalogue, algorithms as in the registry
+    assert "Not recorded: Popularity on Synthetic, ItemKNN on MovieLens 100K." in texts(app)
+
+
+def test_one_press_unpicks_everything_and_another_picks_it_again(app, record):
+    record("synthetic", "item-knn")
+    record("ml-100k", "popular")
+    open_explore(app)
+    app.button(key="pick-all").click().run()
+    assert not app.exception
+    assert "Pick at least one dataset and one algorithm" in app.info[0].value
+    assert not app.select_slider
+    app.button(key="pick-all").click().run()
+    assert not app.exception
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+
+
+def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
+    done = a_run(SCORES, stopped_at=4)
+    a_run(SCORES[:4], stopped_at=4)
+    open_explore(app)
+    assert app.multiselect(key="runs").value == [done.run_id]
+    assert len(app.multiselect(key="runs").options) == 1
+    assert "### On your data, at most 2 % from the 10-fold mean" in texts(app)
+
+
+def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
+    old = a_run(SCORES, stopped_at=4)
+    specs = [replace(old.spec, algorithm=name) for name in ("popular", "item-knn")]
+    batch = store.create(specs, owner="test")
+    for run_id in batch:
+        store.start(run_id, owner="test")
+        for index, score in enumerate(SCORES):
+            store.add_fold(run_id, a_fold(index, score, "cpu-load"), stopped_at=4)
+        store.finish(run_id, RunState.FINISHED)
+    open_explore(app)
+    assert sorted(app.multiselect(key="runs").value) == sorted(batch)
+    assert "**2 runs**: 1 dataset, 2 algorithms" in texts(app)
+
+
+def test_without_anything_to_explore_the_page_asks_for_a_file(app):
+    open_explore(app)
+    assert "One column per system" in texts(app)
+    assert not app.select_slider
+
+
+def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_work(app, recorded, a_run):
+    (recorded / "a--b.json").write_text("{")
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    assert "The recorded run a--b.json cannot be read" in app.error[0].value
+    assert app.select_slider(key="explore_alpha").value == 1e-4
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b\n0.1,0.2\n", "has 1 rows of scores"),
+        (b"a,b\n0.1,x\n0.2,0.3\n", "is 'x', not a number"),
+        (b"a,b\n0.1,\n0.2,0.3\n", "is missing"),
+        (b"a\n0.1\n0.1\n", "scores of column 'a' in the file are 0.1"),
+        (b"a,b\n0.1\n0.2,0.3\n", "has 1 values for 2 columns"),
+        (b"a\n" + b"0.1\n0.2\n" * 12, "between 2 and 22 folds"),
+    ],
+)
+def test_a_bad_file_is_one_clear_sentence(app, content, words):
+    open_explore(app)
+    app.get("file_uploader")[0].set_value(("scores.csv", content, "text/csv")).run()
+    assert not app.exception
+    (error,) = app.error
+    assert words in error.value.replace("\\", "")
+    assert not app.select_slider
+
+
+def test_a_file_of_another_scale_moves_the_slider_to_its_alphas(app):
+    app.session_state["explore_alpha"] = 1e-4
+    open_explore(app)
+    text = "a,b\n" + "".join(f"{100 * s},{90 * s + 1}\n" for s in SCORES)
+    app.get("file_uploader")[0].set_value(("scores.csv", text.encode(), "text/csv")).run()
+    assert not app.exception
+    assert not app.error
+    slider = app.select_slider(key="explore_alpha")
+    assert float(slider.value) >= 1e-3
+    assert "no energy was recorded" in texts(app).lower()
+
+
+def test_the_advice_moves_the_slider(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    app.number_input(key="off").set_value(0.5).run()
+    app.button(key="use-advice").click().run()
+    assert app.select_slider(key="explore_alpha").value < 1e-4
+    assert not app.exception
+
+
+def test_a_dataset_left_out_is_checked_once_there_are_two(app, record):
+    record("synthetic", "item-knn")
+    record("ml-100k", "item-knn", 0.1)
+    open_explore(app)
+    options, check = (frame.value for frame in app.dataframe[:2])
+    assert options["cost"].is_monotonic_increasing
+    assert options["rule"].iloc[-1] == "All 10 folds"
+    assert "two datasets say little" in texts(app)
+    assert check["dataset left out"].tolist() == ["Synthetic", "MovieLens 100K"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "share", "words"),
+    [
+        (0.1, 100, "in every order: :primary[all 10 folds. No rule keeps this with fewer.]"),
+        (50, 100, "in every order: :primary[1 fold (10 % of the energy).]"),
+        (50, 50, "in 50 % of orders: :primary[1 fold (10 % of the energy).]"),
+    ],
+)
+def test_the_edges_of_the_promise_read_right(app, record, limit, share, words):
+    record("synthetic", "item-knn")
+    open_explore(app)
+    app.number_input(key="off").set_value(limit)
+    app.number_input(key="orders").set_value(share).run()
+    assert not app.exception
+    assert words in texts(app)
+    assert ("What would be enough" in texts(app)) == (limit == 0.1)
+
+
+def test_a_column_that_numbers_the_folds_is_asked_about(app):
+    open_explore(app)
+    text = "fold,a\n" + "".join(f"{n},{score}\n" for n, score in enumerate(SCORES))
+    app.get("file_uploader")[0].set_value(("scores.csv", text.encode(), "text/csv")).run()
+    assert not app.exception
+    assert "The column 'fold' seems to number the folds" in texts(app)
+    assert "1 system with 10 folds each" in texts(app)
+    assert app.selectbox(key="order-system").options == ["a"]
+
+
+def test_the_system_box_follows_the_choice(app, record, a_run):
+    record("ml-100k", "popular")
+    a_run(SCORES, stopped_at=4)
+    open_explore(app)
+    assert app.selectbox(key="order-system").value == "Popularity on MovieLens 100K"
+    app.get("button_group")[0].set_value("My runs").run()
+    assert not app.exception
+    box = app.selectbox(key="order-system")
+    assert (box.value, box.options) == ("ItemKNN on Synthetic", ["ItemKNN on Synthetic"])
+
+
+def test_the_decision_can_be_cited_and_described(app, record):
+    record("ml-100k", "popular")
+    open_explore(app)
+    app.session_state["cite-folds"] = True
+    app.run()
+    assert not app.exception
+    blocks = " ".join(code.value for code in app.code)
+    assert "MovieLens 100K (Harper and Konstan, 2015)" in blocks
+    assert r"\cite{baumgart2024efold}" in blocks
+    assert "@article{harper2015movielens" in blocks

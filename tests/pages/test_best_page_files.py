@@ -1,0 +1,83 @@
+"""Which is best?: scores from files, recorded grids, search spaces."""
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from ecv_core.store import Store, stored_selections
+from tests.pages.test_best_page import address, open_best, verdict
+
+
+def scores(wrong: str = "") -> bytes:
+    """Three contenders, 4 folds, 30 users; B is far behind."""
+    rng = np.random.default_rng(0)
+    rows = ["contender,fold,user,score"]
+    for name, mean in (("A", 0.6), ("B", 0.2), ("C", 0.58)):
+        for fold in range(4):
+            for user in range(30):
+                value = mean + 0.1 * np.sin(user) + rng.normal(0, 0.001)
+                rows.append(f"{name},{fold},{user},{value:.5f}")
+    return "\n".join([*rows, wrong]).encode()
+
+
+def test_a_file_of_scores_is_one_press_away(app: AppTest) -> None:
+    open_best(app)
+    app.button(key="best-own-file").click().run()
+    assert app.selectbox(key="selection-choice").value == "file"
+    assert address(app) == "file"
+    assert not [one for one in app.button if one.key == "best-own-file"]
+
+
+def test_a_file_of_fold_scores_is_replayed(app: AppTest) -> None:
+    open_best(app, "file")
+    rows = [
+        f"{name},{fold},{base + fold}" for fold in range(4) for name, base in (("A", 5), ("B", 0))
+    ]
+    content = "\n".join(["system,fold,score", *rows]).encode()
+    app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
+    assert verdict(app).startswith("**A is best: decided after 2 folds")
+
+
+def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
+    open_best(app, "file")
+    app.file_uploader(key="best-file").upload("mine.csv", scores(), "text/csv").run()
+    assert not app.exception
+    assert verdict(app).startswith("**A is best: decided after 1 fold")
+    assert "of all folds; C, the next, is" in verdict(app)
+    app.toggle(key="lower").set_value(True).run()
+    assert verdict(app).startswith("**B is best: decided after 1 fold")
+
+
+def test_a_file_that_cannot_be_used_is_one_sentence(app: AppTest) -> None:
+    open_best(app, "file")
+    app.file_uploader(key="best-file").upload("mine.csv", scores("A,0,0,0.5"), "text/csv").run()
+    assert not app.exception
+    (error,) = app.error
+    assert "more than one row for contender 'A', fold 0, user 0" in error.value
+
+
+def test_a_recorded_grid_shows_its_parameter(app: AppTest) -> None:
+    open_best(app, "ml-100k--ease--regularization")
+    assert "Parameters" in [one.value for one in app.header]
+    said = "\n".join(one.value for one in app.caption)
+    assert "configurations, " in said
+    assert "the best so far is that of regularization " in said
+
+
+def test_a_search_space_is_a_list_of_contenders(app: AppTest, store: Store) -> None:
+    open_best(app, contenders_from="a search space", dataset="synthetic")
+    app.session_state["best-start-0"] = True
+    app.run()
+    app.text_area(key="space_own").set_value("neighbours=5,50\nshrink=0,10").run()
+    assert "4 configurations. What their fits share is computed once." in texts_of(app.caption)
+    app.button(key="begin").click().run()
+    (record,) = stored_selections(store)
+    assert [one.name for one in record.contenders] == [
+        "item-knn:neighbours=5,shrink=0.0",
+        "item-knn:neighbours=5,shrink=10.0",
+        "item-knn:neighbours=50,shrink=0.0",
+        "item-knn:neighbours=50,shrink=10.0",
+    ]
+
+
+def texts_of(elements) -> str:
+    return "\n".join(str(one.value) for one in elements)

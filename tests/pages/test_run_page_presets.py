@@ -1,0 +1,169 @@
+"""The form of the Run page: presets, links, and how long a run would take."""
+
+import pytest
+
+from ecv_core.energy.expected import KnownCosts
+from ecv_core.models import ALGORITHMS
+from ecv_core.records import RunState
+from ecv_core.spec import make_spec
+from pages.components.run.expectation import expectation_words
+from tests.pages.test_run_page_form import button
+
+
+def test_new_run_goes_back_to_the_form_with_the_settings_of_the_run(app, a_run, store):
+    run = a_run(
+        [0.3, 0.31, 0.3],
+        stopped_at=3,
+        algorithm="popular",
+        k=5,
+        alpha=1e-3,
+        seed=9,
+        metric="recall",
+        state=RunState.FINISHED,
+    )
+    app.query_params["run"] = run.run_id
+    app.run()
+    button(app, "New run").click().run()
+    assert not app.exception
+    assert "run" not in app.query_params
+    button(app, "Start").click().run()
+    assert store.runs()[0].run_id != run.run_id
+    assert store.runs()[0].spec == run.spec
+
+
+def test_the_precision_rule_takes_a_tolerance_and_may_stop_after_one_fold(app, store):
+    app.run()
+    app.segmented_control(key="rule").set_value("precision").run()
+    app.select_slider(key="tolerance").set_value(0.05).run()
+    button(app, "Start").click().run()
+    spec = store.runs()[0].spec
+    assert (spec.rule, spec.tolerance, spec.min_folds) == ("precision", 0.05, 1)
+
+
+def test_a_preset_fills_in_the_values_of_the_paper(app, store):
+    app.query_params["algorithm"] = "multi-vae"
+    app.run()
+    paper = dict(ALGORITHMS["multi-vae"].paper_default)
+    button(app, "paper default").click().run()
+    button(app, "Start").click().run()
+    params = dict(store.runs()[0].spec.params)
+    assert paper
+    assert {name: params[name] for name in paper} == paper
+
+
+def test_a_link_to_what_is_not_here_says_so(app):
+    app.query_params["dataset"] = "nope"
+    app.query_params["k"] = "many"
+    app.query_params["alpha"] = "5"
+    app.run()
+    said = " ".join(one.value for one in app.warning)
+    assert "No dataset is called 'nope'" in said
+    assert "must be a number, but is 'many'" in said
+    assert "no alpha 5" in said
+
+
+def test_a_link_to_an_alpha_of_the_slider_is_taken_without_a_word(app):
+    app.query_params["alpha"] = "5e-5"
+    app.run()
+    assert not app.warning
+    assert app.select_slider(key="alpha").value == 5e-5
+
+
+def test_a_preset_holds_although_start_came_with_the_alpha_from_before_it(app, store):
+    app.run()
+    app.segmented_control(key="preset").set_value("Thrifty").run()
+    app.select_slider(key="alpha").set_value(1e-4)  # what the browser showed at the press
+    button(app, "Start").click().run()
+    assert store.runs()[0].spec.alpha == 1e-3
+
+
+def test_two_presets_in_a_row_hold_although_the_browser_knew_of_neither(app, store):
+    app.run()
+    app.segmented_control(key="preset").set_value("Thrifty").run()
+    app.select_slider(key="alpha").set_value(1e-4)
+    app.segmented_control(key="preset").set_value("Careful").run()
+    app.select_slider(key="alpha").set_value(1e-4)
+    button(app, "Start").click().run()
+    assert store.runs()[0].spec.alpha == 1e-5
+
+
+def test_alpha_holds_although_start_came_with_the_preset_that_it_had_left(app, store):
+    app.run()
+    app.select_slider(key="alpha").set_value(2e-5).run()
+    app.segmented_control(key="preset").set_value("Balanced")
+    button(app, "Start").click().run()
+    assert store.runs()[0].spec.alpha == 2e-5
+
+
+@pytest.mark.parametrize("pause", [False, True])
+def test_alpha_can_go_back_to_where_it_was_before_a_preset(app, store, pause):
+    app.run()
+    app.segmented_control(key="preset").set_value("Thrifty").run()
+    if pause:
+        app.toggle(key="full").set_value(True).run()
+    app.select_slider(key="alpha").set_value(1e-4).run()
+    assert app.select_slider(key="alpha").value == 1e-4
+    assert app.segmented_control(key="preset").value == "Balanced"
+    button(app, "Start").click().run()
+    assert store.runs()[0].spec.alpha == 1e-4
+
+
+def test_the_parameters_of_a_preset_hold_although_start_came_with_the_ones_before(app, store):
+    app.query_params["algorithm"] = "multi-vae"
+    app.run()
+    before = {one.key: one.value for one in app.number_input if one.key.startswith("param-")}
+    button(app, "paper default").click().run()
+    for key, value in before.items():
+        app.number_input(key=key).set_value(value)
+    button(app, "Start").click().run()
+    params = dict(store.runs()[0].spec.params)
+    paper = dict(ALGORITHMS["multi-vae"].paper_default)
+    assert {name: params[name] for name in paper} == paper
+
+
+def test_the_number_of_the_rule_fixed_is_where_the_rule_is_picked(app):
+    app.query_params["rule"] = "fixed"
+    app.run()
+    folded = [one.label for box in app.expander for one in box.number_input]
+    assert "Number of folds" in [one.label for one in app.number_input]
+    assert "Number of folds" not in folded
+    app.number_input(key="min_folds-fixed").set_value(4).run()
+    assert "fixed 4" in " ".join(one.value for one in app.markdown)
+
+
+def test_before_start_the_form_says_how_long_and_how_much_or_that_it_is_not_known():
+    spec = make_spec(dataset="ml-100k", algorithm="item-knn")  # 3 to 10 folds
+    known = [KnownCosts(spec=spec, seconds=(9.0, 2.0, 4.0), joules=(90.0, 20.0, 40.0))]
+    # 3 x 2 s x 0.85 to 10 x 4 s x 1.15; 3 x 20 J x 0.85 = 14.2 mWh to 460 J = 127.8 mWh
+    assert expectation_words([spec], known) == (
+        "3 to 10 folds will take about 5.1 s to 46 s and 14 to 130 mWh, by 1 earlier run of "
+        "this dataset and algorithm."
+    )
+    assert expectation_words([spec], []) == (
+        "Time and energy: not known yet for this dataset and algorithm."
+    )
+    other = make_spec(dataset="ml-100k", algorithm="popular")
+    assert expectation_words([spec, other], known).endswith("Not known yet: popular.")
+
+
+def test_the_form_knows_the_runs_of_the_database(app, store, a_run):
+    app.query_params["dataset"] = "synthetic"
+    app.query_params["algorithm"] = "nmf"
+    app.run()
+    assert any("not known yet" in one.value for one in app.caption)
+    a_run([0.2, 0.3, 0.4], algorithm="nmf")  # 2 s and 36 J a fold: 3 x 1.7 s to 10 x 2.3 s
+    app.run()
+    assert any("take about 5.1 s to 23 s" in one.value for one in app.caption)
+
+
+def test_the_precision_rule_may_be_adjusted_by_cheap_models_but_not_by_the_run_itself(app, store):
+    app.run()
+    app.segmented_control(key="rule").set_value("precision").run()
+    cheap = app.multiselect(key="adjust_by")
+    assert "popular" in cheap.options
+    assert "multi-vae" not in cheap.options  # it draws random numbers: not a cheap one
+    cheap.set_value(["popular", "item-knn"]).run()
+    assert not app.exception
+    button(app, "Start").click().run()
+    spec = store.runs()[-1].spec  # ItemKNN, which is chosen first
+    assert (spec.algorithm, spec.adjust_by) == ("item-knn", ("popular",))

@@ -1,0 +1,136 @@
+"""The documents on the library, on own data and on own models, done as they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.documents import LIBRARY, ROOT, YOUR_DATA, YOUR_MODEL, blocks, shell_lines
+from tests.test_docs_examples import FOLLOW, Done
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_library_run_from_top_to_bottom(tmp_path: Path) -> None:
+    shown = blocks(LIBRARY)
+    assert {block.kind for block in shown} == {"python", "sh"}
+    for block in shown:
+        if block.path:
+            (tmp_path / block.path).write_text(block.text, "utf-8")
+    script = "".join(f"{b.text}\n" for b in shown if b.kind == "python" and not b.path)
+    (tmp_path / "notebook.py").write_text(script, "utf-8")
+    commands = "".join(block.text for block in shown if block.kind == "sh")
+    for words in ([sys.executable, "notebook.py"], ["bash", "-euc", commands]):
+        done = subprocess.run(
+            words,
+            cwd=tmp_path,
+            env=os.environ
+            | {
+                "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]),
+                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            },
+            capture_output=True,
+            text=True,
+            timeout=250,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "popular on synthetic" in done.stdout or "ease on synthetic" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_examples_of_your_own_data_work(tmp_path: Path) -> None:
+    for block in blocks(YOUR_DATA):
+        if block.path:
+            (tmp_path / block.path).write_text(block.text, "utf-8")
+    (tmp_path / "follow.py").write_text(FOLLOW, "utf-8")
+    lines = shell_lines(YOUR_DATA)
+    words = [shlex.split(line)[1:] for line in lines]
+    done = subprocess.run(
+        [sys.executable, "follow.py"],
+        input="".join(f"{json.dumps(one)}\n" for one in words),
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "ECV_DATA_DIR": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    ends = [Done(*json.loads(line)) for line in done.stdout.splitlines()]
+    said = dict(zip(lines, ends, strict=True))
+    assert [end.code for end in ends] == [0] * len(lines), said
+    added = said["python -m ecv_core add orders orders.csv"].output
+    assert "470 of 471 rows can be used" in added
+    assert "1 not: no user" in added
+
+
+STANDS_IN = """
+import csv, json, sys
+
+fold = json.load(open(sys.argv[1]))
+train, test = (list(csv.DictReader(open(fold[part]))) for part in ("train", "test"))
+own = {}
+for row in train:
+    own.setdefault(row["user_id"], set()).add(row["item_id"])
+items = sorted({row["item_id"] for row in train})
+with open(sys.argv[2], "w") as file:
+    print("user_id,item_id", file=file)
+    for user in dict.fromkeys(row["user_id"] for row in test):
+        left = [item for item in items if item not in own.get(user, ())]
+        print(*(f"{user},{item}" for item in left[:10]), sep="\\n", file=file)
+"""
+
+"""A program of another environment, for `my_script.py` and RecBole: it knows nothing of e-fold."""
+
+
+def in_folder(folder: Path, *words: str) -> str:
+    """What a program says, with `python` and the project within reach."""
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    shown = [one.text for one in blocks(YOUR_MODEL) if one.kind == "python" and not one.path]
+    (tmp_path / "loops.py").write_text("\n".join(shown), "utf-8")
+    said = in_folder(tmp_path, sys.executable, "loops.py")
+    for name in ("LensKit ALS", "SVD", "item means"):
+        assert f"{name} on synthetic" in said
+    assert "ease" in said  # the verdict of the selection
+
+
+@pytest.mark.slow
+def test_the_commands_of_your_model_reach_their_stop(tmp_path: Path) -> None:
+    (tmp_path / "my_script.py").write_text(STANDS_IN, "utf-8")
+    (tmp_path / "with_recbole.py").write_text(STANDS_IN, "utf-8")
+    (tmp_path / "recbole-env" / "bin").mkdir(parents=True)
+    (tmp_path / "recbole-env" / "bin" / "python").symlink_to(sys.executable)
+    first, loop, lenskit = [one.text for one in blocks(YOUR_MODEL) if one.kind == "sh"]
+    assert "fold 0: ndcg@10" in in_folder(tmp_path, "bash", "-euc", first)
+    assert "stop." in in_folder(tmp_path, "bash", "-euc", loop).splitlines()[-1]
+    assert json.loads((tmp_path / "fold.json").read_text())["stop"] is True
+    assert "ItemKNNScorer on synthetic" in in_folder(tmp_path, "bash", "-euc", lenskit)
+
+
+def test_the_script_for_recbole_is_python() -> None:
+    (script,) = [one for one in blocks(YOUR_MODEL) if one.path == "with_recbole.py"]
+    compile(script.text, "with_recbole.py", "exec")
