@@ -21,6 +21,8 @@ export default function ({ data, parentElement }) {
   });
   node.replaceChildren(sentence, ...(cells.length ? [list] : []));
   const paint = () => {
+    // Not seen before it is known where the slider stands; its room is kept.
+    node.style.visibility = window.ecvSteps?.[data.slider] === undefined ? "hidden" : "";
     const step = Math.min(window.ecvSteps?.[data.slider] ?? 0, data.sentences.length - 1);
     sentence.textContent = data.sentences[step];
     cells.forEach(({ value, note }, at) => {

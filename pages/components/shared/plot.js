@@ -71,6 +71,20 @@ const inTurn = (work) => {
   return mine;
 };
 
+// A figure that follows a slider is not drawn before it is known where that stands.
+const stepKnown = (data) => {
+  const known = () => !data.steps || window.ecvSteps?.[data.slider] !== undefined;
+  return new Promise((done) => {
+    const look = () => {
+      if (!known()) return;
+      window.removeEventListener("ecv-step", look);
+      done();
+    };
+    window.addEventListener("ecv-step", look);
+    look();
+  });
+};
+
 // What comes in the place of a run, such as the form after Back, is seen from its top.
 const leave = (node) => {
   if (node.isConnected) return;
@@ -112,6 +126,7 @@ export default function ({ data, parentElement }) {
     if (drawn.get(node) === state) return;
     drawn.set(node, state);
     const plotly = await loaded(data.plotly);
+    await stepKnown(data);
     const at = shown(data, dark);
     if (drawn.get(node) !== state || !node.isConnected) return;
     let last;

@@ -23,6 +23,8 @@ export default function ({ data, parentElement }) {
   table.append(head, body);
   node.replaceChildren(table);
   const paint = () => {
+    // Not seen before it is known where the slider stands; its room is kept.
+    node.style.visibility = window.ecvSteps?.[data.slider] === undefined ? "hidden" : "";
     const step = Math.min(window.ecvSteps?.[data.slider] ?? 0, data.steps.length - 1);
     body.replaceChildren(
       ...data.steps[step].map(([rule, cells]) => {
