@@ -155,7 +155,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path, small):
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
-    monkeypatch.setattr("ecv_core.splits.exchange.parsing.MAX_BYTES", 2**20)
+    monkeypatch.setattr("ecv_core.splits.exchange.parsing.MAX_FOLDS_BYTES", 2**20)
     with pytest.raises(FoldsError, match="larger than 1 MiB unpacked"):
         read_folds(gzip.compress(b"x" * 2**21), small)
 

@@ -206,7 +206,7 @@ def test_a_damaged_archive_is_refused(tmp_path, timed):
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
-    monkeypatch.setattr("ecv_core.splits.exchange.archive_reading.MAX_BYTES", 2**20)
+    monkeypatch.setattr("ecv_core.splits.exchange.archive_reading.MAX_FOLDS_BYTES", 2**20)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("fold-0.csv", b"\n" * 2**21)

@@ -21,7 +21,7 @@ from typing import IO, BinaryIO
 
 import pyarrow as pa
 
-from ecv_core.datasets import limits
+import ecv_core.limits as limits
 from ecv_core.datasets._content import Unreadable
 from ecv_core.errors import DatasetError
 from ecv_core.files import opened

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
+from ecv_core.limits import MAX_FOLDS_BYTES, MEGABYTE
 from ecv_core.records import Interactions
-from ecv_core.splits.exchange.storage import GZIP_MAGIC, MAX_BYTES, read_bytes
+from ecv_core.splits.exchange.storage import GZIP_MAGIC, ZIP_MAGIC, read_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,13 +139,14 @@ def content_of(source: Path | bytes, name: str) -> bytes:
     if content.startswith(GZIP_MAGIC):
         try:
             with gzip.open(io.BytesIO(content)) as file:
-                content = file.read(MAX_BYTES + 1)
+                content = file.read(MAX_FOLDS_BYTES + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise FoldsError(
                 f"{name} is a damaged or truncated gzip file ({error}); get it again"
             ) from error
-    if len(content) > MAX_BYTES:
-        raise FoldsError(
-            f"{name} is larger than {MAX_BYTES >> 20} MiB unpacked; is it a fold file?"
-        )
+        if content.startswith((GZIP_MAGIC, ZIP_MAGIC)):
+            raise FoldsError(f"{name} is packed twice; unpack it once and give that file")
+    if len(content) > MAX_FOLDS_BYTES:
+        most = MAX_FOLDS_BYTES // MEGABYTE
+        raise FoldsError(f"{name} is larger than {most} MiB unpacked; is it a fold file?")
     return content
