@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
+
+_PIECE = 1 << 20
 
 
 def content_of(path: Path, *, at_most: int) -> bytes:
@@ -18,7 +21,16 @@ def content_of(path: Path, *, at_most: int) -> bytes:
     Raises: OSError as `opened`.
     """
     with opened(path) as file:
-        return file.read(at_most + 1)
+        return read_at_most(file, at_most)
+
+
+def read_at_most(file: IO[bytes], at_most: int) -> bytes:
+    """As `content_of`, of an open file: `read` with a size would first take that much memory."""
+    pieces, left = [], at_most + 1
+    while left and (piece := file.read(min(left, _PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def opened(path: Path) -> BufferedReader:

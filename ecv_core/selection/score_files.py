@@ -159,6 +159,11 @@ def _table(path: Path) -> pa.Table:
     try:
         # .gz is recognised by its ending
         table = _parquet(path) if path.suffix == ".parquet" else csv.read_csv(path)
+        names: list[str] = table.column_names
+    except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
+        raise InputError(
+            f"the file {path.name} is not text in UTF-8; save it as CSV or Parquet"
+        ) from None
     except (OSError, ValueError, pa.ArrowException) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
         why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
@@ -166,10 +171,9 @@ def _table(path: Path) -> pa.Table:
             f"the file {path.name} cannot be read as a table of scores ({why}); give a CSV, "
             f"CSV.gz or Parquet file with the columns {', '.join(COLUMNS)}"
         ) from None
-    also = [name for name in _ALSO_CONTENDER if name in table.column_names]
-    if "contender" not in table.column_names and len(also) == 1:
-        names = ["contender" if name == also[0] else name for name in table.column_names]
-        return table.rename_columns(names)
+    also = [name for name in _ALSO_CONTENDER if name in names]
+    if "contender" not in names and len(also) == 1:
+        return table.rename_columns(["contender" if one == also[0] else one for one in names])
     return table
 
 

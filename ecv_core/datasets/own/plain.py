@@ -81,7 +81,7 @@ def refusals(name: str) -> Iterator[None]:
         yield
     except Unreadable as error:
         raise DatasetError(f"{cannot}: {error}") from error
-    except (zipfile.BadZipFile, struct.error, NotImplementedError) as error:
+    except (zipfile.BadZipFile, struct.error, NotImplementedError, RuntimeError) as error:
         raise DatasetError(
             f"{cannot}: the ZIP archive is damaged ({error}); pack or get it again"
         ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
+from ecv_core.files import read_at_most
 from ecv_core.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
 from ecv_core.records import Folds, Interactions, Part
 from ecv_core.splits.exchange.archive import RECBOLE_COLUMNS, RECBOLE_PARTS, WORDS
@@ -31,6 +33,9 @@ _LAYOUT = (
     "it must hold folds.csv (user_id,item_id,fold), or fold-0.csv, fold-1.csv, ... "
     "(user_id,item_id,part), or RecBole's NAME.part1.inter and NAME.part3.inter"
 )
+
+_DAMAGE = (zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
+"""How reading a damaged archive fails, beside BadZipFile."""
 
 Member = Callable[[str], bytes]
 
@@ -53,7 +58,7 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _folds(archive, name, interactions)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, *_DAMAGE) as error:
         raise FoldsError(f"{name} is damaged or encrypted ({error}); get it again") from error
 
 
@@ -63,7 +68,7 @@ def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> F
         if kind not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise FoldsError(f"{name} is packed in a rare way; pack it again as usual")
         with archive.open(path) as file:
-            content = file.read(MAX_FOLDS_BYTES + 1)
+            content = read_at_most(file, MAX_FOLDS_BYTES)
         if len(content) > MAX_FOLDS_BYTES:
             most = MAX_FOLDS_BYTES // MEGABYTE
             raise FoldsError(f"{path} in {name} is larger than {most} MiB unpacked")

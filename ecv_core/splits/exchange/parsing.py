@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
+from ecv_core.files import read_at_most
 from ecv_core.limits import MAX_FOLDS_BYTES, MEGABYTE
 from ecv_core.records import Interactions
 from ecv_core.splits.exchange.storage import GZIP_MAGIC, ZIP_MAGIC, read_bytes
@@ -139,7 +140,7 @@ def content_of(source: Path | bytes, name: str) -> bytes:
     if content.startswith(GZIP_MAGIC):
         try:
             with gzip.open(io.BytesIO(content)) as file:
-                content = file.read(MAX_FOLDS_BYTES + 1)
+                content = read_at_most(file, MAX_FOLDS_BYTES)
         except (EOFError, OSError, zlib.error) as error:
             raise FoldsError(
                 f"{name} is a damaged or truncated gzip file ({error}); get it again"

@@ -1,0 +1,337 @@
+"""Damaged files and odd settings by the thousand: each is read, or refused in a sentence.
+
+python -m benchmarks.fuzz [--cases 10000] [--seed 1] [--only KIND,KIND]
+
+Every case is made from its number, so that it can be made again alone (--case NUMBER). They run in
+processes of 500, of at most 2 GB each. Asked: no error but an InputError, whose message is one line
+of at most 600 characters; no case over 20 s; nothing written outside the folder that is given for
+it; no more than 2 GB. Exit code 1 where that does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks.mutations import (
+    TOKENS,
+    VALUES,
+    document,
+    packed,
+    parquet,
+    table_text,
+    zipped,
+)
+
+SECONDS, MEGABYTES, LONGEST = 20.0, 2048.0, 600
+BATCH = 500
+
+
+def _named(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def _numbered(random: Random, count: int, *kinds: int) -> list[list[str]]:
+    """Rows of whole numbers below these."""
+    return [[str(random.randrange(kind)) for kind in kinds] for _ in range(count)]
+
+
+def own(random: Random, folder: Path) -> None:
+    """A dataset of one's own, as `add` takes it."""
+    from ecv_core.datasets.own import Corrections, add_file, remove
+    from ecv_core.datasets.own.plain import no_report
+
+    names = ["user", "item", "rating", "timestamp"]
+    rows = _numbered(random, 60, 6, 9, 6, 2**31)
+    way = random.randrange(6)
+    if way == 0:
+        content = parquet(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), random)
+    elif way == 1:
+        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+        lines[random.randrange(60)] = json.dumps(
+            dict.fromkeys([*names, random.choice(TOKENS)], random.choice(VALUES))
+        )
+        content = packed("\n".join(lines).encode(), "a.jsonl", random)
+    else:
+        content = packed(table_text(names, rows, random), "a.csv", random)
+    path = _named(folder, "own.csv", content)
+    asked = Corrections()
+    if random.random() < 0.2:
+        asked = Corrections(
+            columns={"user_id": random.choice((*TOKENS, "1", "3"))},
+            separator=random.choice((",", ";", "::", None)),
+            header=random.choice((True, False, None)),
+        )
+    add_file("fuzzed", path, asked, no_report)
+    remove("fuzzed")
+
+
+def folds(random: Random, folder: Path) -> None:
+    """A fold file or split archive of the synthetic dataset."""
+    from ecv_core.fold import import_folds, prepared
+
+    data = prepared("synthetic")
+    users, items = data.user_ids[data.users], data.item_ids[data.items]
+    count = len(data) if random.random() < 0.5 else 300
+    rows = [[str(u), str(i), str(random.randrange(4))] for u, i in zip(users, items, strict=True)]
+    names = ["user_id", "item_id", "fold"]
+    way = random.randrange(5)
+    if way == 0:
+        members = {}
+        for index in range(random.choice((1, 2, 3))):
+            parts = [[*row[:2], random.choice(("train", "test"))] for row in rows[:count]]
+            members[f"fold-{index}.csv"] = table_text([*names[:2], "part"], parts, random)
+        content = zipped(members, random)
+    elif way == 1:
+        members = {
+            f"x-0.part{part}.inter": "\n".join(
+                ["user_id:token\titem_id:token", *("\t".join(row[:2]) for row in rows[:count])]
+            ).encode()
+            for part in random.choice(((1, 3), (1, 2, 3), (1,)))
+        }
+        content = zipped(members, random)
+    else:
+        content = table_text(names, rows[:count], random)
+    path = _named(folder, "folds.csv", packed(content, "folds.csv", random))
+    import_folds("synthetic", path)
+
+
+def scores(random: Random, folder: Path) -> None:
+    """A file of scores for a selection."""
+    from ecv_core.selection.score_files import read_contenders
+
+    names = ["contender", "fold", "score"] + ["user"] * (random.random() < 0.5)
+    keys = [(c, f, u) for c in "ab" for f in range(5) for u in range(4 if len(names) > 3 else 1)]
+    rows = [[c, str(f), f"{random.random():.3f}", str(u)][: len(names)] for c, f, u in keys]
+    if random.random() < 0.3:
+        content = parquet(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), random)
+        read_contenders(_named(folder, "scores.parquet", content))
+    else:
+        content = packed(table_text(names, rows, random), "scores.csv", random)
+        ending = random.choice(("scores.csv", "scores.csv.gz"))
+        read_contenders(_named(folder, ending, content))
+
+
+def told(random: Random, folder: Path) -> None:
+    """A table of what other code reports."""
+    from ecv_core.tracking.asked import read_table
+
+    rows = _numbered(random, 30, 9, 9)
+    if random.random() < 0.3:
+        columns = {"user_id": [row[0] for row in rows], "score": [float(row[1]) for row in rows]}
+        read_table(_named(folder, "told.parquet", parquet(columns, random)))
+    else:
+        content = packed(table_text(["user_id", "score"], rows, random), "told.csv", random)
+        read_table(_named(folder, random.choice(("t.csv", "t.csv.gz", "t.zip", "t.xz")), content))
+
+
+def orders(random: Random, folder: Path) -> None:
+    """A table of fold scores."""
+    from ecv_core.analysis.orders import read_scores
+
+    names = random.choice((["score"], ["a", "b"], ["system", "fold", "score"]))
+    rows = [[f"{random.random():.3f}" for _ in names] for _ in range(random.choice((1, 5, 30)))]
+    content = table_text(names, rows, random)
+    read_scores(_named(folder, "orders.csv", packed(content, "orders.csv", random)))
+
+
+def run(random: Random, folder: Path) -> None:
+    """A run that was exported; what is taken is kept, listed and deleted again."""
+    from ecv_core.runs.run_file import read_run
+    from ecv_core.store import import_run, open_store
+
+    found = read_run(document(random), random.choice(("run.json", *TOKENS)))
+    store = open_store()
+    run_id, _ = import_run(store, found.run, sha256=found.sha256, file_name="x", made_with={})
+    store.run(run_id)
+    store.delete(run_id)
+
+
+def setting(random: Random, folder: Path) -> None:
+    """The settings of a run, as a link or a command line gives them: typed, but any value."""
+    from ecv_core.records import SETTINGS
+    from ecv_core.spec import make_spec
+
+    asked: dict[str, Any] = {"dataset": "synthetic", "algorithm": "item-knn"}
+    for _ in range(random.choice((1, 2, 3))):
+        name = random.choice([one for one in SETTINGS if one != "tracked"])
+        kind = SETTINGS[name].kind
+        text = random.choice(TOKENS)
+        try:
+            asked[name] = kind(text) if kind in (int, float, str) else text
+        except (ValueError, OverflowError):
+            continue
+        if kind not in (int, float, str):
+            asked.pop(name)
+    if random.random() < 0.5:
+        asked["params"] = {random.choice(("neighbours", *TOKENS)): random.choice(VALUES[1:20])}
+    make_spec(**asked)
+
+
+def grid(random: Random, folder: Path) -> None:
+    """A search space as `tune --grid` has it."""
+    from ecv_core.cli import main
+    from ecv_core.errors import InputError
+
+    values = ",".join(random.choice((*TOKENS, "5", "10")) for _ in range(2))
+    words = ["tune", "synthetic", "popular", "--grid", f"neighbours={values}".replace("\0", "")]
+    if main(words) != 2:
+        raise AssertionError(f"{words} was taken, though 'popular' has no parameter")
+    raise InputError("refused")
+
+
+KINDS: dict[str, tuple[int, Callable[[Random, Path], None]]] = {
+    "own": (30, own),
+    "folds": (12, folds),
+    "scores": (15, scores),
+    "told": (10, told),
+    "orders": (10, orders),
+    "run": (15, run),
+    "setting": (7, setting),
+    "grid": (1, grid),
+}
+"""Kind -> (how often, in a hundred; what a case of it does)."""
+
+
+def case(number: int, seed: int, only: tuple[str, ...], folder: Path) -> tuple[str, str | None]:
+    """Do one; give its kind, and what is wrong with what came of it (None: nothing)."""
+    from ecv_core.errors import InputError
+
+    random = Random(f"{seed}-{number}")
+    kinds = only or tuple(KINDS)
+    kind = random.choices(kinds, [KINDS[one][0] for one in kinds])[0]
+    begin = time.monotonic()
+    wrong = None
+    try:
+        KINDS[kind][1](random, folder)
+    except InputError as error:
+        said = str(error)
+        if "\n" in said or "\r" in said or len(said) > LONGEST or not said:
+            wrong = f"a message of {len(said)} characters: {said[:300]!r}"
+    except BaseException:  # noqa: BLE001  is what is looked for
+        wrong = traceback.format_exc(limit=-6)
+    if (spent := time.monotonic() - begin) > SECONDS:
+        wrong = f"{wrong or ''} it took {spent:.0f} s"
+    return kind, wrong
+
+
+def _batch(numbers: range, seed: int, only: tuple[str, ...]) -> None:
+    """In a process of its own: say before each case that it begins, and what came of it."""
+    import ecv_core.bounded as bounded
+
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    def here(function: Any, *given: Any, **more: Any) -> Any:  # noqa: ANN401
+        report = more.get("report")
+        return function(*given, *([report] if report else []))
+
+    bounded.in_child = here  # a child for each would take most of the time
+    given = Path(os.environ["ECV_DATA_DIR"]).parent / "given"
+    given.mkdir(exist_ok=True)
+    for number in numbers:
+        print(json.dumps({"begins": number}), file=out, flush=True)
+        kind, wrong = case(number, seed, only, given)
+        print(json.dumps({"kind": kind, "wrong": wrong}), file=out, flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"peak": peak}), file=out, flush=True)
+
+
+def _limited() -> None:
+    most = int(MEGABYTES * (1 << 20))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> None:
+    """Run the cases and print what they came to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--case", type=int, help="only this one, with its traceback")
+    parser.add_argument("--only", default="", help=f"kinds: {', '.join(KINDS)}")
+    parser.add_argument("--batch", nargs=2, type=int, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    only = tuple(filter(None, asked.only.split(",")))
+    if asked.batch:
+        _batch(range(*asked.batch), asked.seed, only)
+        return
+    first = asked.first if asked.case is None else asked.case
+    end = first + (asked.cases if asked.case is None else 1)
+    counts: Counter[str] = Counter()
+    failed, peak, begin = 0, 0.0, time.monotonic()
+    at = first
+    while at < end:
+        with tempfile.TemporaryDirectory(prefix="ecv-fuzz-") as folder:
+            last, done, megabytes = _one_batch(Path(folder), at, min(at + BATCH, end), asked)
+        peak = max(peak, megabytes)
+        for number, kind, wrong in done:
+            counts[kind] += 1
+            if wrong:
+                failed += 1
+                print(f"case {number} ({kind}): {wrong}", flush=True)
+        at = last
+    seconds = time.monotonic() - begin
+    kinds = ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
+    print(f"{counts.total()} cases ({kinds}), {failed} failed, {seconds:.0f} s, {peak:.0f} MB")
+    sys.exit(failed > 0 or peak > MEGABYTES)
+
+
+def _one_batch(
+    folder: Path, first: int, end: int, asked: argparse.Namespace
+) -> tuple[int, list[tuple[int, str, str | None]], float]:
+    """Next number, (number, kind, what is wrong) of each case, and the peak of memory in MB."""
+    places = {name: str(folder / name) for name in ("data", "home", "tmp")}
+    for place in places.values():
+        Path(place).mkdir()
+    surroundings = os.environ | {
+        "ECV_DATA_DIR": places["data"],
+        "ECV_DATA_PATH": "",
+        "HOME": places["home"],
+        "TMPDIR": places["tmp"],
+        "ECV_DATABASE_URL": f"sqlite:///{folder / 'data' / 'runs.sqlite'}",
+        "PYTHONPATH": os.getcwd(),
+    }
+    words = ["--seed", str(asked.seed), "--only", asked.only, "--batch", str(first), str(end)]
+    result = subprocess.run(
+        [sys.executable, "-m", "benchmarks.fuzz", *words],
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=_limited,
+    )
+    done: list[tuple[int, str, str | None]] = []
+    peak, begun = 0.0, -1
+    for line in result.stdout.splitlines():
+        said = json.loads(line)
+        begun = said.get("begins", begun)
+        peak = said.get("peak", peak)
+        if "kind" in said:
+            done.append((begun, said["kind"], said["wrong"]))
+    if len(done) < end - first:
+        last = (result.stderr.strip().splitlines() or ["nothing said"])[-1]
+        done.append((begun, "?", f"ended its process ({result.returncode}): {last}"))
+        end = begun + 1
+    if strange := {one.name for one in folder.iterdir()} - {*places, "given"}:
+        done.append((begun, "?", f"written outside: {strange}"))
+    return end, done, peak
+
+
+if __name__ == "__main__":
+    main()
