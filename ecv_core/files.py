@@ -6,11 +6,10 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 _PIECE = 1 << 20
 
@@ -21,13 +20,13 @@ def content_of(path: Path, *, at_most: int) -> bytes:
     Raises: OSError as `opened`.
     """
     with opened(path) as file:
-        return read_at_most(file, at_most)
+        return read_at_most(file.read, at_most)
 
 
-def read_at_most(file: IO[bytes], at_most: int) -> bytes:
-    """As `content_of`, of an open file: `read` with a size would first take that much memory."""
+def read_at_most(read: Callable[[int], bytes], at_most: int) -> bytes:
+    """As `content_of`, of what is open: a `read` of so much would first take that much memory."""
     pieces, left = [], at_most + 1
-    while left and (piece := file.read(min(left, _PIECE))):
+    while left and (piece := read(min(left, _PIECE))):
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)

@@ -68,7 +68,7 @@ def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> F
         if kind not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise FoldsError(f"{name} is packed in a rare way; pack it again as usual")
         with archive.open(path) as file:
-            content = read_at_most(file, MAX_FOLDS_BYTES)
+            content = read_at_most(file.read, MAX_FOLDS_BYTES)
         if len(content) > MAX_FOLDS_BYTES:
             most = MAX_FOLDS_BYTES // MEGABYTE
             raise FoldsError(f"{path} in {name} is larger than {most} MiB unpacked")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.disarming import armed
 from ecv_core.errors import FoldsError
 from ecv_core.files import read_at_most
 from ecv_core.limits import MAX_FOLDS_BYTES, MEGABYTE
@@ -79,7 +80,10 @@ def _codes(
     import pyarrow as pa
     from pyarrow import compute
 
-    codes = compute.index_in(column, value_set=pa.array(ids))
+    known = pa.array(ids)
+    codes = compute.index_in(armed(column), value_set=known)
+    if codes.null_count:  # another program's file has them as they are
+        codes = compute.coalesce(codes, compute.index_in(column, value_set=known))
     if codes.null_count:
         unknown = column.filter(codes.is_null())
         raise FoldsError(
@@ -140,7 +144,7 @@ def content_of(source: Path | bytes, name: str) -> bytes:
     if content.startswith(GZIP_MAGIC):
         try:
             with gzip.open(io.BytesIO(content)) as file:
-                content = read_at_most(file, MAX_FOLDS_BYTES)
+                content = read_at_most(file.read, MAX_FOLDS_BYTES)
         except (EOFError, OSError, zlib.error) as error:
             raise FoldsError(
                 f"{name} is a damaged or truncated gzip file ({error}); get it again"
