@@ -1,4 +1,4 @@
-"""SIGKILL at random moments, of a command line, a dashboard and a worker; see `benchmarks.kills`."""
+"""SIGKILL at random moments, of a command line, a dashboard and a worker."""
 
 from __future__ import annotations
 
