@@ -20,7 +20,7 @@ import ecv_core.bounded as bounded
 import ecv_core.datasets as datasets
 from ecv_core import evaluation, models, splits
 from ecv_core.datasets import rated
-from ecv_core.datasets.ready import CORE
+from ecv_core.datasets.ready import CORE, for_task
 from ecv_core.datasets.ready import prepared as prepared  # also for those who take it from here
 from ecv_core.datasets.ready import ratings as ratings
 from ecv_core.energy import EnergyMeter, NoMeter
@@ -48,7 +48,7 @@ def data_of(spec: RunSpec) -> Interactions:
     Raises: DatasetError; also for data of one's own that is not what it was when the run was made.
     """
     datasets.check_content(spec.dataset, spec.data_sha256)
-    return _split_data(spec.dataset, spec.task)
+    return for_task(spec.dataset, spec.task)
 
 
 def check_needs(spec: RunSpec) -> None:
@@ -73,20 +73,13 @@ def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str
     Returns: its SHA-256 and its k.
     Raises: FoldsError if the file does not fit the dataset.
     """
-    return bounded.read(
-        *(_import_folds, path, dataset, task),
-        error=FoldsError,
-        before=partial(_split_data, dataset, task),
-    )
+    before = partial(for_task, dataset, task)
+    return bounded.read(_import_folds, path, dataset, task, error=FoldsError, before=before)
 
 
 def _import_folds(path: Path, dataset: str, task: Task) -> tuple[str, int]:
-    folds = splits.read_split(path, _split_data(dataset, task))
+    folds = splits.read_split(path, for_task(dataset, task))
     return splits.store_folds(path, folds_folder()), folds.k
-
-
-def _split_data(dataset: str, task: Task) -> Interactions:
-    return ratings(dataset) if task is Task.RATINGS else prepared(dataset)
 
 
 def known_folds(dataset: str, name: str, task: Task = Task.TOP_N) -> tuple[str, int]:
