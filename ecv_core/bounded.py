@@ -122,6 +122,7 @@ def in_child(
         try:
             with suppress(BrokenPipeError):
                 pickle.dump(task, process.stdin)
+            with suppress(BrokenPipeError):  # of what was not taken any more
                 process.stdin.close()
             while True:
                 kind, *value = pickle.load(process.stdout)
