@@ -33,17 +33,19 @@ __all__ = [
 ]
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 _LONG_WORD = re.compile(r"(\S{100})\S{101,}")
 
 
 class EcvError(Exception):
     """Base of every error raised on purpose here; its text is fit to show to a user.
 
-    A word that is longer than any path or id, such as a value of 5,000 characters, is cut short.
+    It is one line. A word that is longer than any path or id, such as a value of 5,000 characters,
+    is cut short.
     """
 
     def __str__(self) -> str:
-        return _LONG_WORD.sub(r"\1...", super().__str__())
+        return _LONG_WORD.sub(r"\1...", _CONTROL.sub(" ", super().__str__()))
 
 
 class InputError(EcvError):

@@ -6,10 +6,12 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+
+_PIECE = 1 << 20
 
 
 def content_of(path: Path, *, at_most: int) -> bytes:
@@ -18,7 +20,16 @@ def content_of(path: Path, *, at_most: int) -> bytes:
     Raises: OSError as `opened`.
     """
     with opened(path) as file:
-        return file.read(at_most + 1)
+        return read_at_most(file.read, at_most)
+
+
+def read_at_most(read: Callable[[int], bytes], at_most: int) -> bytes:
+    """As `content_of`, of what is open: a `read` of so much would first take that much memory."""
+    pieces, left = [], at_most + 1
+    while left and (piece := read(min(left, _PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def opened(path: Path) -> BufferedReader:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -16,10 +16,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+import ecv_core.bounded as bounded
 import ecv_core.datasets as datasets
 from ecv_core import evaluation, models, splits
 from ecv_core.datasets import rated
-from ecv_core.datasets.ready import CORE
+from ecv_core.datasets.ready import CORE, for_task
 from ecv_core.datasets.ready import prepared as prepared  # also for those who take it from here
 from ecv_core.datasets.ready import ratings as ratings
 from ecv_core.energy import EnergyMeter, NoMeter
@@ -47,7 +48,7 @@ def data_of(spec: RunSpec) -> Interactions:
     Raises: DatasetError; also for data of one's own that is not what it was when the run was made.
     """
     datasets.check_content(spec.dataset, spec.data_sha256)
-    return ratings(spec.dataset) if spec.task is Task.RATINGS else prepared(spec.dataset)
+    return for_task(spec.dataset, spec.task)
 
 
 def check_needs(spec: RunSpec) -> None:
@@ -72,8 +73,12 @@ def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str
     Returns: its SHA-256 and its k.
     Raises: FoldsError if the file does not fit the dataset.
     """
-    data = ratings(dataset) if task is Task.RATINGS else prepared(dataset)
-    folds = splits.read_split(path, data)
+    before = partial(for_task, dataset, task)
+    return bounded.read(_import_folds, path, dataset, task, error=FoldsError, before=before)
+
+
+def _import_folds(path: Path, dataset: str, task: Task) -> tuple[str, int]:
+    folds = splits.read_split(path, for_task(dataset, task))
     return splits.store_folds(path, folds_folder()), folds.k
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import ecv_core.limits as limits
 from ecv_core.cli.exit_codes import OK
 from ecv_core.errors import InputError, RunError
 from ecv_core.files import content_of
@@ -26,11 +27,11 @@ def report_options(parser: argparse.ArgumentParser) -> None:
 
 def import_file(options: argparse.Namespace) -> int:
     """Keep a run that was exported elsewhere."""
-    from ecv_core.runs.run_file import MAX_BYTES, read_run
+    from ecv_core.runs.run_file import read_run
 
     path: Path = options.file
     try:
-        content = content_of(path, at_most=MAX_BYTES)
+        content = content_of(path, at_most=limits.MAX_RUN_BYTES)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; give a run's JSON") from None
     found = read_run(content, path.name)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.datasets import limits, synthetic
+import ecv_core.limits as limits
+from ecv_core.datasets import synthetic
 from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, SourceFile, entry
 from ecv_core.datasets._content import Unreadable, read_content
 from ecv_core.datasets._places import find, how_to_supply, locate

@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from ecv_core.datasets import limits
+import ecv_core.limits as limits
 from ecv_core.datasets._catalogue import SourceFile
 from ecv_core.datasets._content import Unreadable, first_line, read_content
 

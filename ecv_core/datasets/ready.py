@@ -10,7 +10,7 @@ from ecv_core.datasets._hashing import source_key
 from ecv_core.datasets._load import load
 from ecv_core.datasets._places import cache_dir
 from ecv_core.datasets.rated import scale_of
-from ecv_core.records import Interactions
+from ecv_core.records import Interactions, Task
 
 CORE = 5
 """Users and items with fewer interactions are pruned, as in the paper."""
@@ -52,3 +52,8 @@ def _ratings(dataset: str, key: str) -> Interactions:
     scale_of(interactions, known.scale)
     known.check_rated(interactions)
     return interactions
+
+
+def for_task(dataset: str, task: Task) -> Interactions:
+    """As the task needs it: `ratings` or `prepared`. Raises: DatasetError as these."""
+    return ratings(dataset) if task is Task.RATINGS else prepared(dataset)

@@ -49,7 +49,7 @@ class Handling:
     def work_out(self, plain: Plain, layout: Layout, token: str, report: Report) -> About:
         """As `own.work_out`, of a file that was taken in."""
         self.check_upload()
-        return own.work_out(plain, layout, own.folder_of(token), report)[0]
+        return own.work_out(plain, layout, own.folder_of(token), report)
 
     def keep(self, token: str, name: str) -> About:
         """As `own.keep`: the dataset belongs to this person."""

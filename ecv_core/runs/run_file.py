@@ -14,7 +14,9 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+import ecv_core.bounded as bounded
 import ecv_core.datasets as datasets
+import ecv_core.limits as limits
 from ecv_core import splits, stopping
 from ecv_core.energy import SOURCES
 from ecv_core.errors import EcvError, InputError
@@ -23,9 +25,6 @@ from ecv_core.records import Run, RunSpec, RunState, codec
 from ecv_core.runs.format import FORMAT, VERSION, RunDocument
 from ecv_core.spec import make_spec
 
-MAX_BYTES = 10_000_000
-"""A run of ten folds takes 20 kB; nothing that people make comes near this."""
-MAX_TEXT = 1000
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
@@ -56,6 +55,18 @@ def read_run(content: bytes, name: str) -> RunFile:
         name: of the file, for messages.
     Raises: InputError with what is wrong with the file and the way out.
     """
+    name = codec.shown(name)
+    if len(content) > limits.MAX_RUN_BYTES:
+        raise InputError(
+            f"the file {name} has {len(content) / 1e6:.0f} MB, too much for a run "
+            f"(at most {limits.MAX_RUN_BYTES / 1e6:.0f} MB); export the run again"
+        )
+    if len(content) > limits.READ_HERE_BYTES:
+        return bounded.in_child(_read, content, name, what=f"the file {name}")
+    return _read(content, name)
+
+
+def _read(content: bytes, name: str) -> RunFile:
     _check_format(content, name)
     try:
         document = codec.read(RunDocument, content)
@@ -96,11 +107,6 @@ def content_sha256(run: Run) -> str:
 
 def _check_format(content: bytes, name: str) -> None:
     """Refuse what is no run, or one of a newer e-fold or with settings that are not known here."""
-    if len(content) > MAX_BYTES:
-        raise InputError(
-            f"the file {name} has {len(content) / 1e6:.0f} MB, too much for a run "
-            f"(at most {MAX_BYTES / 1e6:.0f} MB); export the run again"
-        )
     foreign = (
         f"the file {name} is not a run that e-fold exported; on the page of a run, under Export, "
         "'Run as JSON' gives one"
@@ -130,6 +136,11 @@ def _check_format(content: bytes, name: str) -> None:
     spec = document["spec"]
     if not isinstance(spec, dict) or not isinstance(document["folds"], list):
         raise InputError(foreign)
+    if len(document["folds"]) > limits.MAX_RUN_FOLDS:
+        raise InputError(
+            f"the file {name} cannot be imported: it has {len(document['folds']):,} folds, and at "
+            f"most {limits.MAX_RUN_FOLDS:,} are read"
+        )
     if strange := sorted(set(spec) - {field.name for field in fields(RunSpec)}):
         raise InputError(
             f"the file {name} cannot be imported: its spec has '{codec.shown(strange[0])}', which "
@@ -166,8 +177,9 @@ def _check_texts(document: RunDocument) -> None:
     settings = {field.name: getattr(spec, field.name) for field in fields(spec)}
     texts = settings | dict(spec.params) | dict(spec.split_params)
     texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
+    texts |= {"error": document.error, "other_work": document.other_work}
     for what, text in texts.items():
-        if isinstance(text, str) and (len(text) > MAX_TEXT or not text.isprintable()):
+        if isinstance(text, str) and (len(text) > limits.MAX_TEXT or not text.isprintable()):
             raise InputError(
                 f"its {codec.shown(what)} must be a line of text, but is {codec.shown(text)}"
             )
@@ -204,6 +216,12 @@ def _check_spec(spec: RunSpec) -> None:
 def _check_numbers(document: RunDocument) -> None:
     """Refuse a negative count, time or energy, and a source of energy that is none."""
     for at, fold in enumerate(document.folds):
+        for what, count, most in (
+            ("metrics", len(fold.metrics), limits.MAX_RUN_METRICS),
+            ("inner_curve", len(fold.inner_curve), limits.MAX_CURVE),
+        ):
+            if count > most:
+                raise InputError(f"its folds[{at}].{what} has {count:,} values, over {most:,}")
         energy = asdict(fold.energy)
         source = energy.pop("source")
         if source not in SOURCES:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+import ecv_core.bounded as bounded
+import ecv_core.limits as limits
 from ecv_core.errors import InputError
 from ecv_core.selection.contenders import Contender
 
@@ -34,6 +36,10 @@ def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
         that is no finite number, a row that is there twice, or contenders of which one lacks a
         fold or a user that another has.
     """
+    return bounded.read(_read_contenders, path)
+
+
+def _read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
     table = _table(path)
     if missing := [name for name in COLUMNS if name not in table.column_names]:
         raise InputError(
@@ -50,17 +56,21 @@ def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
     )
     score = _scores(table, path)
     cells = len(names) * len(folds) * len(users)
-    place = (which * len(folds) + fold) * len(users) + user
-    counts = np.bincount(place, minlength=cells) if cells < 2**28 else None
-    if counts is None:
+    if (
+        len(names) > limits.MAX_SYSTEMS
+        or len(folds) > limits.MAX_SCORE_FOLDS
+        or cells > limits.MAX_SCORES
+    ):
         raise InputError(
             f"the file {path.name} has {len(names):,} contenders, {len(folds):,} folds and "
-            f"{len(users):,} users, too many for one selection; leave some contenders out"
+            f"{len(users):,} users, too many for one selection (at most {limits.MAX_SYSTEMS} "
+            f"contenders, {limits.MAX_SCORE_FOLDS} folds, and {limits.MAX_SCORES:,} scores); leave "
+            "some out"
         )
-    if (counts > 1).any():
-        one, at, who = np.unravel_index(
-            int(np.argmax(counts > 1)), (len(names), len(folds), len(users))
-        )
+    place = (which * len(folds) + fold) * len(users) + user
+    inside = np.sort(place)
+    if len(twice := inside[1:][inside[1:] == inside[:-1]]):
+        one, at, who = np.unravel_index(int(twice[0]), (len(names), len(folds), len(users)))
         raise InputError(
             f"the file {path.name} has more than one row for contender '{names[one]}', fold "
             + f"{folds[at]}"
@@ -142,13 +152,18 @@ def _scores(table: pa.Table, path: Path) -> NDArray[np.float64]:
 
 def _table(path: Path) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import csv, parquet
+    from pyarrow import csv
 
     if path.exists() and not path.is_file():  # a pipe or device may never end
         raise InputError(f"the file {path.name} is no regular file; give a table of scores")
     try:
-        read = parquet.read_table if path.suffix == ".parquet" else csv.read_csv
-        table = read(path)  # .gz is recognised by its ending
+        # .gz is recognised by its ending
+        table = _parquet(path) if path.suffix == ".parquet" else csv.read_csv(path)
+        names: list[str] = table.column_names
+    except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
+        raise InputError(
+            f"the file {path.name} is not text in UTF-8; save it as CSV or Parquet"
+        ) from None
     except (OSError, ValueError, pa.ArrowException) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
         why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
@@ -156,8 +171,21 @@ def _table(path: Path) -> pa.Table:
             f"the file {path.name} cannot be read as a table of scores ({why}); give a CSV, "
             f"CSV.gz or Parquet file with the columns {', '.join(COLUMNS)}"
         ) from None
-    also = [name for name in _ALSO_CONTENDER if name in table.column_names]
-    if "contender" not in table.column_names and len(also) == 1:
-        names = ["contender" if name == also[0] else name for name in table.column_names]
-        return table.rename_columns(names)
+    also = [name for name in _ALSO_CONTENDER if name in names]
+    if "contender" not in names and len(also) == 1:
+        return table.rename_columns(["contender" if one == also[0] else one for one in names])
     return table
+
+
+def _parquet(path: Path) -> pa.Table:
+    """The columns that are used, of no more rows than may be."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        if (rows := file.metadata.num_rows) > limits.MAX_SCORE_ROWS:
+            raise InputError(
+                f"the file {path.name} has {rows:,} rows, and at most {limits.MAX_SCORE_ROWS:,} "
+                "are read; leave out some contenders"
+            )
+        wanted = {*COLUMNS, USER, *_ALSO_CONTENDER}
+        return file.read([name for name in file.schema_arrow.names if name in wanted])

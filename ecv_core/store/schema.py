@@ -236,6 +236,8 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
             _insist_on_the_file(engine, connection)
             yield connection
     except SQLAlchemyError as error:
+        if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
+            raise _other_file(engine) from error
         raise StoreError(
             f"the database {engine.url.render_as_string()} cannot be {doing}: "
             f"{first_line(error)}; {way_out(error)}"
@@ -253,9 +255,13 @@ def _insist_on_the_file(engine: sa.Engine, connection: sa.Connection) -> None:
         return
     connection.invalidate()
     engine.dispose()
-    raise StoreError(
-        f"the database {path} was deleted or replaced while it was in use; put it back, or "
-        "restart e-fold to go on with what is there"
+    raise _other_file(engine)
+
+
+def _other_file(engine: sa.Engine) -> StoreError:
+    return StoreError(
+        f"the database {engine.url.database} was deleted or replaced while it was in use; put it "
+        "back, or restart e-fold to go on with what is there"
     )
 
 

@@ -8,7 +8,10 @@ anew; telling is once only.
 
 from __future__ import annotations
 
+import lzma
 import shutil
+import zipfile
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+import ecv_core.bounded as bounded
 import ecv_core.datasets as datasets
 from ecv_core.energy import JOULES_PER_KWH, country
 from ecv_core.errors import InputError, RunError
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PHASE = "asked for, not told yet"
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,15 +154,19 @@ def read_table(path: Path) -> pd.DataFrame:
 
     Raises: InputError if it cannot be read.
     """
-    import pandas as pd
-
     if path.exists() and not path.is_file():  # a pipe or a device may never end
         raise InputError(f"{path} is no regular file; give a table")
+    return bounded.read(_read_table, path)
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
         return pd.read_csv(path, dtype={"user_id": str, "item_id": str}, encoding="utf-8-sig")
-    except (OSError, ValueError) as error:  # pandas' errors are ValueErrors
+    except (OSError, ValueError, *_DAMAGED) as error:  # pandas' errors are ValueErrors
         said = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
         raise InputError(f"{path} cannot be read as a CSV table: {said}") from error
 

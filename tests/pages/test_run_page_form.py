@@ -65,10 +65,12 @@ def test_choices_in_the_address_fill_the_form_in(app, store):
     assert (run.spec.metric, run.spec.country) == ("recall", "FRA")
 
 
-def test_nonsense_in_the_address_falls_back_to_the_defaults(app):
+@pytest.mark.parametrize(("k", "seed"), [("0", "-1"), ("1e400", "inf")])
+def test_nonsense_in_the_address_falls_back_to_the_defaults(app, k, seed):
     app.query_params["alpha"] = "minus one"
     app.query_params["dataset"] = "no-such"
-    app.query_params["k"] = "0"
+    app.query_params["k"] = k
+    app.query_params["seed"] = seed
     app.run()
     assert not app.exception
     assert app.select_slider(key="alpha").value == 1e-4

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core import stopping
+from ecv_core import limits, stopping
 from ecv_core.errors import InputError
 from ecv_core.records import IntervalKind, Run, RunState
 from ecv_core.runs.document import run_document
-from ecv_core.runs.run_file import MAX_BYTES, content_sha256, read_run
+from ecv_core.runs.run_file import content_sha256, read_run
 from ecv_core.spec import make_spec
 from tests.jobs import fold_result
 
@@ -251,4 +251,4 @@ def test_a_number_that_is_none_is_named():
 
 def test_a_huge_file_is_refused_unread():
     with pytest.raises(InputError, match="too much for a run"):
-        read_run(b" " * (MAX_BYTES + 1), "run.json")
+        read_run(b" " * (limits.MAX_RUN_BYTES + 1), "run.json")

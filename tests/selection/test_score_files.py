@@ -181,3 +181,10 @@ def test_bad_calls_are_one_line_and_exit_code_2(
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert said.count("\n") == 1
+
+
+def test_a_header_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_bytes(b"contender,fo\x8bld,score\na,0,1\n")
+    with pytest.raises(InputError, match=r"scores\.csv is not text in UTF-8"):
+        read_contenders(path)

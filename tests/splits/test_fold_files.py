@@ -138,6 +138,7 @@ def test_the_same_folds_give_the_same_bytes_at_any_time(monkeypatch, tmp_path, s
         (gzip.compress(csv(*ROWS), mtime=0)[:-12], "damaged or truncated gzip"),
         (gzip.compress(csv(*ROWS), mtime=0)[:5], "damaged or truncated gzip"),
         (gzip.compress(csv(*ROWS), mtime=0)[:10] + b"\xff" * 20, "damaged or truncated gzip"),
+        (gzip.compress(gzip.compress(csv(*ROWS))), "packed twice"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path, small, content, message):
@@ -155,7 +156,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path, small):
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
-    monkeypatch.setattr("ecv_core.splits.exchange.parsing.MAX_BYTES", 2**20)
+    monkeypatch.setattr("ecv_core.splits.exchange.parsing.MAX_FOLDS_BYTES", 2**20)
     with pytest.raises(FoldsError, match="larger than 1 MiB unpacked"):
         read_folds(gzip.compress(b"x" * 2**21), small)
 

@@ -206,7 +206,7 @@ def test_a_damaged_archive_is_refused(tmp_path, timed):
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
-    monkeypatch.setattr("ecv_core.splits.exchange.archive_reading.MAX_BYTES", 2**20)
+    monkeypatch.setattr("ecv_core.splits.exchange.archive_reading.MAX_FOLDS_BYTES", 2**20)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("fold-0.csv", b"\n" * 2**21)
@@ -217,3 +217,13 @@ def test_a_decompression_bomb_is_refused(monkeypatch, small):
 def test_an_unknown_form_is_refused(small):
     with pytest.raises(InputError, match="exported as csv or recbole, not as 'xlsx'"):
         split_archive(small, split(small, "leave-one-out", 1, 0), form="xlsx")
+
+
+def test_an_archive_whose_offsets_point_before_it_is_damaged(small):
+    """Found by `benchmarks.fuzz`: Python then seeks to a negative place."""
+    content = bytearray(split_archive(small, split(small, "user-k-fold", 2, 1)))
+    at = content.index(b"PK\x05\x06") + 16  # where the table of contents is said to begin
+    said = int.from_bytes(content[at : at + 4], "little")
+    content[at : at + 4] = (said + 50_000).to_bytes(4, "little")
+    with pytest.raises(FoldsError, match="is damaged or encrypted"):
+        read_split(bytes(content), small)

@@ -38,6 +38,17 @@ def test_a_database_that_was_deleted_under_way_takes_nothing_in_silence(tmp_path
     assert len(store.runs()) == 2
 
 
+def test_a_new_connection_to_a_database_that_was_deleted_says_so_too(tmp_path):
+    """SQLite makes an empty file where it finds none."""
+    path = tmp_path / "runs.sqlite"
+    store = open_store(f"sqlite:///{path}")
+    store._engine.dispose()
+    for one in tmp_path.glob("runs.sqlite*"):
+        one.unlink()
+    with pytest.raises(StoreError, match="was deleted or replaced while it was in use"):
+        store.runs()
+
+
 @pytest.mark.parametrize(
     "url",
     [

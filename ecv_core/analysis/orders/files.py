@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import ecv_core.limits as limits
 from ecv_core.analysis.orders.lattice import MAX_K
 from ecv_core.errors import InputError
 from ecv_core.files import content_of
 
 UNNAMED = "index"
 """What a first column without a name is called."""
-_MAX_BYTES = 2**20
 _LONG = ({"system", "contender", "model", "algorithm"}, {"fold"}, {"score"})
 """Names of the columns of a table with one row per system and fold."""
 _ROW_NAMES = {"index", "fold", "folds", "fold_id", "fold id", "split", "n", "i", "row", "#", "nr"}
@@ -56,6 +56,11 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
     scores = rows[1:]
     if places := _long(header):
         header, scores = _spread(scores, places, len(header), name)
+    if len(header) > limits.MAX_SYSTEMS:
+        raise InputError(
+            f"{name} has {len(header):,} systems, and at most {limits.MAX_SYSTEMS} are read; leave "
+            "some out"
+        )
     if not 2 <= len(scores) <= MAX_K:
         raise InputError(
             f"{name} has {len(scores)} rows of scores; between 2 and {MAX_K} folds can be explored"
@@ -156,12 +161,12 @@ def _text(source: Path | bytes, name: str) -> str:
         content = source
     else:
         try:
-            content = content_of(source, at_most=_MAX_BYTES)
+            content = content_of(source, at_most=limits.MAX_TABLE_BYTES)
         except OSError as error:
             raise InputError(
                 f"{name} cannot be read ({error.strerror or error}); check its path"
             ) from error
-    if len(content) > _MAX_BYTES:
+    if len(content) > limits.MAX_TABLE_BYTES:
         raise InputError(f"{name} is larger than 1 MiB; is it a table of fold scores?")
     try:
         return content.decode("utf-8-sig")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ecv_core.datasets import limits
+import ecv_core.limits as limits
 from ecv_core.datasets._content import Unreadable
 
 BATCH_ROWS = 1 << 16

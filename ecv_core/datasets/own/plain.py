@@ -21,7 +21,7 @@ from typing import IO, BinaryIO
 
 import pyarrow as pa
 
-from ecv_core.datasets import limits
+import ecv_core.limits as limits
 from ecv_core.datasets._content import Unreadable
 from ecv_core.errors import DatasetError
 from ecv_core.files import opened
@@ -81,7 +81,7 @@ def refusals(name: str) -> Iterator[None]:
         yield
     except Unreadable as error:
         raise DatasetError(f"{cannot}: {error}") from error
-    except (zipfile.BadZipFile, struct.error, NotImplementedError) as error:
+    except (zipfile.BadZipFile, struct.error, NotImplementedError, RuntimeError) as error:
         raise DatasetError(
             f"{cannot}: the ZIP archive is damaged ({error}); pack or get it again"
         ) from error

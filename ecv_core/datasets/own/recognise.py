@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ecv_core.datasets import limits
+import ecv_core.bounded as bounded
+import ecv_core.limits as limits
 from ecv_core.datasets._content import Unreadable
 from ecv_core.datasets.own.layout import ROLES, SEPARATORS, Form, Layout, unnamed
 from ecv_core.datasets.own.plain import Plain, refusals
 from ecv_core.datasets.own.roles import guess_roles, guess_unit, is_number, is_role_name
+from ecv_core.errors import DatasetError
 from ecv_core.files import opened
 
 HEAD_BYTES = 1 << 20
@@ -42,18 +44,24 @@ def recognise(plain: Plain) -> Recognised:
 
     Raises: DatasetError for what is no table.
     """
+    if plain.parquet:
+        what = f"the file {plain.name}"
+        return bounded.in_child(_parquet, plain, what=what, error=DatasetError)
     with refusals(plain.name):
-        if plain.parquet:
-            from ecv_core.datasets.own.parquet import parquet_head
-
-            names, rows = parquet_head(plain.path, SAMPLE)
-            return with_guesses(Layout(form=Form.PARQUET, names=names), rows)
         head = _head(plain)
         encoding = _encoding(head, plain)
         text = _decoded(head, encoding)
         if text.lstrip()[:1] == "{":
             return _json_lines(text, encoding)
         return _delimited(text, encoding)
+
+
+def _parquet(plain: Plain) -> Recognised:
+    from ecv_core.datasets.own.parquet import parquet_head
+
+    with refusals(plain.name):
+        names, rows = parquet_head(plain.path, SAMPLE)
+        return with_guesses(Layout(form=Form.PARQUET, names=names), rows)
 
 
 def look_again(plain: Plain, layout: Layout) -> Recognised:
@@ -114,10 +122,13 @@ def _decoded(head: bytes, encoding: str) -> str:
 
 def _lines(text: str) -> list[str]:
     """The first lines with something in them; the last one may be cut, and is left out then."""
-    lines = io.StringIO(text, newline=None).readlines(SAMPLE * 2000)
-    if len(lines) > 1 and len(text) >= HEAD_BYTES // 2 - 1 and not lines[-1].endswith("\n"):
-        lines.pop()
-    found = [line for line in lines if line.strip() and len(line) <= _LONGEST_SAMPLE][: SAMPLE + 2]
+    found: list[str] = []
+    for line in io.StringIO(text, newline=None):
+        cut = len(text) >= HEAD_BYTES // 2 - 1 and not line.endswith("\n")
+        if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and found):
+            found.append(line)
+        if len(found) == SAMPLE + 2:
+            break
     if not found:
         raise Unreadable(f"its first lines are longer than {_LONGEST_SAMPLE:,} characters")
     return found

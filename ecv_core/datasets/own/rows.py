@@ -13,7 +13,7 @@ from typing import Any, AnyStr, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as pv
 
-from ecv_core.datasets import limits
+import ecv_core.limits as limits
 from ecv_core.datasets._content import Unreadable
 from ecv_core.datasets.own.layout import ENCODINGS, Form, Layout
 from ecv_core.datasets.own.parquet import parquet_batches

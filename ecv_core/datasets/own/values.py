@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ecv_core.datasets import limits
+import ecv_core.limits as limits
 from ecv_core.datasets._content import Unreadable
 from ecv_core.datasets.own.layout import TimeUnit
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+import ecv_core.bounded as bounded
+import ecv_core.limits as limits
 from ecv_core.datasets._about import ABOUT, ADDED, INTERACTIONS, About, now, read_about
 from ecv_core.datasets._dirs import data_dir
 from ecv_core.datasets._hashing import file_sha256
@@ -86,11 +88,20 @@ def forget(token: str) -> None:
     shutil.rmtree(folder_of(token), ignore_errors=True)
 
 
-def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> tuple[About, Reading]:
+def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
     """Read a file, and write what becomes the dataset into `folder`, ready to be kept.
 
-    Raises: InputError, DatasetError as `read_rows`; DatasetError if it cannot be written.
+    Raises: InputError, DatasetError as `read_rows`; DatasetError if it cannot be written, or read
+        within the limits of memory and time.
     """
+    given = plain, layout, folder
+    if not plain.parquet and plain.size <= limits.READ_HERE_BYTES:
+        return _work_out(*given, report)
+    what = f"the file {plain.name}"
+    return bounded.in_child(_work_out, *given, what=what, error=DatasetError, report=report)
+
+
+def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
     reading = read_rows(plain, layout, plain.name, report)
     try:
         (folder / _READ).unlink(missing_ok=True)
@@ -102,7 +113,7 @@ def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> tupl
         _write_layout(folder / _READ, layout)
     except OSError as error:
         raise unwritable(error) from error
-    return about, reading
+    return about
 
 
 def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About:

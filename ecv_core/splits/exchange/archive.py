@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
 from ecv_core.records import Folds, Interactions, Part
-from ecv_core.splits.exchange.files import csv_text, deals, folds_csv, id_columns
+from ecv_core.splits.exchange.files import csv_text, deals, disarmed_ids, folds_csv, id_columns
 from ecv_core.splits.exchange.readme import readme
 from ecv_core.splits.exchange.storage import write_bytes
 from ecv_core.splits.fold_matrices import checked_parts
@@ -110,7 +110,7 @@ def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, 
     for index in range(folds.k):
         parts = checked_parts(interactions, folds, index)
         rows = np.flatnonzero(np.isin(parts, list(WORDS)))
-        columns = id_columns(interactions, rows)
+        columns = disarmed_ids(interactions, rows)
         columns["part"] = words.take(pa.array(parts[rows]))
         yield f"fold-{index}.csv", csv_text(columns)
 

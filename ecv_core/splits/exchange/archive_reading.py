@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
@@ -14,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
+from ecv_core.files import read_at_most
+from ecv_core.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
 from ecv_core.records import Folds, Interactions, Part
 from ecv_core.splits.exchange.archive import RECBOLE_COLUMNS, RECBOLE_PARTS, WORDS
 from ecv_core.splits.exchange.files import IMPORTED, read_folds
 from ecv_core.splits.exchange.parsing import mismatch, pairs_of, parse
-from ecv_core.splits.exchange.storage import MAX_BYTES, ZIP_MAGIC, read_bytes
+from ecv_core.splits.exchange.storage import ZIP_MAGIC, read_bytes
 from ecv_core.splits.k_fold import MAX_K
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ _LAYOUT = (
     "it must hold folds.csv (user_id,item_id,fold), or fold-0.csv, fold-1.csv, ... "
     "(user_id,item_id,part), or RecBole's NAME.part1.inter and NAME.part3.inter"
 )
+
+_DAMAGE = (zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
+"""How reading a damaged archive fails, beside BadZipFile."""
 
 Member = Callable[[str], bytes]
 
@@ -52,16 +58,20 @@ def read_split(source: Path | bytes, interactions: Interactions) -> Folds:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _folds(archive, name, interactions)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, *_DAMAGE) as error:
         raise FoldsError(f"{name} is damaged or encrypted ({error}); get it again") from error
 
 
 def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> Folds:
     def member(path: str) -> bytes:
+        kind = archive.getinfo(path).compress_type
+        if kind not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise FoldsError(f"{name} is packed in a rare way; pack it again as usual")
         with archive.open(path) as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise FoldsError(f"{path} in {name} is larger than {MAX_BYTES >> 20} MiB unpacked")
+            content = read_at_most(file.read, MAX_FOLDS_BYTES)
+        if len(content) > MAX_FOLDS_BYTES:
+            most = MAX_FOLDS_BYTES // MEGABYTE
+            raise FoldsError(f"{path} in {name} is larger than {most} MiB unpacked")
         return content
 
     paths = {path: PurePosixPath(path).name for path in sorted(archive.namelist())}
@@ -72,6 +82,7 @@ def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> F
     if single:
         numbers = {int(found[1]): path for path, found in single.items()}
         _check_numbers(numbers, name)
+        _check_size(len(numbers), name, interactions)
         rows = [
             _csv_parts(member(numbers[index]), f"{numbers[index]} in {name}", interactions)
             for index in range(len(numbers))
@@ -84,6 +95,7 @@ def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> F
         datasets.setdefault(dataset, {})[found["part"]] = path
     if not datasets:
         raise FoldsError(f"{name} holds no split: {_LAYOUT}")
+    _check_size(len(datasets), name, interactions)
     return _imported(
         [
             _inter_parts(datasets[dataset], member, name, interactions)
@@ -157,6 +169,14 @@ def _check_numbers(numbers: dict[int, str], name: str) -> None:
     if len(numbers) > MAX_K or sorted(numbers) != list(range(len(numbers))):
         missing = min(set(range(len(numbers))) - set(numbers), default=MAX_K)
         raise FoldsError(f"{name} has no fold-{missing}.csv; number the folds from 0 without gaps")
+
+
+def _check_size(folds: int, name: str, interactions: Interactions) -> None:
+    if folds * len(interactions) > MAX_FOLDS_TABLE:
+        raise FoldsError(
+            f"{name} has {folds:,} folds of {len(interactions):,} interactions, more than can be "
+            f"held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
+        )
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

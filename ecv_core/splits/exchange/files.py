@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.disarming import disarmed
 from ecv_core.errors import FoldsError
 from ecv_core.records import Folds, Interactions
 from ecv_core.splits.exchange.parsing import content_of, mismatch, pairs_of, parse
@@ -74,7 +75,8 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
             f"has {len(interactions)}; make the folds from this dataset again"
         )
     every = np.arange(len(interactions))
-    return csv_text(id_columns(interactions, every) | {"fold": pa.array(folds.assignment)})
+    columns = disarmed_ids(interactions, every)
+    return csv_text(columns | {"fold": pa.array(folds.assignment)})
 
 
 def deals(folds: Folds) -> bool:
@@ -91,6 +93,11 @@ def id_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, 
         "user_id": pa.array(interactions.user_ids).take(users),
         "item_id": pa.array(interactions.item_ids).take(items),
     }
+
+
+def disarmed_ids(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
+    """As `id_columns`, for a file that a spreadsheet may open; reading it undoes that."""
+    return {name: disarmed(ids) for name, ids in id_columns(interactions, rows).items()}
 
 
 def csv_text(columns: dict[str, pa.Array], header: str = "", delimiter: str = ",") -> bytes:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ecv_core.disarming import armed
 from ecv_core.errors import FoldsError
+from ecv_core.files import read_at_most
+from ecv_core.limits import MAX_FOLDS_BYTES, MEGABYTE
 from ecv_core.records import Interactions
-from ecv_core.splits.exchange.storage import GZIP_MAGIC, MAX_BYTES, read_bytes
+from ecv_core.splits.exchange.storage import GZIP_MAGIC, ZIP_MAGIC, read_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +80,10 @@ def _codes(
     import pyarrow as pa
     from pyarrow import compute
 
-    codes = compute.index_in(column, value_set=pa.array(ids))
+    known = pa.array(ids)
+    codes = compute.index_in(armed(column), value_set=known)
+    if codes.null_count:  # another program's file has them as they are
+        codes = compute.coalesce(codes, compute.index_in(column, value_set=known))
     if codes.null_count:
         unknown = column.filter(codes.is_null())
         raise FoldsError(
@@ -138,13 +144,14 @@ def content_of(source: Path | bytes, name: str) -> bytes:
     if content.startswith(GZIP_MAGIC):
         try:
             with gzip.open(io.BytesIO(content)) as file:
-                content = file.read(MAX_BYTES + 1)
+                content = read_at_most(file.read, MAX_FOLDS_BYTES)
         except (EOFError, OSError, zlib.error) as error:
             raise FoldsError(
                 f"{name} is a damaged or truncated gzip file ({error}); get it again"
             ) from error
-    if len(content) > MAX_BYTES:
-        raise FoldsError(
-            f"{name} is larger than {MAX_BYTES >> 20} MiB unpacked; is it a fold file?"
-        )
+        if content.startswith((GZIP_MAGIC, ZIP_MAGIC)):
+            raise FoldsError(f"{name} is packed twice; unpack it once and give that file")
+    if len(content) > MAX_FOLDS_BYTES:
+        most = MAX_FOLDS_BYTES // MEGABYTE
+        raise FoldsError(f"{name} is larger than {most} MiB unpacked; is it a fold file?")
     return content

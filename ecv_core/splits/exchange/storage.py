@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ecv_core.errors import FoldsError
 from ecv_core.files import content_of, replacing
+from ecv_core.limits import MAX_FOLDS_BYTES
 
-MAX_BYTES = 2**30
-"""Of a fold file, as it is and unpacked."""
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
 SUFFIXES = {GZIP_MAGIC: ".csv.gz", ZIP_MAGIC: ".zip"}
@@ -54,7 +53,7 @@ def stored_folds_path(folder: Path, sha256: str) -> Path:
 def read_bytes(path: Path, name: str) -> bytes:
     """The file's content; `name` is what to call it in an error. Raises: FoldsError."""
     try:
-        return content_of(path, at_most=MAX_BYTES)
+        return content_of(path, at_most=MAX_FOLDS_BYTES)
     except OSError as error:
         raise FoldsError(
             f"{name} cannot be read ({error.strerror or error}); check its path and permissions"

@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.datasets import own
-from ecv_core.datasets.limits import MEGABYTE
 from ecv_core.datasets.own import About, folder_of, worked_out
 from ecv_core.datasets.own.layout import Layout
 from ecv_core.datasets.own.plain import Plain
 from ecv_core.errors import EcvError
+from ecv_core.limits import MEGABYTE
 from ecv_core.records import SETTINGS
 from ecv_core.spec import least_folds
 from ecv_core.stopping import RULES

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.datasets import own
-from ecv_core.datasets.limits import max_upload_mb
 from ecv_core.datasets.own.plain import Plain, no_report
 from ecv_core.errors import EcvError
+from ecv_core.limits import max_upload_mb
 from ecv_core.rights import Action
 from pages.components.data.columns import columns
 from pages.components.data.kept import just_kept, kept_datasets

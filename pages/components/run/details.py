@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 import ecv_core.datasets as datasets
+from ecv_core.disarming import csv_of
 from ecv_core.errors import InputError
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
@@ -118,7 +119,7 @@ def downloads(run: Run, moments: Sequence[Moment]) -> None:
         )
         st.download_button(
             "Folds as CSV",
-            lambda: fold_frame(run, moments).to_csv(index=False),
+            lambda: csv_of(fold_frame(run, moments)),
             file_name=f"{name}.csv",
             mime="text/csv",
             icon=":material/download:",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from ecv_core.limits import MAX_RUN_BYTES
 from ecv_core.rights import Action
-from ecv_core.runs.run_file import MAX_BYTES, read_run
+from ecv_core.runs.run_file import read_run
 from pages.components.shared.acting import acting, why_not
 from pages.components.shared.state import escaped, run_list, sentences
 from pages.components.shared.words import run_title
@@ -24,7 +25,7 @@ def import_run() -> None:
             "Run as JSON",
             type=["json"],
             key="import-file",
-            max_upload_size=MAX_BYTES // 1_000_000,
+            max_upload_size=MAX_RUN_BYTES // 1_000_000,
             help="On the page of a run, under Export, 'Run as JSON' gives it; so does the command "
             "line's `run --json`. Results only: it holds no user and no item.",
         )

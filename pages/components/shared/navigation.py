@@ -11,8 +11,8 @@ from streamlit import config
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
-from ecv_core.datasets.limits import max_upload_mb
 from ecv_core.errors import InputError
+from ecv_core.limits import max_upload_mb
 from ecv_core.rights import Mode, Role, settings
 from pages.components.shared.acting import who
 from pages.components.shared.component import component

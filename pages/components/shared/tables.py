@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from ecv_core.disarming import csv_of
 from ecv_core.frames import column_texts
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: s
         )
         st.download_button(
             "CSV",
-            lambda: make().to_csv(index=False),
+            lambda: csv_of(make()),
             file_name=f"{file_name(name)}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -70,7 +71,7 @@ def csv_button(label: str, frame: pd.DataFrame, name: str) -> None:
     """Saves a table as it is."""
     st.download_button(
         label,
-        lambda: frame.to_csv(index=False),
+        lambda: csv_of(frame),
         file_name=name,
         mime="text/csv",
         icon=":material/download:",

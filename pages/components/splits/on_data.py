@@ -8,6 +8,7 @@ import streamlit as st
 from ecv_core.analysis.split_tables.paper_table import SOURCE, TA_FENG, beside_paper
 from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.analysis.split_tables.spread import Axis
+from ecv_core.disarming import csv_of
 from ecv_core.figures.split_spread import spread_figure
 from ecv_core.fold import prepared
 from ecv_core.records import Part, RunSpec
@@ -121,7 +122,7 @@ def parts_section(content: str, spec: RunSpec, fold: int) -> None:
     )
     st.download_button(
         "CSV" if every else f"CSV of all {min(spec.k, _MOST_FOLDS)} folds",
-        lambda: _frame(content, spec, range(min(spec.k, _MOST_FOLDS))).to_csv(index=False),
+        lambda: csv_of(_frame(content, spec, range(min(spec.k, _MOST_FOLDS)))),
         file_name=f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         mime="text/csv",
         icon=":material/download:",

@@ -9,6 +9,7 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, JOULES
+from ecv_core.disarming import csv_of
 from ecv_core.study.summary import Summary
 from ecv_core.words import setting_words
 from pages.components.shared.alpha_slider import SLIDER
@@ -190,7 +191,7 @@ def datasets_table(names: Sequence[str]) -> None:
     )
     st.download_button(
         "CSV",
-        lambda: frame.to_csv(index=False),
+        lambda: csv_of(frame),
         file_name="study-datasets.csv",
         mime="text/csv",
         icon=":material/download:",

@@ -3,12 +3,24 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core import bounded
 from ecv_core.datasets.own import Corrections, recognised
 from ecv_core.datasets.own.layout import Layout
 from ecv_core.datasets.own.plain import no_report, plain_file
 from ecv_core.datasets.own.reading import Reading, read_rows
 
 Read = Callable[..., tuple[Layout, Reading]]
+
+
+@pytest.fixture(autouse=True)
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parquet too is read in this process: a child for each takes its time."""
+    monkeypatch.setattr(bounded, "in_child", here)
+
+
+def here(function: Callable[..., object], *arguments: object, **more: object) -> object:
+    report = more.get("report")
+    return function(*arguments, *([report] if report else []))
 
 
 @pytest.fixture

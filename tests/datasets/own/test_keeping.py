@@ -176,7 +176,7 @@ def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source:
     assert own.asked_layout(token) == layout
     folder = own.folder_of(token)
     assert own.worked_out(folder, layout) is None
-    about, _ = own.work_out(plain, layout, folder, no_report)
+    about = own.work_out(plain, layout, folder, no_report)
     assert own.worked_out(folder, layout) == about
     other = layout.with_roles({"rating": None})
     assert own.worked_out(folder, other) is None

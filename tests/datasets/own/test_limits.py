@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ecv_core.datasets import limits
+from ecv_core import limits
 from ecv_core.errors import DatasetError, InputError
 from tests.datasets.own.conftest import read_path
 
@@ -156,8 +156,10 @@ from pathlib import Path
 from ecv_core.datasets.own.plain import no_report, plain_file
 from ecv_core.datasets.own.recognise import recognise
 from ecv_core.datasets.own.reading import read_rows
+from ecv_core import bounded
 from ecv_core.errors import InputError
 
+bounded.in_child = lambda function, *arguments, **_: function(*arguments)
 path = Path(sys.argv[1])
 whole = path.read_bytes()
 footer = int.from_bytes(whole[-8:-4], "little")

@@ -1,0 +1,52 @@
+"""CSV that a spreadsheet opens without computing: formulas get an apostrophe, which reading undoes.
+
+A text that begins with = + - @ or a control character, after any apostrophes, gets one more in
+front, unless it is a number. `armed` takes one away again, so that every text comes back as it was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_FORMULA = r"^'*[=+\-@\t\r]"
+_NUMBER = r"^[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?$"
+
+
+def disarmed(texts: pa.Array) -> pa.Array:
+    """Texts as they are written; an Arrow array of strings."""
+    from pyarrow import compute
+
+    formula = compute.and_(
+        compute.match_substring_regex(texts, _FORMULA),
+        compute.invert(compute.match_substring_regex(texts, _NUMBER)),
+    )
+    return compute.if_else(formula, compute.binary_join_element_wise("'", texts, ""), texts)
+
+
+def armed(texts: pa.Array) -> pa.Array:
+    """Texts as they were before `disarmed`."""
+    from pyarrow import compute
+
+    return compute.replace_substring_regex(texts, r"^'('*[=+\-@\t\r])", r"\1")
+
+
+def csv_of(frame: pd.DataFrame) -> str:
+    """A table as CSV, without its index; texts and the names of its columns are disarmed."""
+    import pyarrow as pa
+
+    def safe(value: Any) -> Any:  # noqa: ANN401  of a column
+        return disarmed(pa.array([value], pa.string()))[0].as_py() if _may(value) else value
+
+    written = frame.rename(columns=safe)
+    for at, kind in enumerate(frame.dtypes):
+        if kind == object or str(kind) in ("string", "str", "category"):  # noqa: E721
+            written.isetitem(at, frame.iloc[:, at].astype(object).map(safe).to_numpy())
+    return str(written.to_csv(index=False))
+
+
+def _may(value: object) -> bool:
+    return isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r", "'")

@@ -1,0 +1,33 @@
+"""What test_bounded has done in a child, in a module that is quick to import."""
+
+import os
+import time
+
+from ecv_core.errors import DatasetError
+
+
+def held(megabytes: int) -> int:
+    return len(bytearray(megabytes << 20))
+
+
+def slow() -> None:
+    time.sleep(60)
+
+
+def dying() -> None:
+    os.abort()
+
+
+def refusing() -> None:
+    raise DatasetError("it is no table")
+
+
+def broken() -> None:
+    raise KeyError("nobody expected this")
+
+
+def telling(count: int, report) -> str:
+    for number in range(count):
+        report("read", number, count)
+    print("this is no answer")
+    return "done"

@@ -1,0 +1,51 @@
+"""500 damaged files and odd settings: each is read, or refused in one sentence, within bounds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecv_core.analysis.orders import read_scores
+from ecv_core.errors import InputError
+from ecv_core.runs.run_file import read_run
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXTS = st.lists(st.lists(st.text(max_size=9), min_size=1, max_size=4), min_size=1, max_size=9)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner),
+)
+
+
+def test_five_hundred_cases_in_a_process_of_two_gigabytes():
+    """`python -m benchmarks.fuzz` has ten thousand."""
+    words = [sys.executable, "-m", "benchmarks.fuzz", "--cases", "500", "--seed", "18"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert done.stdout.startswith("500 cases (")
+
+
+@settings(max_examples=50)
+@given(rows=TEXTS)
+def test_any_table_is_scores_or_one_sentence(rows):
+    content = "\n".join(",".join(row) for row in rows).encode("utf-8", errors="surrogatepass")
+    said = ""
+    try:
+        read_scores(content)
+    except InputError as error:
+        said = str(error)
+    assert len(said) < 400
+    assert len(said.splitlines()) < 2
+
+
+@settings(max_examples=50)
+@given(document=JSON)
+def test_any_json_is_no_run_and_said_so(document):
+    with pytest.raises(InputError, match="is not a run that e-fold exported"):
+        read_run(json.dumps(document).encode(), "x.json")
