@@ -168,7 +168,7 @@ PLAIN = "user,item\nann,x\nbob,y\n"
 @pytest.mark.parametrize(
     "content",
     [
-        gzip.compress(PLAIN.encode()),
+        gzip.compress(PLAIN.encode(), mtime=0),
         zipped(**{"data/ratings.csv": PLAIN}),
         zipped(**{"ratings.csv": PLAIN, "README.txt": "read me", "__MACOSX/._ratings.csv": "x"}),
         zipped(ratings=PLAIN),
