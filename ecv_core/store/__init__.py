@@ -1,10 +1,11 @@
 """Runs and folds in a database (SQLAlchemy Core; SQLite by default)."""
 
 from ecv_core.store.backup import back_up, restore
+from ecv_core.store.going import Going, going_on
 from ecv_core.store.holding import OUTSIDE
 from ecv_core.store.imports import Origin, import_run, origins
 from ecv_core.store.labels import Label, checked_label, label_runs
-from ecv_core.store.listing import ListedRun, RunList, going_on
+from ecv_core.store.listing import ListedRun, RunList
 from ecv_core.store.ownership import GONE, active_owners, beat, interrupt, owner_of, take_over
 from ecv_core.store.people import introduce, people_names, starters, used_by
 from ecv_core.store.quota import Quota, Used
@@ -33,6 +34,7 @@ __all__ = [
     "GONE",
     "OUTSIDE",
     "Cell",
+    "Going",
     "Label",
     "ListedRun",
     "Origin",

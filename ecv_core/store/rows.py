@@ -121,7 +121,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         group=row.group_id,
         stopped_at=row.stopped_at,
         error=row.error,
-        progress=None if at is None else _progress(at),
+        progress=None if at is None else progress_record(at),
         queue_position=queue_position,
         outside=row.owner == OUTSIDE,
         started_by=row.started_by or "",
@@ -142,7 +142,8 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _progress(row: Any) -> FoldProgress:  # noqa: ANN401  a row
+def progress_record(row: Any) -> FoldProgress:  # noqa: ANN401  a row
+    """Where a running fold is."""
     return FoldProgress(
         fold=row.fold,
         phase=row.phase,

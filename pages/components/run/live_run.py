@@ -31,6 +31,7 @@ from pages.components.shared.runs import (
 )
 from pages.components.shared.runs_table import RUN_COLUMNS, entry_of, runs_table
 from pages.components.shared.state import escaped, sentence, sentences
+from pages.components.shared.watch import follow
 from pages.components.shared.words import metric_label, rule_words, run_name, run_title, state_badge
 
 FIGURE_HEIGHT = 440
@@ -42,7 +43,7 @@ FOLLOW = "follow"
 
 def live_run(runs: list[Run]) -> None:
     """Everything about the opened runs; it follows them while any is active."""
-    tick = SECONDS_BETWEEN_LOOKS if any(run.state.active for run in runs) else None
+    active = any(run.state.active for run in runs)
     names = [run.spec.algorithm for run in runs]
     if len(runs) > 1:
         st.segmented_control(
@@ -55,9 +56,14 @@ def live_run(runs: list[Run]) -> None:
             bind="query-params",
             label_visibility="collapsed",
         )
-    st.fragment(_run, run_every=tick)(tick is not None)
-    if tick is None:
-        st.fragment(_glance, run_every=SECONDS_BETWEEN_GLANCES)([run.state for run in runs])
+    ids = [run.run_id for run in runs]
+    follow(
+        _run,
+        active,
+        key="run",
+        of=lambda now: (now.of(ids), now.removed),
+        seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
+    )
 
 
 def shown_run(runs: list[Run]) -> Run:
@@ -117,17 +123,11 @@ def _still_there() -> list[Run]:
     return runs
 
 
-def _glance(states: list[RunState]) -> None:
-    with sentences():
-        if [run.state for run in _still_there()] != states:
-            st.rerun()
-
-
 def _run(following: bool) -> None:
     with sentences():
         runs = _still_there()
-        if following and not any(run.state.active for run in runs):
-            st.rerun()  # the last look: stop following
+        if following != any(run.state.active for run in runs):
+            st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
         run = shown_run(runs)
         moments = run.moments
         with st.container(
