@@ -75,9 +75,10 @@ def push(to: str, messages: Sequence[ForwardMsg]) -> bool | None:
     return True
 
 
-def on_the_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Have the server's loop do this; from any thread."""
-    asyncio.run_coroutine_threadsafe(work, runtime.get_instance()._get_async_objs().eventloop)
+def on_the_loop(work: Coroutine[Any, Any, None]) -> object:
+    """Have the server's loop do this; from any thread. Keep what it gives, or it may be dropped."""
+    loop = runtime.get_instance()._get_async_objs().eventloop
+    return asyncio.run_coroutine_threadsafe(work, loop)
 
 
 _ENQUEUE = "_enqueue_forward_msg"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
 
 import streamlit as st
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -23,6 +23,8 @@ from ecv_core.store import Going, Store, database_url, going_on
 from pages.components.shared import push
 from pages.components.shared.component import component
 from pages.components.shared.state import store
+
+log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -103,7 +105,8 @@ class Watch:
     _store: Store
     _pages: dict[str, dict[str, Update]] = field(default_factory=dict)
     """Of each session what follows something, by its key."""
-    _looking: bool = False
+    _looking: object = None
+    """The work on the server's loop, once it has begun."""
     _stages: object = None
     _runs: list[Run] = field(default_factory=list)
     _last: tuple[Going, list[Run]] | None = None
@@ -130,28 +133,33 @@ class Watch:
     def add(self, key: str, update: Update) -> None:
         """Tell the page that is being drawn of what follows, until it is drawn without it."""
         self._pages.setdefault(push.session_id(), {})[key] = update
-        if not self._looking:
-            self._looking = True
-            push.on_the_loop(self._go_on())
+        if self._looking is None:
+            self._looking = push.on_the_loop(self._go_on())
 
     def forget_page(self) -> None:
         """Nothing on the page that is being drawn is followed any more, or not yet."""
         self._pages.pop(push.session_id(), None)
 
     async def _go_on(self) -> None:
-        try:
-            while self._pages:
-                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
-                try:
-                    now = await asyncio.to_thread(self.look)
-                except StoreError:
-                    continue  # a database comes and goes
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            if not self._pages:
+                continue
+            try:
+                now = await asyncio.to_thread(self._look_for_all)
                 for session, updates in list(self._pages.items()):
                     self._tell(session, updates, now)
-        finally:
-            self._looking = False
+            except StoreError as error:  # a database comes and goes
+                log.warning("what goes on could not be seen: %s", error)
+            except Exception:  # whoever watches is told again after the next look
+                log.exception("a page could not be told what goes on")
 
-    def _tell(self, session: str, updates: dict[str, Any], now: Going) -> None:
+    def _look_for_all(self) -> Going:
+        now = self.look()
+        self.runs_of(now)  # read here, where waiting for the database keeps nobody waiting
+        return now
+
+    def _tell(self, session: str, updates: dict[str, Update], now: Going) -> None:
         there = push.push(session, [])
         if there is None:
             self._pages.pop(session, None)
