@@ -83,9 +83,9 @@ def _computed(dataset: str, name: str, threads: int) -> tuple[float, str]:
 
 def _fold(dataset: str, name: str) -> tuple[float, str]:
     """The score of fold 0, and a hash of everything that was scored."""
-    task = ALGORITHMS[name].task
-    more = {"metric": "rmse"} if task is Task.RATINGS else {}
-    result = run_fold(make_spec(dataset=dataset, algorithm=name, **more), 0, meter=NoMeter())
+    metric = "rmse" if ALGORITHMS[name].task is Task.RATINGS else "ndcg"
+    spec = make_spec(dataset=dataset, algorithm=name, metric=metric)
+    result = run_fold(spec, 0, meter=NoMeter())
     everything = hashlib.sha256(json.dumps(dict(result.metrics)).encode())
     if (users := result.user_scores) is not None:
         everything.update(users.users.tobytes() + users.values.tobytes())

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import sqlalchemy as sa
 
 from ecv_core.errors import StoreError
-from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState, UserScores
+from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState
 from ecv_core.runs.again import MomentsAgain, usual_kind
 from ecv_core.store.holding import OUTSIDE
 from ecv_core.store.schema import folds, progress, runs
@@ -163,23 +162,6 @@ def _queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:
             places[run_id] = before[owner]
         before[owner] += 1
     return places
-
-
-def user_scores_row(scores: UserScores) -> dict[str, object]:
-    """Columns of the user_scores table, arrays as raw little-endian bytes."""
-    return {
-        "metrics": json.dumps(scores.metrics),
-        "users": np.ascontiguousarray(scores.users, "<i4").tobytes(),
-        "scores": np.ascontiguousarray(scores.values, "<f4").tobytes(),
-    }
-
-
-def user_scores_record(row: Any) -> UserScores:  # noqa: ANN401  a row
-    """What `user_scores_row` wrote."""
-    users = np.frombuffer(row.users, "<i4")
-    metrics = tuple(json.loads(row.metrics))
-    values = np.frombuffer(row.scores, "<f4").reshape(len(users), len(metrics))
-    return UserScores(users=users, metrics=metrics, values=values)
 
 
 def queued_rows(specs: Sequence[RunSpec], owner: str, started_by: str) -> list[dict[str, object]]:
