@@ -11,7 +11,7 @@ import ecv_core.datasets as datasets
 from ecv_core.errors import InputError
 from ecv_core.figures.compare import compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
-from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
 from ecv_core.report.describe import describe_runs
@@ -19,6 +19,7 @@ from ecv_core.words import arithmetic, verdict
 from pages.components.run.details import downloads, fold_table, repeat_command, training
 from pages.components.run.elsewhere import elsewhere_note
 from pages.components.run.facts import fact_panel
+from pages.components.run.frames import so_far
 from pages.components.run.run_actions import run_actions
 from pages.components.shared.acting import starter
 from pages.components.shared.cite import cite_and_describe, made_with
@@ -162,7 +163,7 @@ def _run(following: bool) -> None:
 
 def _figure(run: Run, moments: Sequence[Moment]) -> None:
     k, stopped_at, metric = run.k, run.stopped_at, metric_label(run.spec)
-    frame = efold_frame(moments, stopped_at)
+    frame = so_far(run, moments)
 
     def make(dark: bool) -> go.Figure:
         return efold_figure(
