@@ -26,7 +26,7 @@ from playwright.async_api import Page, async_playwright
 
 import ecv_core.datasets as datasets
 from benchmarks.pages import VIEW, fill
-from benchmarks.sessions import Session
+from benchmarks.sessions import Session, used
 from ecv_core.records import RunState
 from ecv_core.runner import this_process
 from ecv_core.runner.drive import save_fold
@@ -150,10 +150,10 @@ async def _watched(
     server = psutil.Process(dashboard.process.pid)
     await asyncio.sleep(1.0)
     sent = sum(one.bytes for one in sessions)
-    before, begin = _used(server), time.perf_counter()
+    before, begin = used(server), time.perf_counter()
     await asyncio.sleep(seconds)
     length = time.perf_counter() - begin
-    share = 100 * (_used(server) - before) / length
+    share = 100 * (used(server) - before) / length
     kilobytes = (sum(one.bytes for one in sessions) - sent) / length / max(count, 1) / 1000
     clock = await _clock(dashboard, played.run_id, 15.0) if browser and count else float("nan")
     playing.cancel()
@@ -186,12 +186,6 @@ async def _watched(
 def _step(text: str) -> str:
     """'fold 3 of 10 · fit 5 of 16', from the words of the bar."""
     return " · ".join(text.split(" · ")[1:3])
-
-
-def _used(process: psutil.Process) -> float:
-    """Seconds of the processor, without those of its worker process."""
-    times = process.cpu_times()
-    return times.user + times.system
 
 
 async def _clock(dashboard: Dashboard, run_id: str, seconds: float) -> float:

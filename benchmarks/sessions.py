@@ -8,6 +8,7 @@ import time
 from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 
+import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
@@ -146,3 +147,9 @@ class Session:
             while True:
                 await asyncio.sleep(seconds)
                 await self._ask(fragment)
+
+
+def used(process: psutil.Process) -> float:
+    """Seconds of the processor that a process has used, its children's not among them."""
+    times = process.cpu_times()
+    return times.user + times.system
