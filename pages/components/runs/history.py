@@ -289,15 +289,9 @@ def _open_clicked() -> None:
 
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
-    before = going_on(store())
-    if before:
-        follow(
-            _look_again,
-            before.stages,
-            key="history",
-            of=lambda now: now.stages,
-            seconds=SECONDS_BETWEEN_LOOKS,
-        )
+    if before := going_on(store()).stages:
+        every = SECONDS_BETWEEN_LOOKS
+        follow(_look_again, before, key="history", of=lambda now: now.stages, seconds=every)
 
 
 def _look_again(before: tuple[object, ...]) -> None:
