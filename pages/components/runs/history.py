@@ -33,7 +33,7 @@ from pages.components.shared.words import (
     watt_hours,
 )
 
-SECONDS_BETWEEN_LOOKS = 2.0
+_SECONDS = 2.0
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
 _WRITTEN = ("name", "tags", "note", "from", "by")
@@ -290,8 +290,7 @@ def _open_clicked() -> None:
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
     if before := going_on(store()).stages:
-        every = SECONDS_BETWEEN_LOOKS
-        follow(_look_again, before, key="history", of=lambda now: now.stages, seconds=every)
+        follow(_look_again, before, key="history", of=lambda now: now.stages, seconds=_SECONDS)
 
 
 def _look_again(before: tuple[object, ...]) -> None:
