@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
@@ -76,7 +77,10 @@ def going_on(store: Store) -> Going:
         done = connection.execute(counted.where(folds.c.run_id.in_(mine))).all()
         at = connection.execute(progress.select().where(progress.c.run_id.in_(mine))).all()
     many = {run_id: count for run_id, count in done}
-    now = {row.run_id: progress_record(row) for row in at}
+    now = {}
+    for row in at:
+        with suppress(ValueError, TypeError):  # a damaged row is not worth a page
+            now[row.run_id] = progress_record(row)
     return Going(
         runs=tuple(
             GoingRun(

@@ -9,6 +9,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunCon
 
 from ecv_core.records import RunState
 from ecv_core.store import Store, going_on
+from ecv_core.store.schema import progress
 from pages.components.shared import push
 from pages.components.shared.watch import Watch, _Changed
 from tests.jobs import fold_result
@@ -52,6 +53,15 @@ def test_runs_are_read_again_only_when_one_has_gone_on(store, a_run, monkeypatch
     store.add_fold(run_id, fold_result(1, 0.3), stopped_at=None)
     assert [len(run.folds) for run in watch.active()] == [2]
     assert len(reads) == 2
+
+
+def test_progress_that_cannot_be_read_takes_no_page_down(store, a_run):
+    run_id = a_run([0.3], state=RunState.RUNNING).run_id
+    store.set_progress(run_id, 1, "fit", 1, 9)
+    with store.transaction("written") as connection:
+        connection.execute(progress.update().values(curve="{", started_at="yesterday"))
+    (run,) = going_on(store).runs
+    assert (run.run_id, run.folds, run.progress) == (run_id, 1, None)
 
 
 def test_without_an_active_run_nothing_is_read(store, a_run, monkeypatch):
