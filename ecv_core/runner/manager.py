@@ -14,10 +14,12 @@ from ecv_core.runner.owner import Heart, recover
 from ecv_core.runner.queue import Queue
 from ecv_core.runner.together import SharedJob, execute_shared
 from ecv_core.runner.worker import Worker, warm_up, work, work_shared
-from ecv_core.store import Quota, Store
+from ecv_core.store import START, Quota, Store, give_back, pack_some
 
 log = logging.getLogger(__name__)
 
+QUIET_SECONDS = 5.0
+"""After so long without work the manager looks for what it can do besides."""
 CLOSE_SECONDS = 3.0
 """How long the end of the program may wait for the state of the run to be written."""
 
@@ -56,6 +58,7 @@ class RunManager(Queue):
         self._worker = Worker(at_exit=self.close)
         self._wake = threading.Event()
         self._closing = False
+        self._packed = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
         recover(store, serves=True)
@@ -102,6 +105,8 @@ class RunManager(Queue):
             try:
                 run_id = self._store.next_queued(self.owner)
                 if run_id is None:
+                    if not self._wake.wait(QUIET_SECONDS):
+                        self._pack()
                     self._wake.wait()
                     self._wake.clear()
                     continue
@@ -130,6 +135,18 @@ class RunManager(Queue):
                 log.error("%s", error)
                 self._set_trouble(str(error))
                 time.sleep(RETRY_SECONDS)
+
+    def _pack(self) -> None:
+        """What an earlier version left large is packed while nothing runs, here or elsewhere."""
+        place, began = START, False
+        try:
+            while not (self._packed or self._wake.is_set() or self._store.active()):
+                after = pack_some(self._store, place)
+                self._packed, began, place = after is None, began or bool(after), after or place
+            if began and self._packed:
+                give_back(self._store)
+        except StoreError as error:  # nobody waits for it
+            log.warning("%s", error)
 
     def _follow_up(self, run_id: str) -> None:
         if self._after is None:

@@ -1,11 +1,13 @@
 """Runs and folds in a database (SQLAlchemy Core; SQLite by default)."""
 
 from ecv_core.store.backup import back_up, restore
+from ecv_core.store.going import Going, going_on
 from ecv_core.store.holding import OUTSIDE
 from ecv_core.store.imports import Origin, import_run, origins
 from ecv_core.store.labels import Label, checked_label, label_runs
-from ecv_core.store.listing import ListedRun, RunList, going_on
+from ecv_core.store.listing import ListedRun, RunList
 from ecv_core.store.ownership import GONE, active_owners, beat, interrupt, owner_of, take_over
+from ecv_core.store.packing import START, give_back, pack_some
 from ecv_core.store.people import introduce, people_names, starters, used_by
 from ecv_core.store.quota import Quota, Used
 from ecv_core.store.schema import database_url
@@ -32,7 +34,9 @@ from ecv_core.store.studies import (
 __all__ = [
     "GONE",
     "OUTSIDE",
+    "START",
     "Cell",
+    "Going",
     "Label",
     "ListedRun",
     "Origin",
@@ -50,6 +54,7 @@ __all__ = [
     "database_url",
     "forget_selection",
     "forget_study",
+    "give_back",
     "going_on",
     "import_run",
     "interrupt",
@@ -60,6 +65,7 @@ __all__ = [
     "open_store",
     "origins",
     "owner_of",
+    "pack_some",
     "people_names",
     "restore",
     "selections_with",

@@ -135,18 +135,6 @@ def _listed(
         raise damage(row.run_id, error) from error
 
 
-def going_on(store: Store) -> tuple[object, ...]:
-    """Which runs are active and how many folds there are: differs once a run has gone on.
-
-    Raises: StoreError.
-    """
-    active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
-    with store.transaction("read") as connection:
-        going = connection.execute(sa.select(runs.c.run_id, runs.c.state).where(active)).all()
-        newest = connection.scalar(sa.select(sa.func.max(folds.c.sequence)))
-    return (*(tuple(row) for row in going), newest) if going else ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Folds:
     """What the list shows of the folds of one run."""

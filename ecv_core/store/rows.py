@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import sqlalchemy as sa
 
 from ecv_core.errors import StoreError
-from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState, UserScores
+from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState
 from ecv_core.runs.again import MomentsAgain, usual_kind
 from ecv_core.store.holding import OUTSIDE
 from ecv_core.store.schema import folds, progress, runs
@@ -121,7 +120,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         group=row.group_id,
         stopped_at=row.stopped_at,
         error=row.error,
-        progress=None if at is None else _progress(at),
+        progress=None if at is None else progress_record(at),
         queue_position=queue_position,
         outside=row.owner == OUTSIDE,
         started_by=row.started_by or "",
@@ -142,7 +141,8 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _progress(row: Any) -> FoldProgress:  # noqa: ANN401  a row
+def progress_record(row: Any) -> FoldProgress:  # noqa: ANN401  a row
+    """Where a running fold is."""
     return FoldProgress(
         fold=row.fold,
         phase=row.phase,
@@ -162,23 +162,6 @@ def _queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:
             places[run_id] = before[owner]
         before[owner] += 1
     return places
-
-
-def user_scores_row(scores: UserScores) -> dict[str, object]:
-    """Columns of the user_scores table, arrays as raw little-endian bytes."""
-    return {
-        "metrics": json.dumps(scores.metrics),
-        "users": np.ascontiguousarray(scores.users, "<i4").tobytes(),
-        "scores": np.ascontiguousarray(scores.values, "<f4").tobytes(),
-    }
-
-
-def user_scores_record(row: Any) -> UserScores:  # noqa: ANN401  a row
-    """What `user_scores_row` wrote."""
-    users = np.frombuffer(row.users, "<i4")
-    metrics = tuple(json.loads(row.metrics))
-    values = np.frombuffer(row.scores, "<f4").reshape(len(users), len(metrics))
-    return UserScores(users=users, metrics=metrics, values=values)
 
 
 def queued_rows(specs: Sequence[RunSpec], owner: str, started_by: str) -> list[dict[str, object]]:

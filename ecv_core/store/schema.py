@@ -16,8 +16,8 @@ from ecv_core.errors import StoreError
 from ecv_core.places import OWN
 from ecv_core.store.database_errors import first_line, way_out, without_password
 
-SCHEMA_VERSION = 3
-"""3: who started what. 2: progress got a curve. 1: the first."""
+SCHEMA_VERSION = 4
+"""4: per-user scores are packed. 3: who started what. 2: progress got a curve. 1: the first."""
 
 _PATIENCE_SECONDS, _RETRY_SECONDS = 15.0, 0.05
 """How long another process may take to make the tables."""

@@ -19,8 +19,6 @@ from ecv_core.store import removal
 from ecv_core.store.holding import OUTSIDE, held
 from ecv_core.store.quota import Quota, insist
 from ecv_core.store.rows import fold_row, now, queued_rows, run_rows
-from ecv_core.store.rows import user_scores_record as scores_record
-from ecv_core.store.rows import user_scores_row as scores_row
 from ecv_core.store.schema import (
     connect,
     database_url,
@@ -30,6 +28,7 @@ from ecv_core.store.schema import (
     transaction,
     user_scores,
 )
+from ecv_core.store.user_scores import record_of, row_of
 
 
 def open_store(url: str | None = None) -> Store:
@@ -87,11 +86,14 @@ class Store:
         return self._load(runs.c.group_id == group_id)
 
     def user_scores(self, run_id: str) -> dict[int, UserScores]:
-        """Per-user scores of each finished fold that has them, by fold index."""
+        """Per-user scores of each finished fold that has them, by fold index.
+
+        Raises: StoreError if they are damaged.
+        """
         query = user_scores.select().where(user_scores.c.run_id == run_id)
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
-        return {row.fold: scores_record(row) for row in rows}
+        return {row.fold: record_of(row) for row in rows}
 
     def next_queued(self, owner: str) -> str | None:
         """The run id that has waited longest in this owner's queue, or None."""
@@ -200,6 +202,7 @@ class Store:
         Returns: whether the owner still has the run.
         """
         scores = result.user_scores
+        packed = {} if scores is None else row_of(scores)
         with self.transaction("written") as connection:
             known = connection.scalar(
                 sa.select(folds.c.fold).where(folds.c.run_id == run_id, folds.c.fold == result.fold)
@@ -207,11 +210,8 @@ class Store:
             if known is None:
                 connection.execute(folds.insert().values(**fold_row(run_id, result, moment)))
                 if scores is not None:
-                    connection.execute(
-                        user_scores.insert().values(
-                            run_id=run_id, fold=result.fold, **scores_row(scores)
-                        )
-                    )
+                    kept = {"run_id": run_id, "fold": result.fold} | packed
+                    connection.execute(user_scores.insert().values(**kept))
             if owner is not None and not held(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().where(progress.c.run_id == run_id))

@@ -127,7 +127,7 @@ def test_one_damaged_run_is_told_apart_and_the_others_are_there(store, what):
 
 def test_without_an_active_run_nothing_goes_on(store):
     finished(store)
-    assert going_on(store) == ()
+    assert not going_on(store)
 
 
 def test_what_is_written_on_runs_is_there_for_every_reader_and_can_be_taken_off(store):

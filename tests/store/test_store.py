@@ -195,7 +195,9 @@ def test_a_full_disk_is_one_sentence() -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
         connection.commit()
     big = UserScores(
-        users=np.zeros(99_999, np.int32), metrics=("a",), values=np.zeros((99_999, 1), np.float32)
+        users=np.arange(99_999, dtype=np.int32),
+        metrics=("a",),
+        values=np.random.default_rng(1).random((99_999, 1), np.float32),  # does not pack
     )
     with pytest.raises(StoreError, match=r"full.*free some disk space"):
         store.add_fold(run_id, replace(fold_result(0, 0.5), user_scores=big), stopped_at=None)

@@ -24,6 +24,7 @@ from pages.components.best.space import space
 from pages.components.shared.acting import acting
 from pages.components.shared.runs import act_and_rerun
 from pages.components.shared.state import escaped, manager, sentence, sentences, store
+from pages.components.shared.watch import follow
 from pages.components.shared.words import counted, dataset_title, metric_label
 
 _Runs = list[tuple[int, Run]]
@@ -44,8 +45,16 @@ def live(selection_id: str) -> None:
     titles = [contender_title(one.name) for one in now.contenders]
     spec = now.record.contenders[0].spec
     if not now.decided:
-        every = _SECONDS_BETWEEN_LOOKS if _goes_on(_runs(selection_id)) else None
-        st.fragment(_follow, run_every=every)(selection_id, titles, _where(_runs(selection_id)))
+        runs = _runs(selection_id)
+        follow(
+            _follow,
+            selection_id,
+            titles,
+            _where(runs),
+            key="selection",
+            of=lambda now: now.in_steps_of(_SECONDS_BETWEEN_LOOKS),
+            seconds=_SECONDS_BETWEEN_LOOKS if _goes_on(runs) else None,
+        )
     if now.played is None:
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:

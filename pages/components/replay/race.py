@@ -23,6 +23,7 @@ from pages.components.shared.plot import plot
 from pages.components.shared.runs import source_sentence
 from pages.components.shared.state import manager, sentences, store
 from pages.components.shared.tables import chart_table
+from pages.components.shared.watch import follow
 from pages.components.shared.words import duration, run_name, run_title
 
 NAME = "race"
@@ -49,7 +50,13 @@ def race() -> None:
         return
     manager()
     if run.state.active:
-        st.fragment(_live, run_every=SECONDS_BETWEEN_LOOKS)(run.run_id)
+        follow(
+            _live,
+            run.run_id,
+            key="race",
+            of=lambda now: now.in_steps_of(SECONDS_BETWEEN_LOOKS),
+            seconds=SECONDS_BETWEEN_LOOKS,
+        )
     else:
         _again(story_of(run, run.moments))
     at_scale_panel(run)

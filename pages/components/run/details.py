@@ -7,14 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.disarming import csv_of
 from ecv_core.errors import InputError
-from ecv_core.evaluation import column_title
-from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.training import (
     HELD_OUT,
     METRIC,
@@ -29,6 +26,7 @@ from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for, run_document, track_call
 from ecv_core.runs.environment import environment
 from ecv_core.store import origins
+from pages.components.run.frames import fold_frame, fold_rows, so_far
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
 from pages.components.shared.runs import imported_sentence
@@ -46,16 +44,16 @@ def fold_table(run: Run, moments: Sequence[Moment]) -> None:
     if not run.folds:
         st.caption("No fold is finished yet.")
         return
-    frame = fold_frame(run, moments)
+    frame = fold_rows(run, moments)
     label = metric_label(run.spec)
     reals = {
         name: st.column_config.NumberColumn(name, format="%.4f")
-        for name in frame.columns
+        for name in frame.column_names
         if name not in ("n", "fold", "users", "used", "source")
     }
     estimates = {
         name: st.column_config.NumberColumn(name, format="%.2g")
-        for name in frame.columns
+        for name in frame.column_names
         if name.endswith(" Wh") or name == "grams CO2e"
     }
     st.dataframe(
@@ -76,28 +74,6 @@ def fold_table(run: Run, moments: Sequence[Moment]) -> None:
         key=f"folds-{run.run_id}",
         alt=f"{label}, all metrics, seconds and energy of each of {len(frame)} folds",
     )
-
-
-def fold_frame(run: Run, moments: Sequence[Moment]) -> pd.DataFrame:
-    """One row per finished fold: score, mean and width so far, cost, and all metrics."""
-    so_far = efold_frame(moments, run.stopped_at)
-    costs = pd.DataFrame(
-        {
-            "fit s": [fold.fit_seconds for fold in run.folds],
-            "evaluate s": [fold.evaluate_seconds for fold in run.folds],
-            "energy Wh": [fold.energy.watt_hours for fold in run.folds],
-            "processor Wh": [fold.energy.cpu_joules / 3600 for fold in run.folds],
-            "GPU Wh": [fold.energy.gpu_joules / 3600 for fold in run.folds],
-            "memory Wh": [fold.energy.ram_joules / 3600 for fold in run.folds],
-            "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
-            "source": [fold.energy.source for fold in run.folds],
-            "users": [fold.users for fold in run.folds],
-        }
-    )
-    metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
-    metrics.columns = [column_title(name) for name in metrics.columns]
-    head = so_far[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
-    return pd.concat([head, costs, metrics], axis=1)
 
 
 def downloads(run: Run, moments: Sequence[Moment]) -> None:
@@ -147,9 +123,8 @@ def downloads(run: Run, moments: Sequence[Moment]) -> None:
 
 
 def _figure_1(run: Run, moments: Sequence[Moment]) -> Callable[[], Figure]:
-    return partial(
-        efold_picture,
-        efold_frame(moments, run.stopped_at),
+    return lambda: efold_picture(
+        so_far(run, moments),
         k=run.k,
         metric=metric_label(run.spec),
         stopped_at=run.stopped_at,

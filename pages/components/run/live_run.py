@@ -11,7 +11,7 @@ import ecv_core.datasets as datasets
 from ecv_core.errors import InputError
 from ecv_core.figures.compare import compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
-from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Moment, Run, RunState
 from ecv_core.report.describe import describe_runs
@@ -19,6 +19,7 @@ from ecv_core.words import arithmetic, verdict
 from pages.components.run.details import downloads, fold_table, repeat_command, training
 from pages.components.run.elsewhere import elsewhere_note
 from pages.components.run.facts import fact_panel
+from pages.components.run.frames import so_far
 from pages.components.run.run_actions import run_actions
 from pages.components.shared.acting import starter
 from pages.components.shared.cite import cite_and_describe, made_with
@@ -31,6 +32,7 @@ from pages.components.shared.runs import (
 )
 from pages.components.shared.runs_table import RUN_COLUMNS, entry_of, runs_table
 from pages.components.shared.state import escaped, sentence, sentences
+from pages.components.shared.watch import follow
 from pages.components.shared.words import metric_label, rule_words, run_name, run_title, state_badge
 
 FIGURE_HEIGHT = 440
@@ -42,7 +44,7 @@ FOLLOW = "follow"
 
 def live_run(runs: list[Run]) -> None:
     """Everything about the opened runs; it follows them while any is active."""
-    tick = SECONDS_BETWEEN_LOOKS if any(run.state.active for run in runs) else None
+    active = any(run.state.active for run in runs)
     names = [run.spec.algorithm for run in runs]
     if len(runs) > 1:
         st.segmented_control(
@@ -55,9 +57,14 @@ def live_run(runs: list[Run]) -> None:
             bind="query-params",
             label_visibility="collapsed",
         )
-    st.fragment(_run, run_every=tick)(tick is not None)
-    if tick is None:
-        st.fragment(_glance, run_every=SECONDS_BETWEEN_GLANCES)([run.state for run in runs])
+    ids = [run.run_id for run in runs]
+    follow(
+        _run,
+        active,
+        key="run",
+        of=lambda now: (now.of(ids), now.removed),
+        seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
+    )
 
 
 def shown_run(runs: list[Run]) -> Run:
@@ -117,17 +124,11 @@ def _still_there() -> list[Run]:
     return runs
 
 
-def _glance(states: list[RunState]) -> None:
-    with sentences():
-        if [run.state for run in _still_there()] != states:
-            st.rerun()
-
-
 def _run(following: bool) -> None:
     with sentences():
         runs = _still_there()
-        if following and not any(run.state.active for run in runs):
-            st.rerun()  # the last look: stop following
+        if following != any(run.state.active for run in runs):
+            st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
         run = shown_run(runs)
         moments = run.moments
         with st.container(
@@ -162,7 +163,7 @@ def _run(following: bool) -> None:
 
 def _figure(run: Run, moments: Sequence[Moment]) -> None:
     k, stopped_at, metric = run.k, run.stopped_at, metric_label(run.spec)
-    frame = efold_frame(moments, stopped_at)
+    frame = so_far(run, moments)
 
     def make(dark: bool) -> go.Figure:
         return efold_figure(

@@ -15,7 +15,7 @@ from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import ListedRun
 from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
-from pages.components.shared.runs import COMPARED, follow
+from pages.components.shared.runs import COMPARED, follow_runs
 from pages.components.shared.state import escaped, run_list, sentence, store
 from pages.components.shared.words import (
     algorithm_title,
@@ -64,7 +64,7 @@ def comparison() -> None:
         settings(entries)
     else:
         st.info("Add a second run above to compare it with.", icon=":material/add:")
-    follow(lambda: still_there(runs))
+    follow_runs(lambda: still_there(runs))
 
 
 def choose_runs() -> list[Run]:

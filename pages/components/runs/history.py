@@ -21,6 +21,7 @@ from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link, label_from_link
 from pages.components.shared.navigation import go
 from pages.components.shared.state import escaped, run_list, sentences, store
+from pages.components.shared.watch import follow
 from pages.components.shared.words import (
     algorithm_title,
     counted,
@@ -32,7 +33,7 @@ from pages.components.shared.words import (
     watt_hours,
 )
 
-SECONDS_BETWEEN_LOOKS = 2.0
+_SECONDS = 2.0
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
 _WRITTEN = ("name", "tags", "note", "from", "by")
@@ -288,12 +289,11 @@ def _open_clicked() -> None:
 
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
-    before = going_on(store())
-    if before:
-        st.fragment(_look_again, run_every=SECONDS_BETWEEN_LOOKS)(before)
+    if before := going_on(store()).stages:
+        follow(_look_again, before, key="history", of=lambda now: now.stages, seconds=_SECONDS)
 
 
 def _look_again(before: tuple[object, ...]) -> None:
     with sentences():
-        if going_on(store()) != before:
+        if going_on(store()).stages != before:
             st.rerun()

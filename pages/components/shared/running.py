@@ -8,13 +8,17 @@ from datetime import UTC, datetime
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ecv_core.errors import InputError, StoreError
 from ecv_core.records import Run, RunState
 from ecv_core.rights import Action
+from ecv_core.store import Going
+from pages.components.shared import push
 from pages.components.shared.acting import acting
 from pages.components.shared.runs import act_and_rerun, elapsed_seconds, remaining_seconds
 from pages.components.shared.state import escaped, manager, sentences, store
+from pages.components.shared.watch import Update, follow, watch
 from pages.components.shared.words import counted, duration, run_title
 
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -30,7 +34,7 @@ _LISTED = 8
 def running_bar(page: StreamlitPage) -> None:
     """Draw the bar and set the tab's title; call once per run of the app, before the page.
 
-    While nothing runs this is one indexed query per run of the app, and nothing is polled.
+    While nothing runs this is two indexed queries per run of the app, and nothing is asked again.
     The bar has a container even when there is none: what follows keeps its place in the tree, and
     is not drawn a second time below its old self when the bar comes or goes.
     """
@@ -40,15 +44,23 @@ def running_bar(page: StreamlitPage) -> None:
     state[_PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
-        if active := store().active():
+        watch().forget_page()
+        if active := watch().active():
             manager()  # marks what an earlier dashboard left behind as interrupted
-            active = store().active()
+            active = watch().active()
     except StoreError:
         active = []  # the page that needs the database says so
     if active:
         state.pop(_DONE, None)
+        keeper = manager()
         with place:
-            st.fragment(_bar, run_every=_SECONDS_BETWEEN_LOOKS)(name)
+            follow(
+                _bar,
+                name,
+                key="running",
+                of=lambda now: (tuple(run[:2] for run in now.stages), keeper.trouble),
+                seconds=_SECONDS_BETWEEN_LOOKS,
+            )
         return
     _done()
     with place:
@@ -86,18 +98,18 @@ def progress_of(run: Run) -> tuple[float, str]:
 
 def _bar(name: str) -> None:
     with sentences():
-        active = store().active()
+        active = watch().active()
         if not active:
-            st.rerun()  # the last look: the title says that it is done, and nothing is polled
+            st.rerun()  # the last look: the title says that it is done, and nothing is followed
         run, *waiting = active
         st.session_state[_WATCHED] = run.run_id
-        part, words = progress_of(run)
-        k, title = run.k, escaped(run_title(run))
-        at = "queued" if run.state is RunState.QUEUED else f"{min(len(run.folds) + 1, k)}/{k}"
-        st.set_page_config(page_title=f"▶ {at} {run_title(run)} · {name}")
+        part, words = _said(run)
+        title = escaped(run_title(run))
+        with push.sent() as heads:
+            st.set_page_config(page_title=_tab_title(run, name))
         with _row():
-            with st.container(key="running-progress"):
-                st.progress(part, text=f"**{title}** · {words}")
+            with st.container(key="running-progress"), push.sent() as bars:
+                st.progress(part, text=words)
             if st.query_params.get("run") not in (run.run_id, run.group):
                 st.page_link(
                     "pages/run.py",
@@ -113,6 +125,43 @@ def _bar(name: str) -> None:
                 act_and_rerun(lambda: acting().cancel(run.run_id))
         if trouble := manager().trouble:
             st.warning(escaped(trouble), icon=":material/warning:")
+        if push.possible() and heads and bars:
+            watch().add("clock", _clock(run, name, heads[-1], bars[-1]))
+
+
+def _said(run: Run) -> tuple[float, str]:
+    """How far the bar is, and its words."""
+    part, words = progress_of(run)
+    return part, f"**{escaped(run_title(run))}** · {words}"
+
+
+def _tab_title(run: Run, name: str) -> str:
+    at = f"{min(len(run.folds) + 1, run.k)}/{run.k}"
+    return f"▶ {'queued' if run.state is RunState.QUEUED else at} {run_title(run)} · {name}"
+
+
+def _clock(drawn: Run, name: str, head: ForwardMsg, bar: ForwardMsg) -> Update:
+    """Sends the words of the bar and the title of the tab whenever they have changed."""
+    last = ["", ""]
+    look = watch()
+
+    def update(now: Going) -> list[ForwardMsg]:
+        runs = look.runs_of(now)
+        if not runs or runs[0].run_id != drawn.run_id:
+            return []  # the bar is about to be drawn anew
+        part, words = _said(runs[0])
+        title, changed = _tab_title(runs[0], name), []
+        if words != last[0]:
+            changed.append(push.like(bar))
+            changed[-1].delta.new_element.progress.value = int(100 * part)
+            changed[-1].delta.new_element.progress.text = words
+        if title != last[1]:
+            changed.append(push.like(head))
+            changed[-1].page_config_changed.title = title
+        last[:] = words, title
+        return changed
+
+    return update
 
 
 def _row() -> DeltaGenerator:

@@ -14,6 +14,7 @@ from ecv_core.store import origins
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import COMPARE, VIEW
 from pages.components.shared.state import escaped, sentences, store
+from pages.components.shared.watch import follow
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
@@ -95,15 +96,23 @@ def act_and_rerun(act: Callable[[], object]) -> None:
         st.rerun()
 
 
-def follow(look: Callable[[], Sequence[Run]]) -> None:
+def follow_runs(look: Callable[[], Sequence[Run]]) -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active.
 
     Args:
         look: the runs on the page, as they are now.
     """
     runs = look()
+    ids = [run.run_id for run in runs]
     if any(run.state.active for run in runs):
-        st.fragment(_look_again, run_every=_SECONDS_BETWEEN_LOOKS)(look, _where(runs))
+        follow(
+            _look_again,
+            look,
+            _where(runs),
+            key="runs",
+            of=lambda now: now.of(ids),
+            seconds=_SECONDS_BETWEEN_LOOKS,
+        )
 
 
 def _look_again(look: Callable[[], Sequence[Run]], before: _Where) -> None:

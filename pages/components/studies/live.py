@@ -18,6 +18,7 @@ from ecv_core.study.cells import USUAL_SPLIT
 from pages.components.shared.acting import acting
 from pages.components.shared.runs import act_and_rerun, remaining_seconds
 from pages.components.shared.state import escaped, manager, sentences, store
+from pages.components.shared.watch import follow
 from pages.components.shared.words import duration, metric_label
 from pages.components.studies.picker import RECORDED, StudyPicker
 
@@ -60,8 +61,15 @@ def cells_of(study_id: str) -> list[Cell]:
 def live_grid(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None:
     """The grid with its buttons; it follows the study while any run is active."""
     active = any(cell.active for cell in cells)
-    tick = SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES
-    st.fragment(_follow, run_every=tick)(study_id, _stage(cells), studies)
+    follow(
+        _follow,
+        study_id,
+        _stage(cells),
+        studies,
+        key="study",
+        of=lambda now: now.in_steps_of(SECONDS_BETWEEN_LOOKS),
+        seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
+    )
 
 
 def progress_words(cells: Sequence[Cell]) -> str:

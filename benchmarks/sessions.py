@@ -1,0 +1,155 @@
+"""A page as a browser has it open, without the browser: Streamlit's messages over a websocket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Coroutine, Iterable
+from contextlib import suppress
+
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
+
+WATCH = "ecv_watch"
+"""The component by which the server says that a part of a page has changed."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a message."""
+
+
+class Session:
+    """One open page: it asks for its timed parts as a browser does, and counts what it is sent."""
+
+    def __init__(self, url: str, page: str = "", query: str = "") -> None:
+        """Open nothing yet.
+
+        Args:
+            url: of the dashboard, http://127.0.0.1:8501.
+            page: its address below it.
+            query: query string.
+        """
+        self._address = url.replace("http", "ws", 1) + "/_stcore/stream"
+        self._page, self._query = page, query
+        self._script = ""
+        self._known: set[str] = set()
+        self._timers: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.messages = 0
+        self.bytes = 0
+        self.drawn: list[float] = []
+        """When the server said that a part of the page, or all of it, is drawn; perf_counter()."""
+        self.texts: list[tuple[float, str]] = []
+        """Of the bar of what runs, with the time at which each came."""
+        self.errors: list[str] = []
+        self.opened_at = 0.0
+        self.ready = asyncio.Event()
+        self.ready_seconds = float("nan")
+        """From opening to the end of the first drawing of the page."""
+
+    async def stay(self, seconds: float) -> None:
+        """Open the page, and leave it after so long, or when the server goes."""
+        with suppress(TimeoutError, ConnectionClosed):
+            async with asyncio.timeout(seconds):
+                await self._follow()
+
+    async def _follow(self) -> None:
+        self.opened_at = time.perf_counter()
+        async with connect(
+            self._address,
+            subprotocols=[Subprotocol("streamlit")],
+            max_size=LARGEST,
+            open_timeout=60,
+        ) as self._socket:
+            try:
+                await self._ask()
+                async for data in self._socket:
+                    assert isinstance(data, bytes)
+                    self._take(data)
+            finally:
+                for task in self._timers.values():
+                    task.cancel()
+
+    async def _ask(self, fragment: str = "") -> None:
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string = self._query
+        state.context_info.timezone = "Europe/Berlin"
+        state.context_info.locale = "en-US"
+        state.cached_message_hashes.extend(self._known)
+        if fragment:
+            state.fragment_id, state.is_auto_rerun = fragment, True
+        if self._script:
+            state.page_script_hash = self._script
+        else:
+            state.page_name = self._page
+        await self._socket.send(message.SerializeToString())
+
+    def _take(self, data: bytes) -> None:
+        message = ForwardMsg.FromString(data)
+        self.messages += 1
+        self.bytes += len(data)
+        kind = message.WhichOneof("type")
+        if message.metadata.cacheable:
+            self._known.add(message.hash)
+        if kind == "new_session":
+            self._script = message.new_session.page_script_hash
+            if not message.metadata.run.fragment_ids:
+                self._forget_timers()
+        elif kind == "auto_rerun":
+            self._timed(message.auto_rerun.fragment_id, message.auto_rerun.interval)
+        elif kind == "stop_auto_rerun":
+            self._forget_timers(message.stop_auto_rerun.fragment_ids)
+        elif kind == "script_finished":
+            self._drawn()
+        elif kind == "delta":
+            self._see(message)
+
+    def _drawn(self) -> None:
+        self.drawn.append(time.perf_counter())
+        if not self.ready.is_set():
+            self.ready_seconds = time.perf_counter() - self.opened_at
+            self.ready.set()
+
+    def _see(self, message: ForwardMsg) -> None:
+        if message.delta.WhichOneof("type") != "new_element":
+            return
+        element = message.delta.new_element
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            self.errors.append(element.exception.message)
+        if kind == "progress":
+            self.texts.append((time.perf_counter(), element.progress.text))
+        told = kind == "bidi_component" and element.bidi_component.component_name == WATCH
+        if told and json.loads(element.bidi_component.json)["changed"]:  # as watch.js asks, then
+            self._soon(self._ask(message.delta.fragment_id))
+
+    def _soon(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _forget_timers(self, fragments: Iterable[str] | None = None) -> None:
+        for fragment in list(self._timers if fragments is None else fragments):
+            if (task := self._timers.pop(fragment, None)) is not None:
+                task.cancel()
+
+    def _timed(self, fragment: str, seconds: float) -> None:
+        if (old := self._timers.pop(fragment, None)) is not None:
+            old.cancel()
+        self._timers[fragment] = asyncio.create_task(self._again(fragment, seconds))
+
+    async def _again(self, fragment: str, seconds: float) -> None:
+        with suppress(ConnectionClosed):
+            while True:
+                await asyncio.sleep(seconds)
+                await self._ask(fragment)
+
+
+def used(process: psutil.Process) -> float:
+    """Seconds of the processor that a process has used, its children's not among them."""
+    times = process.cpu_times()
+    return times.user + times.system

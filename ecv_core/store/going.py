@@ -1,0 +1,95 @@
+"""What goes on, in a few small queries: for those who look again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import monotonic
+
+import sqlalchemy as sa
+
+from ecv_core.records import FoldProgress, RunState
+from ecv_core.store.rows import progress_record
+from ecv_core.store.schema import folds, progress, removed, runs
+from ecv_core.store.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoingRun:
+    """A run that is queued or running."""
+
+    run_id: str
+    state: RunState
+    folds: int
+    """How many are finished."""
+    progress: FoldProgress | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Going:
+    """What goes on in a database at one moment."""
+
+    moment: float = field(default_factory=monotonic, compare=False)
+    """Seconds, of a clock that never goes back."""
+    runs: tuple[GoingRun, ...] = ()
+    """Those that are queued or running."""
+    removed: int = 0
+    """How many were deleted and could be brought back."""
+
+    def __bool__(self) -> bool:
+        return bool(self.runs)
+
+    @cached_property
+    def stages(self) -> tuple[tuple[str, RunState, int], ...]:
+        """Of every active run its id, state and number of folds: differs once one has gone on."""
+        return tuple((run.run_id, run.state, run.folds) for run in self.runs)
+
+    def in_steps_of(self, seconds: float) -> Hashable:
+        """Differs once a run has gone on, and while any is active after so many seconds too."""
+        return self.stages, int(self.moment / seconds) if self else 0
+
+    def of(self, run_ids: Collection[str]) -> tuple[tuple[str, RunState, int, int], ...]:
+        """The same of some runs, and how far the curve is that a training reports."""
+        return tuple(
+            (run.run_id, run.state, run.folds, len(run.progress.curve) if run.progress else 0)
+            for run in self.runs
+            if run.run_id in run_ids
+        )
+
+
+def going_on(store: Store) -> Going:
+    """What is queued or running now: two indexed queries while nothing is.
+
+    Raises: StoreError.
+    """
+    active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
+    mine = sa.select(runs.c.run_id).where(active)
+    with store.transaction("read") as connection:
+        gone = connection.scalar(sa.select(sa.func.count()).select_from(removed)) or 0
+        found = connection.execute(
+            sa.select(runs.c.run_id, runs.c.state).where(active).order_by(runs.c.sequence)
+        ).all()
+        if not found:
+            return Going(removed=gone)
+        counted = sa.select(folds.c.run_id, sa.func.count()).group_by(folds.c.run_id)
+        done = connection.execute(counted.where(folds.c.run_id.in_(mine))).all()
+        at = connection.execute(progress.select().where(progress.c.run_id.in_(mine))).all()
+    many = {run_id: count for run_id, count in done}
+    now = {}
+    for row in at:
+        with suppress(ValueError, TypeError):  # a damaged row is not worth a page
+            now[row.run_id] = progress_record(row)
+    return Going(
+        runs=tuple(
+            GoingRun(
+                run_id=run_id,
+                state=RunState(state),
+                folds=many.get(run_id, 0),
+                progress=now.get(run_id),
+            )
+            for run_id, state in found
+        ),
+        removed=gone,
+    )

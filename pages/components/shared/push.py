@@ -1,0 +1,88 @@
+"""Messages to open pages without running a script: the only place that knows Streamlit's inside.
+
+Streamlit itself only answers: to show what changed it has every page ask again, which costs 3 ms of
+the server a time though nothing changed. What is sent from here costs a tenth of that, and nothing
+while nothing changes. What is used is of the pinned version; where it is not there, `possible`
+says so, and pages ask again as usual.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from streamlit import runtime
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.session_manager import SessionManager
+
+
+def possible() -> bool:
+    """Whether there is a server, with pages that can be sent something."""
+    return runtime.exists() and _sessions() is not None and hasattr(AppSession, _ENQUEUE)
+
+
+def session_id() -> str:
+    """Of the page that is being drawn; empty outside of one."""
+    context = get_script_run_ctx()
+    return "" if context is None else context.session_id
+
+
+@contextmanager
+def sent() -> Iterator[list[ForwardMsg]]:
+    """What the block puts on the page, as the messages that put it there."""
+    context, found = get_script_run_ctx(), list[ForwardMsg]()
+    if context is None:
+        yield found
+        return
+    usual: Callable[[ForwardMsg], None] = context._enqueue
+
+    def keep(message: ForwardMsg) -> None:
+        found.append(message)
+        usual(message)
+
+    context._enqueue = keep
+    try:
+        yield found
+    finally:
+        context._enqueue = usual
+
+
+def like(message: ForwardMsg) -> ForwardMsg:
+    """A copy to be changed and pushed: it takes the place of what that message put on the page."""
+    copy = ForwardMsg()
+    copy.CopyFrom(message)
+    copy.hash = ""
+    return copy
+
+
+def push(to: str, messages: Sequence[ForwardMsg]) -> bool | None:
+    """Send messages to one page; call it on the server's loop.
+
+    Returns: whether it is there now; None if it will not be again.
+    """
+    if (sessions := _sessions()) is None or (found := sessions.get_session_info(to)) is None:
+        return None
+    if not sessions.is_active_session(to):
+        return False  # its connection is interrupted; it may come back
+    for message in messages:
+        populate_hash_if_needed(message)
+        getattr(found.session, _ENQUEUE)(message)
+    return True
+
+
+def on_the_loop(work: Coroutine[Any, Any, None]) -> object:
+    """Have the server's loop do this; from any thread. Keep what it gives, or it may be dropped."""
+    loop = runtime.get_instance()._get_async_objs().eventloop
+    return asyncio.run_coroutine_threadsafe(work, loop)
+
+
+_ENQUEUE = "_enqueue_forward_msg"
+
+
+def _sessions() -> SessionManager | None:
+    return getattr(runtime.get_instance(), "_session_mgr", None)

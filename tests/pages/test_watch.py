@@ -1,0 +1,89 @@
+"""What open pages are told: once for every change, from one look that serves them all."""
+
+import json
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+
+from ecv_core.records import RunState
+from ecv_core.store import Store, going_on
+from ecv_core.store.schema import progress
+from pages.components.shared import push
+from pages.components.shared.watch import Watch, _Changed
+from tests.jobs import fold_result
+
+
+def test_a_part_is_told_once_for_every_change_of_what_it_shows(store, a_run):
+    shown, other = (a_run([0.3], state=RunState.RUNNING).run_id for _ in range(2))
+    drawn = ForwardMsg()
+    drawn.delta.new_element.bidi_component.json = '{"changed": 0}'
+    drawn.metadata.delta_path[:] = [0, 3]
+    part = _Changed(drawn, lambda now: now.of([shown]), going_on(store).of([shown]))
+    assert part(going_on(store)) == []
+    store.add_fold(other, fold_result(1, 0.3), stopped_at=None)
+    assert part(going_on(store)) == []
+    store.add_fold(shown, fold_result(1, 0.3), stopped_at=None)
+    (message,) = part(going_on(store))
+    assert json.loads(message.delta.new_element.bidi_component.json)["changed"] > 0
+    assert list(message.metadata.delta_path) == [0, 3]  # it takes the place of what was drawn
+    assert part(going_on(store)) == []
+    store.finish(shown, RunState.FINISHED)
+    assert len(part(going_on(store))) == 1
+
+
+def test_runs_are_read_again_only_when_one_has_gone_on(store, a_run, monkeypatch):
+    run_id = a_run([0.3], state=RunState.RUNNING).run_id
+    reads = []
+    active = Store.active
+
+    def counted(self: Store):
+        reads.append(1)
+        return active(self)
+
+    monkeypatch.setattr(Store, "active", counted)
+    watch = Watch(store)
+    for step in range(3):
+        store.set_progress(run_id, 1, "fit", step, 9)
+        (run,) = watch.active()
+        assert run.progress is not None
+        assert (run.progress.step, len(run.folds)) == (step, 1)
+    assert len(reads) == 1
+    store.add_fold(run_id, fold_result(1, 0.3), stopped_at=None)
+    assert [len(run.folds) for run in watch.active()] == [2]
+    assert len(reads) == 2
+
+
+def test_progress_that_cannot_be_read_takes_no_page_down(store, a_run):
+    run_id = a_run([0.3], state=RunState.RUNNING).run_id
+    store.set_progress(run_id, 1, "fit", 1, 9)
+    with store.transaction("written") as connection:
+        connection.execute(progress.update().values(curve="{", started_at="yesterday"))
+    (run,) = going_on(store).runs
+    assert (run.run_id, run.folds, run.progress) == (run_id, 1, None)
+
+
+def test_without_an_active_run_nothing_is_read(store, a_run, monkeypatch):
+    a_run([0.3])
+    monkeypatch.setattr(Store, "active", lambda self: pytest.fail("asked"))
+    assert Watch(store).active() == []
+
+
+def test_a_look_in_steps_differs_with_time_only_while_something_runs(store, a_run):
+    idle = going_on(store)
+    object.__setattr__(idle, "moment", 0.0)
+    later = going_on(store)
+    object.__setattr__(later, "moment", 100.0)
+    assert idle.in_steps_of(2.0) == later.in_steps_of(2.0)
+    a_run([0.3], state=RunState.RUNNING)
+    one, two, three = (going_on(store) for _ in range(3))
+    for look, moment in ((one, 100.0), (two, 101.9), (three, 102.1)):
+        object.__setattr__(look, "moment", moment)
+    assert one.in_steps_of(2.0) == two.in_steps_of(2.0) != three.in_steps_of(2.0)
+
+
+def test_the_installed_streamlit_has_what_is_sent_through():
+    assert callable(getattr(AppSession, push._ENQUEUE))
+    assert "_enqueue" in ScriptRunContext.__dataclass_fields__
+    assert not push.possible()  # there is no server in a test

@@ -1,0 +1,157 @@
+"""Per-user scores in the database: small, the same to the last bit, and those of before too."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ecv_core.errors import StoreError
+from ecv_core.evaluation.ranking import HIT_METRICS, Ranked
+from ecv_core.records import RunSpec, UserScores
+from ecv_core.store import START, Store, open_store, pack_some
+from ecv_core.store.hit_patterns import following, patterns_of
+from ecv_core.store.schema import user_scores
+from ecv_core.store.user_scores import is_packed
+from tests.jobs import fold_result
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return open_store(f"sqlite:///{tmp_path / 'runs.sqlite'}")
+
+
+def ranked_scores(n: int, users: int = 400, *, novelty: bool = True, seed: int = 1) -> UserScores:
+    """What the evaluation itself makes of random hits."""
+    rng = np.random.default_rng(seed)
+    held_out = rng.integers(1, 40, users)
+    hits = rng.random((users, n)) < rng.random((users, 1)) * 0.4
+    hits &= np.cumsum(hits, axis=1) <= held_out[:, None]
+    ranked = Ranked(hits=hits, held_out=held_out, cutoffs=(n,))
+    columns = {f"{name}@{n}": of(ranked)[:, 0] for name, of in HIT_METRICS.items()}
+    if novelty:
+        columns[f"epc@{n}"] = hits.sum(axis=1) * rng.random(users)
+    return UserScores(
+        users=np.sort(rng.choice(10 * users, users, replace=False)).astype(np.int32),
+        metrics=tuple(columns),
+        values=np.stack(list(columns.values()), axis=1).astype(np.float32),
+    )
+
+
+def kept(store: Store, *scores: UserScores) -> str:
+    run_id = store.create([SPEC], owner="me")[0]
+    for fold, one in enumerate(scores):
+        store.add_fold(run_id, replace(fold_result(fold, 0.5), user_scores=one), stopped_at=None)
+    return run_id
+
+
+def bits(values: NDArray[np.float32]) -> NDArray[np.uint32]:
+    return np.ascontiguousarray(values).view(np.uint32)
+
+
+def assert_same(back: UserScores, given: UserScores) -> None:
+    assert back.metrics == given.metrics
+    np.testing.assert_array_equal(back.users, given.users)
+    np.testing.assert_array_equal(bits(back.values), bits(given.values))
+
+
+ODD = np.array([[np.nan, -0.0, 1e-45], [np.inf, 0.0, 3.4e38], [-1.5, 7.25, np.nan]], np.float32)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ranked_scores(10),
+        ranked_scores(1),
+        ranked_scores(12, novelty=False),
+        ranked_scores(50),  # more patterns than can be looked up
+        UserScores(
+            users=np.array([5, 2, 2**31 - 1], np.int32), metrics=("a", "b", "c"), values=ODD
+        ),
+        UserScores(
+            users=np.array([3], np.int32), metrics=("rmse",), values=np.array([[0.9]], np.float32)
+        ),
+        UserScores(
+            users=np.empty(0, np.int32), metrics=("a",), values=np.empty((0, 1), np.float32)
+        ),
+    ],
+    ids=["n=10", "n=1", "n=12", "n=50", "odd", "rmse", "nobody"],
+)
+def test_what_is_read_is_what_was_written_to_the_last_bit(store, given):
+    run_id = kept(store, given, given)
+    back = store.user_scores(run_id)
+    assert_same(back[0], given)
+    assert_same(back[1], given)
+
+
+def test_scores_that_no_hits_give_are_kept_as_they_are(store):
+    given = ranked_scores(10)
+    values = given.values.copy()
+    values[7, given.metrics.index("ndcg@10")] = 0.123  # of another definition
+    other = replace(given, values=values)
+    assert_same(store.user_scores(kept(store, other))[0], other)
+
+
+def test_hits_are_found_from_the_scores_alone():
+    # Two users with 3 held-out items each: hits at ranks 1 and 4, and none.
+    ranked = Ranked(
+        hits=np.array([[1, 0, 0, 1], [0, 0, 0, 0]], bool), held_out=np.array([3, 3]), cutoffs=(4,)
+    )
+    metrics = [f"{name}@4" for name in HIT_METRICS]
+    values = np.stack([of(ranked)[:, 0] for of in HIT_METRICS.values()], axis=1)
+    assert following(metrics) == (4, list(range(6)))
+    found = patterns_of(bits(values.astype(np.float32)), metrics, 4)
+    assert found is not None
+    assert found[0].tolist() == [0b1001, 0]
+    assert found[1].tolist() == [3, 0]
+
+
+def test_a_fold_takes_a_fifth_of_its_bytes(store):
+    given = ranked_scores(10, users=3000)
+    run_id = kept(store, given)
+    with store.transaction("read") as connection:
+        row = connection.execute(user_scores.select()).one()
+    plain = given.users.nbytes + given.values.nbytes
+    assert len(row.users) + len(row.scores) + len(row.metrics) < plain / 5
+    assert_same(store.user_scores(run_id)[0], given)
+
+
+def test_folds_of_an_earlier_version_are_read_and_packed_a_few_at_a_time(store):
+    given = [ranked_scores(10, seed=fold) for fold in range(3)]
+    run_id = kept(store)
+    with store.transaction("written") as connection:
+        connection.execute(
+            user_scores.insert(),
+            [
+                {
+                    "run_id": run_id,
+                    "fold": fold,
+                    "metrics": json.dumps(one.metrics),
+                    "users": one.users.astype("<i4").tobytes(),
+                    "scores": one.values.astype("<f4").tobytes(),
+                }
+                for fold, one in enumerate(given)
+            ],
+        )
+    before = store.user_scores(run_id)
+    place = pack_some(store, START)
+    assert place == (run_id, 2)
+    assert pack_some(store, place) is None
+    with store.transaction("read") as connection:
+        assert all(is_packed(row) for row in connection.execute(user_scores.select()))
+    for fold, one in enumerate(given):
+        assert_same(before[fold], one)
+        assert_same(store.user_scores(run_id)[fold], one)
+
+
+def test_damaged_scores_are_said_in_one_sentence(store):
+    run_id = kept(store, ranked_scores(10))
+    with store.transaction("written") as connection:
+        connection.execute(user_scores.update().values(scores=b"nothing that was packed"))
+    with pytest.raises(StoreError, match=f"fold 0 of run {run_id} .* damaged .*restore"):
+        store.user_scores(run_id)
