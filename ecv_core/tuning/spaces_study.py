@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
@@ -17,8 +18,7 @@ from ecv_core.records import ParamValue
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.selection.names import contender_title, parse_contender
 from ecv_core.splits import SPLITS
-from ecv_core.tuning.importance import importances_of
-from ecv_core.tuning.under_splits import Agreement, UnderSplits
+from ecv_core.tuning.under_splits import Agreement, Floats, UnderSplits
 from ecv_core.words import algorithm_title, counted
 
 if TYPE_CHECKING:
@@ -197,9 +197,9 @@ def choices_frame(found: UnderSplits) -> pd.DataFrame:
 def parameters_frame(found: UnderSplits) -> pd.DataFrame:
     """What each parameter explains under each split: algorithm, parameter, a column per split.
 
-    In percent of the variance of the scores of that algorithm's configurations, by itself, as
-    `importances_of` has it; missing where under a split not every one of them has a score.
-    Algorithms with one parameter are left out.
+    In percent of the variance of the scores of that algorithm's configurations, by itself; missing
+    where under a split not every one of them has a score, or all are equal. Algorithms with one
+    parameter are left out.
     """
     import pandas as pd
 
@@ -212,20 +212,32 @@ def parameters_frame(found: UnderSplits) -> pd.DataFrame:
         space = {name: values for name, values in space.items() if len(values) > 1}
         if len(space) < 2:
             continue
-        tried = [{name: one[name] for name in space} for one in configurations]
-        shares = {}
-        for split, scores in found.scores.items():
-            means = scores[places]
-            shares[split_title(split)] = (
-                {} if np.isnan(means).any() else importances_of(space, tried, means.tolist())
+        for name, values in space.items():
+            at = np.array([values.index(one[name]) for one in configurations])
+            rows.append(
+                {"algorithm": algorithm_title(algorithm), "parameter": name.replace("_", " ")}
+                | {
+                    split_title(split): 100 * _explained(scores[places], at)
+                    for split, scores in found.scores.items()
+                }
             )
-        rows += [
-            {"algorithm": algorithm_title(algorithm), "parameter": name.replace("_", " ")}
-            | {split: 100 * share.get(name, np.nan) for split, share in shares.items()}
-            for name in space
-        ]
     splits = [split_title(split) for split in found.scores]
     return pd.DataFrame(rows, columns=["algorithm", "parameter", *splits])
+
+
+def _explained(scores: Floats, values: NDArray[np.intp]) -> float:
+    """Share of the variance of scores that a parameter explains by itself, its main effect.
+
+    Args:
+        scores: of all configurations of a grid.
+        values: the place of the parameter's value in each of them.
+    """
+    total = float(scores.var())
+    if not total > 0:  # unknown, or nothing to explain
+        return np.nan
+    count = np.bincount(values)
+    means = np.bincount(values, weights=scores) / count
+    return float(np.average((means - scores.mean()) ** 2, weights=count)) / total
 
 
 def parameters_sentence(frame: pd.DataFrame) -> str:
@@ -265,7 +277,7 @@ def _families(
         yield algorithm, own, [parsed[at][1] for at in own]
 
 
-def _under(found: UnderSplits, split: str, other: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _under(found: UnderSplits, split: str, other: str) -> NDArray[np.bool_]:
     """Which configurations have a score under both."""
     return np.asarray(~np.isnan(found.scores[split]) & ~np.isnan(found.scores[other]))
 

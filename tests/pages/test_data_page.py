@@ -50,6 +50,12 @@ def test_a_dropped_file_is_recognised_counted_and_kept(page):
     reasons = page.dataframe[1].value
     assert reasons["rows"].tolist() == [1, 1]
     assert reasons["why"].tolist()[0] == "no user"
+    shown = page.dataframe[2].value  # the header is row 1, the 36 that are used come next
+    assert shown["row"].tolist() == [38, 39]
+    assert shown["what it says"].tolist() == [
+        "user '', item 'i1', rating '3'",
+        "user 'u1', item 'i1', rating 'gut'",
+    ]
     shown = {one.label: one.value for one in page.metric}
     assert shown == {"Users": "6", "Items": "6", "Interactions": "36", "Density": "100.00\u00a0%"}
     assert "of 10: e-fold 3, Precision 1, Stagnating standard deviation 3" in texts(page)

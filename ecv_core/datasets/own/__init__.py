@@ -14,6 +14,7 @@ from ecv_core.datasets.own.keeping import (
 from ecv_core.datasets.own.working import (
     ask_layout,
     asked_layout,
+    examples_of,
     folder_of,
     forget,
     take_in,
@@ -31,6 +32,7 @@ __all__ = [
     "ask_layout",
     "asked_layout",
     "check_name",
+    "examples_of",
     "folder_of",
     "forget",
     "keep",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ecv_core.datasets._load import ids_of, numbered, one_per_pair
 from ecv_core.datasets.own import values
 from ecv_core.datasets.own.layout import OPTIONS, Form, Layout, TimeUnit
 from ecv_core.datasets.own.plain import Plain, Report, refusals
-from ecv_core.datasets.own.rows import Batch, batches
+from ecv_core.datasets.own.rows import SHOWN, Batch, batches, row_numbers
 from ecv_core.errors import DatasetError
 from ecv_core.records import Interactions
 
@@ -26,12 +26,25 @@ NO_USER, NO_ITEM, NO_BASKET = "no user", "no item", "no basket"
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
 NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
+ROLE_WORDS = {
+    "user_id": "user",
+    "item_id": "item",
+    "rating": "rating",
+    "timestamp": "time",
+    "basket": "basket",
+}
+_LONGEST = 30
+"""Characters of a value that are shown."""
 REPEATED = "a user and an item again; the earliest of them is kept"
 _NO_TIME = {
     TimeUnit.SECONDS: "no time, or none in seconds from the years 1700 to 2199",
     TimeUnit.MILLISECONDS: "no time, or none in milliseconds from the years 1700 to 2199",
     TimeUnit.ISO: "no time, or none as an ISO 8601 date from the years 1700 to 2199",
 }
+
+
+_Numbering = tuple[int, NDArray[np.int64], int]
+"""Of a batch: the first number, those that cannot be used, and how many rows can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +57,8 @@ class Reading:
     """Of the file, without its header and blank lines: those kept and those counted."""
     unused: Mapping[str, int]
     """Reason -> rows that cannot be used; each row has one reason."""
+    examples: Mapping[str, tuple[tuple[int, str], ...]]
+    """Reason -> number and beginning of the first of these rows; the line with names is row 1."""
     inner_lines: int
     """Line breaks that end no row: blank lines, and breaks within quotation marks."""
 
@@ -67,7 +82,9 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
             f"{words.replace('a item', 'an item')}; say which one it is ({options})"
         )
     unused: Counter[str] = Counter()
+    examples: dict[str, list[tuple[int, str]]] = {}
     kept: list[dict[str, Any]] = []
+    numbering: list[_Numbering] = []
     rows = 0
     with refusals(plain.name):
         for batch in batches(plain, layout):
@@ -79,17 +96,25 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
                     "part of it"
                 )
             unused.update(batch.unfit)
+            for reason, number, text in batch.shown:
+                if (number, text) not in (there := examples.setdefault(reason, [])):
+                    there.append((number, text))
             if count:
-                kept.append(_usable(batch, layout, unused))
+                found, numbers = _usable(batch, layout, unused, examples)
+                kept.append(found)
+                numbering.append(numbers)
             report("read", int(1000 * min(batch.share, 1.0)), 1000)
         if not any(len(piece["user_id"]) for piece in kept):
             raise Unreadable(_nothing(unused, rows))
-        interactions, repeated = _joined(kept, name)
+        interactions, repeated, again = _joined(kept, name)
     unused[REPEATED] = repeated
+    if again:
+        examples[REPEATED] = [(_number(at, numbering), text) for at, text in again]
     return Reading(
         interactions=interactions,
         rows=rows,
         unused={reason: count for reason, count in unused.items() if count},
+        examples={reason: tuple(some) for reason, some in examples.items()},
         inner_lines=_inner_lines(plain, layout, rows),
     )
 
@@ -112,15 +137,25 @@ def _nothing(unused: Counter[str], rows: int) -> str:
     )
 
 
-def _usable(batch: Batch, layout: Layout, unused: Counter[str]) -> dict[str, Any]:
-    """The rows of a batch that can be used, and the others counted."""
+def _usable(
+    batch: Batch,
+    layout: Layout,
+    unused: Counter[str],
+    examples: dict[str, list[tuple[int, str]]],
+) -> tuple[dict[str, Any], _Numbering]:
+    """The rows of a batch that can be used, and the others counted, the first of them shown."""
     comma = layout.separator != ","
     columns: dict[str, Any] = {}
     good = np.ones(len(batch.columns["user_id"]), dtype=np.bool_)
 
     def without(bad: NDArray[np.bool_], reason: str) -> None:
-        unused[reason] += int(np.count_nonzero(bad & good))
+        places = np.flatnonzero(bad & good)
+        unused[reason] += len(places)
         good[bad] = False
+        if len(places) and len(some := examples.setdefault(reason, [])) < SHOWN:
+            places = places[: SHOWN - len(some)]
+            numbers = row_numbers(batch.first, batch.holes, places).tolist()
+            some += zip(numbers, (_shown(batch, int(at)) for at in places), strict=True)
 
     for role, written in batch.columns.items():
         if role in ("user_id", "item_id", "basket"):
@@ -135,12 +170,32 @@ def _usable(batch: Batch, layout: Layout, unused: Counter[str]) -> dict[str, Any
             columns[role] = values.seconds(written, layout.unit)
             without(np.isnan(columns[role]), _NO_TIME[layout.unit])
     chosen = pa.array(good)
+    dropped = row_numbers(batch.first, batch.holes, np.flatnonzero(~good))
+    gone = np.union1d(batch.holes, dropped)
     return {
         role: column.filter(chosen).dictionary_encode()
         if isinstance(column, pa.Array)
         else column[good].astype(np.int64 if role == "timestamp" else np.float32)
         for role, column in columns.items()
-    }
+    }, (batch.first, gone, int(good.sum()))
+
+
+def _number(at: int, numbering: Sequence[_Numbering]) -> int:
+    """The number of the row at this place among those that can be used."""
+    for first, gone, count in numbering:
+        if at < count:
+            return int(row_numbers(first, gone, np.array([at]))[0])
+        at -= count
+    raise IndexError(at)
+
+
+def _shown(batch: Batch, at: int) -> str:
+    """A row as its columns are written, each cut."""
+    said = []
+    for role, written in batch.columns.items():
+        value = written[at].as_py()
+        said.append(f"{ROLE_WORDS[role]} '{'' if value is None else str(value)[:_LONGEST]}'")
+    return ", ".join(said)
 
 
 _NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
@@ -151,8 +206,13 @@ def _mask(values: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
-def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
-    """All batches as one dataset, and how many rows repeat a user and an item."""
+def _joined(
+    kept: list[dict[str, Any]], name: str
+) -> tuple[Interactions, int, list[tuple[int, str]]]:
+    """All batches as one dataset, how many rows repeat a user and an item, and the first of these.
+
+    Those are places among the rows of `kept`, and what repeats.
+    """
     roles = kept[0].keys()
 
     def whole(role: str) -> NDArray[Any] | None:
@@ -165,6 +225,12 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
     baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in roles else None
     times, ratings = whole("timestamp"), whole("rating")
     rows = one_per_pair(users, items, len(item_ids), baskets if times is None else times)
+    other = np.ones(len(users), dtype=np.bool_)
+    other[rows] = False
+    again = [
+        (at, f"user '{user_ids[users[at]][:_LONGEST]}', item '{item_ids[items[at]][:_LONGEST]}'")
+        for at in np.flatnonzero(other)[:SHOWN].tolist()
+    ]
     return (
         Interactions(
             dataset=name,
@@ -177,6 +243,7 @@ def _joined(kept: list[dict[str, Any]], name: str) -> tuple[Interactions, int]:
             baskets=None if baskets is None else baskets[rows],
         ),
         len(users) - len(rows),
+        again,
     )
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, AnyStr, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pv
+from numpy.typing import NDArray
 
 import ecv_core.limits as limits
 from ecv_core.datasets._content import Unreadable
@@ -26,6 +28,10 @@ NO_OBJECT = "no JSON object on the line"
 _BLOCK = limits.LONGEST_LINE
 _CHUNK = 1 << 20
 _LINES = 50_000
+SHOWN = 5
+"""So many rows that cannot be used are shown, of each reason."""
+_BEGINNING = 120
+"""Characters of one that are shown."""
 _INNER = "\x1f"
 """Stands for a separator of two signs, which the parser cannot take."""
 
@@ -38,8 +44,27 @@ class Batch:
     """Role -> values as they are written, all of one length."""
     unfit: Counter[str] = field(default_factory=Counter)
     """Reason -> rows that are no rows of the table at all, beside those of the columns."""
+    shown: tuple[tuple[str, int, str], ...] = ()
+    """Reason, number and text of the first of those."""
+    first: int = 1
+    """Number of the row that comes next; a line that names the columns is row 1."""
+    holes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Numbers, ascending, of the rows from there on that are no rows of the table."""
     share: float = 0.0
     """How much of the file has been read, from 0 to 1."""
+
+
+def row_numbers(
+    first: int, holes: NDArray[np.int64], places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Numbers of the rows at these places, counted from `first` past the holes."""
+    before = holes - first - np.arange(len(holes))
+    return first + places + np.searchsorted(before, places, side="right")
+
+
+def next_number(first: int, holes: NDArray[np.int64], count: int) -> int:
+    """Of the row after so many."""
+    return int(row_numbers(first, holes, np.array([count - 1]))[0]) + 1 if count else first
 
 
 def batches(plain: Plain, layout: Layout) -> Iterator[Batch]:
@@ -54,18 +79,28 @@ def batches(plain: Plain, layout: Layout) -> Iterator[Batch]:
 
 
 def _parquet(plain: Plain, layout: Layout) -> Iterator[Batch]:
+    first = 1
     for batch, share in parquet_batches(plain.path, [at for _, at in layout.roles]):
         columns = zip(layout.roles, batch.columns, strict=True)
-        yield Batch(columns={role: values for (role, _), values in columns}, share=share)
+        yield Batch(
+            columns={role: values for (role, _), values in columns}, share=share, first=first
+        )
+        first += batch.num_rows
 
 
 def _delimited(plain: Plain, layout: Layout) -> Iterator[Batch]:
     names = [str(at) for at in range(len(layout.names))]
     wanted = [str(at) for _, at in layout.roles]
     unfit: Counter[str] = Counter()
+    first, holes = 1 + layout.header, np.zeros(0, np.int64)
+    shown: list[tuple[str, int, str]] = []
+    fresh: list[int] = []
 
-    def note(_: object) -> str:
+    def note(row: pv.InvalidRow) -> str:
         unfit[WIDTH] += 1
+        fresh.append(row.number)
+        if len(shown) < SHOWN:
+            shown.append((WIDTH, row.number, row.text[:_BEGINNING].replace(_INNER, "::")))
         return "skip"
 
     with opened(plain.path) as file:
@@ -94,19 +129,27 @@ def _delimited(plain: Plain, layout: Layout) -> Iterator[Batch]:
             )
             for batch in reader:
                 found, unfit = unfit, Counter()
+                holes, fresh = np.append(holes, fresh).astype(np.int64), []
                 columns = zip(layout.roles, batch.columns, strict=True)
                 yield Batch(
                     columns={role: values for (role, _), values in columns},
                     unfit=found,
+                    shown=tuple(shown),
+                    first=first,
+                    holes=holes,
                     share=stream.done / max(plain.size, 1),
                 )
+                first = next_number(first, holes, batch.num_rows)
+                holes = holes[holes >= first]
         except pa.ArrowInvalid as error:
             raise Unreadable(_why(str(error), layout)) from error
         except UnicodeDecodeError as error:
             raise _not_encoded(layout) from error
     if unfit:
         yield Batch(
-            columns={role: pa.array([], pa.string()) for role, _ in layout.roles}, unfit=unfit
+            columns={role: pa.array([], pa.string()) for role, _ in layout.roles},
+            unfit=unfit,
+            shown=tuple(shown),
         )
 
 
@@ -184,7 +227,20 @@ def _json_lines(plain: Plain, layout: Layout) -> Iterator[Batch]:
     wanted = [(role, layout.names[at]) for role, at in layout.roles]
     values: dict[str, list[str | None]] = {role: [] for role, _ in wanted}
     unfit: Counter[str] = Counter()
-    count = 0
+    count, first = 0, 1
+    holes: list[int] = []
+    shown: list[tuple[str, int, str]] = []
+
+    def batch(share: float) -> Batch:
+        return Batch(
+            columns=_arrays(values),
+            unfit=unfit,
+            shown=tuple(shown),
+            first=first,
+            holes=np.array(holes, dtype=np.int64),
+            share=share,
+        )
+
     with opened(plain.path) as file:
         stream = _Text(file, layout)
         lines = io.BufferedReader(stream)
@@ -202,11 +258,16 @@ def _json_lines(plain: Plain, layout: Layout) -> Iterator[Batch]:
                     values[role].append(_sound(as_text(found.get(name))))
             else:
                 unfit[NO_OBJECT] += 1
+                holes.append(count + 1)
+                if len(shown) < SHOWN:
+                    text = line[:_BEGINNING].decode("utf-8", errors="replace").strip()
+                    shown.append((NO_OBJECT, count + 1, text))
             count += 1
             if count % _LINES == 0:
-                yield Batch(columns=_arrays(values), unfit=unfit, share=stream.done / plain.size)
+                yield batch(stream.done / plain.size)
                 values, unfit = {role: [] for role, _ in wanted}, Counter()
-    yield Batch(columns=_arrays(values), unfit=unfit, share=1.0)
+                first, holes = count + 1, []
+    yield batch(1.0)
 
 
 def _arrays(values: dict[str, list[str | None]]) -> dict[str, pa.Array]:

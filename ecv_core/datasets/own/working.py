@@ -6,6 +6,7 @@ What is done with it is in there too, so that a page that is reloaded goes on wh
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import shutil
@@ -35,6 +36,8 @@ _STALE_SECONDS = 24 * 3600
 _FILE, _FILE_NAME = "file", "name.txt"
 _ASKED, _READ = "asked.json", "read.json"
 """The layout that the owner asked for last, and the one by which the file was read."""
+_EXAMPLES = "examples.json"
+"""Rows that cannot be used; it goes with the file when the dataset is kept."""
 
 
 def take_in(write: Callable[[Path], object], file_name: str) -> str:
@@ -111,9 +114,26 @@ def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abo
         with replacing(folder / ABOUT) as part:
             part.write_text(about.to_json(), encoding="utf-8")
         _write_layout(folder / _READ, layout)
+        with replacing(folder / _EXAMPLES) as part:
+            part.write_text(json.dumps(reading.examples), encoding="utf-8")
     except OSError as error:
         raise unwritable(error) from error
     return about
+
+
+def examples_of(token: str) -> dict[str, list[tuple[int, str]]]:
+    """Reason -> number and beginning of the first rows of a dropped file that cannot be used.
+
+    Empty where the file was not read, or not by this version.
+    """
+    try:
+        found = json.loads((folder_of(token) / _EXAMPLES).read_text(encoding="utf-8"))
+        return {
+            str(reason): [(int(number), str(text)) for number, text in some]
+            for reason, some in found.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
 
 
 def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -53,7 +54,7 @@ def outcome(token: str, plain: Plain, layout: Layout) -> None:
         about = _read(place, token, plain, layout)
     if about is None:
         return
-    _counts(about)
+    _counts(about, token)
     _least_folds(about)
     _keep(token, about)
 
@@ -93,7 +94,7 @@ def _stop() -> None:
     st.session_state.pop(_READING, None)
 
 
-def _counts(about: About) -> None:
+def _counts(about: About, token: str) -> None:
     unused = about.rows - about.kept
     st.header("What can be used", anchor=False)
     st.markdown(
@@ -111,6 +112,7 @@ def _counts(about: About) -> None:
             key="own-unused",
             alt="Rows that cannot be used, by reason",
         )
+        _examples(own.examples_of(token))
     if about.inner_lines:
         st.caption(
             f"{about.inner_lines:,} line breaks end no row: blank lines, and breaks within "
@@ -137,6 +139,26 @@ def _counts(about: About) -> None:
                 else ": use a denser or larger file."
             ),
             icon=":material/warning:",
+        )
+
+
+def _examples(examples: Mapping[str, Sequence[tuple[int, str]]]) -> None:
+    """The first rows of each reason, for their owner to find them in the file."""
+    rows = [(number, text, why) for why, some in examples.items() for number, text in some]
+    if not rows:
+        return
+    with st.expander("Show some of them", icon=":material/search:", key="own-examples"):
+        st.dataframe(
+            pd.DataFrame(rows, columns=["row", "what it says", "why"]),
+            hide_index=True,
+            height="content",
+            placeholder="",
+            key="own-example-rows",
+            alt="The first rows that cannot be used, of each reason",
+        )
+        st.caption(
+            "The first of each reason. A line that names the columns is row 1; blank lines do not "
+            "count."
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from ecv_core.errors import InputError
@@ -41,9 +40,9 @@ Every configuration ran all folds of every split. **Kendall's tau** (tau-b) comp
 rankings of all configurations: 1 is the same ranking, 0 no agreement. Its interval of 95 % is of
 {DRAWS} draws of users with replacement, the same draw under both splits.
 
-**What a parameter explains** is its share of the variance of the scores of that algorithm's
-configurations under that split, by itself (fANOVA); what two parameters explain only together
-counts for neither.
+**What a parameter explains** is its main effect: the variance of the mean scores of its values, as
+a share of the variance of the scores of all of that algorithm's configurations under that split.
+What two parameters explain only together counts for neither.
 
 After Meng, McCreadie, Macdonald and Ounis (2020), *Exploring Data Splitting Strategies for the
 Evaluation of Recommendation Models*: figure 2, of 230 models. Your own:
@@ -71,7 +70,7 @@ def spaces_under_splits() -> None:
     _missing(found)
     scatter(found, name, across, upwards)
     choices(found)
-    parameters(found, name)
+    parameters(found)
     with st.expander("How this is worked out", icon=":material/calculate:"):
         st.markdown(_METHOD)
 
@@ -124,10 +123,10 @@ def choices(found: UnderSplits) -> None:
     )
 
 
-def parameters(found: UnderSplits, name: str) -> None:
+def parameters(found: UnderSplits) -> None:
     """Whether another parameter dominates under another split."""
     st.header("Which parameter matters most under each split", anchor=False)
-    frame = _parameters(name, str(found.scores), found)
+    frame = parameters_frame(found)
     if frame.empty:
         st.caption("No algorithm has configurations that differ in two parameters.")
         return
@@ -175,8 +174,3 @@ def _pick(label: str, options: list[str], key: str) -> str:
 @st.cache_resource(show_spinner="Reading the recorded scores ...", max_entries=4)
 def _recorded(name: str) -> UnderSplits:
     return read_spaces(SPACES / f"{name}.json")
-
-
-@st.cache_data(show_spinner="Working out what each parameter explains ...", max_entries=4)
-def _parameters(name: str, scores: str, _found: UnderSplits) -> pd.DataFrame:
-    return parameters_frame(_found)

@@ -27,6 +27,39 @@ HEAD = "user,item,rating,timestamp,basket\n"
 GOOD = "ann,x,3,1700000000,7\n"
 
 
+def test_the_first_rows_of_each_reason_are_shown_with_their_numbers(read):
+    rows = [
+        "ann,x,3",
+        "short",
+        ",y,3",
+        "",
+        '"a\nb",y,bad',
+        "ann,x,4",
+        "bob,y,2",
+        "1,2,3,4,5",
+        ",z,1",
+    ]
+    _, reading = read("user,item,rating\n" + "\n".join(rows) + "\n")
+    assert reading.examples == {
+        WIDTH: ((3, "short"), (8, "1,2,3,4,5")),
+        NO_USER: (
+            (4, "user '', item 'y', rating '3'"),
+            (9, "user '', item 'z', rating '1'"),
+        ),
+        NO_RATING: ((5, "user 'a\nb', item 'y', rating 'bad'"),),
+        REPEATED: ((6, "user 'ann', item 'x'"),),
+    }
+
+
+def test_five_rows_of_a_reason_are_shown_and_lines_of_json_are_counted_from_one(read):
+    good, bad = '{"user": "ann", "item": "%d"}', "[1, 2]"
+    lines = [good % 0, *[bad] * 7, *(good % at for at in range(1, 4)), '{"user": "ann"}']
+    _, reading = read("\n".join(lines), name="file.jsonl")
+    assert reading.examples[NO_OBJECT] == tuple((number, bad) for number in range(2, 7))
+    assert reading.examples[NO_ITEM] == ((12, "user 'ann', item ''"),)
+    assert reading.unused[NO_OBJECT] == 7
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
