@@ -110,6 +110,8 @@ def main() -> None:
                 failed += 1
                 print(f"case {number} ({kind}): {wrong}", flush=True)
         at = last
+        if at < end:
+            print(f"up to {at}: {failed} failed", file=sys.stderr, flush=True)
     seconds = time.monotonic() - begin
     kinds = ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
     print(f"{counts.total()} cases ({kinds}), {failed} failed, {seconds:.0f} s, {peak:.0f} MB")

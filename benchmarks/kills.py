@@ -249,8 +249,8 @@ def main() -> None:
             midway += done < FOLDS
             slowest = max(slowest, noticed)
             bad += bool(broken)
-            if broken:
-                print(f"kill {number} ({victim}, {done} folds done): {'; '.join(broken)}")
+            said = "; ".join(broken) or "as promised"
+            print(f"kill {number} ({victim}, {done} folds done): {said}", file=sys.stderr)
     kinds = ", ".join(f"{count} of a {victim}" for victim, count in counts.items())
     print(
         f"{counts.total()} kills ({kinds}), {midway} of them in the middle of a run; noticed "
