@@ -117,16 +117,23 @@ def _check_complete(
 
 def _codes(table: pa.Table, column: str, path: Path) -> tuple[list[str], NDArray[np.int64]]:
     """The different values of a column as text, as they first appear, and each row's place."""
+    import pyarrow as pa
     from pyarrow import compute
 
     values = table[column]
     if values.null_count:
         row = compute.index(compute.is_null(values), True).as_py() + 1
         raise InputError(f"row {row} of {path.name} has no {column}; give every row one")
-    encoded = values.combine_chunks().dictionary_encode()
-    if hasattr(encoded, "combine_chunks"):
-        encoded = encoded.combine_chunks()
-    names = [str(value)[:_SHOWN] for value in encoded.dictionary.to_pylist()]
+    try:
+        encoded = values.combine_chunks().dictionary_encode()
+        if hasattr(encoded, "combine_chunks"):
+            encoded = encoded.combine_chunks()
+        names = [str(value)[:_SHOWN] for value in encoded.dictionary.to_pylist()]
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError):
+        raise InputError(
+            f"the column '{column}' of {path.name} holds values that are no names ({values.type}); "
+            "give texts or numbers"
+        ) from None
     return names, encoded.indices.to_numpy().astype(np.int64)
 
 

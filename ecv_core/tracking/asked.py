@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PHASE = "asked for, not told yet"
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
+"""RuntimeError: an encrypted archive, or one of a version that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,3 +188,14 @@ def test_a_header_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
     path.write_bytes(b"contender,fo\x8bld,score\na,0,1\n")
     with pytest.raises(InputError, match=r"scores\.csv is not text in UTF-8"):
         read_contenders(path)
+
+
+@pytest.mark.parametrize(
+    "users", [[{"a": 1}] * 2, pa.array([2**62] * 2, pa.timestamp("us"))], ids=["objects", "times"]
+)
+def test_a_column_of_what_are_no_names_is_one_sentence(tmp_path: Path, users: object) -> None:
+    path = tmp_path / "scores.parquet"
+    table = {"contender": ["a", "a"], "fold": [0, 1], "score": [0.1, 0.2], "user": users}
+    parquet.write_table(pa.table(table), path)
+    with pytest.raises(InputError, match=r"the column 'user' of .* holds values that"):
+        read_contenders(path)
