@@ -282,7 +282,8 @@ def test_the_race_is_a_picture_to_save_once_it_is_asked_for(app, a_run):
 
 def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
     runs = [a_run(SCORES, stopped_at=at, k=5) for at in (3, 3, 5)] + [a_run(SCORES[:2], k=5)]
-    assert (stops := stops_of(runs, 5)) == Stops(mean=pytest.approx(11 / 3), least=3, most=5, runs=3)
+    stops = stops_of(runs, 5)
+    assert stops == Stops(mean=pytest.approx(11 / 3), least=3, most=5, runs=3)
     assert stops_of(runs, 10) is None
     # 1 run a week of 5 folds of 1 kWh: 52 x 2 kWh are saved by stopping after 3, 0 after 5.
     work = AtScale(
