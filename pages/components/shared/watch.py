@@ -27,6 +27,8 @@ from pages.components.shared.state import store
 log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_WITHOUT_NEWS = 20
+"""After which a page asks by itself while something goes on: a message may have been lost."""
 
 _signal = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
 
@@ -58,7 +60,12 @@ def follow(
         seen = watch().look()
         draw(*arguments)
         with push.sent() as messages:  # below, where it moves nothing
-            _signal(key=f"told-{key}", data={"changed": 0}, on_changed_change=lambda: None)
+            again = _SECONDS_WITHOUT_NEWS if seen else 0
+            _signal(
+                key=f"told-{key}",
+                data={"changed": 0, "again": again},
+                on_changed_change=lambda: None,
+            )
         watch().add(key, _Changed(messages[-1], of, of(seen)))
 
     part.__qualname__ = f"follow-{key}"  # Streamlit knows a fragment by its name and place
@@ -91,7 +98,8 @@ class _Changed:
             return []
         self.told = value
         message = push.like(self.message)
-        message.delta.new_element.bidi_component.json = json.dumps({"changed": next(_numbers)})
+        told = {"changed": next(_numbers), "again": _SECONDS_WITHOUT_NEWS}
+        message.delta.new_element.bidi_component.json = json.dumps(told)
         return [message]
 
 
