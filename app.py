@@ -3,12 +3,14 @@
 import streamlit as st
 
 from pages.components.shared.acting import admitted
+from pages.components.shared.link import drop_endless
 from pages.components.shared.navigation import account_page, limit_uploads, look, old_pages
 from pages.components.shared.running import running_bar
 
 st.set_page_config(page_icon="pages/components/shared/icon.svg", layout="wide")
 st.logo("pages/components/shared/logo.svg", size="large")
 look()
+drop_endless()
 limit_uploads()
 welcome = admitted()
 page = st.navigation(

@@ -4,6 +4,7 @@ from setuptools import find_packages, setup
 
 SHIPPED = ["catalogue.toml", "energy/*", "lessons/*", "recorded/*", "recorded/*/*"]
 SHIPPED += ["recorded/*/users/*", "recorded/*/grids/*", "published/*"]
+SHIPPED += ["recorded/sampled/splits/*", "recorded/sampled/splits/users/*"]
 BESIDE_CODE = [f"**/*.{kind}" for kind in ("html", "jinja", "j2", "css", "svg", "tex", "toml")]
 
 setup(

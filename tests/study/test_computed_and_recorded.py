@@ -189,7 +189,7 @@ def test_on_a_full_disk_it_says_so_and_stops(
         users = UserScores(
             users=np.arange(99_999, dtype=np.int32),
             metrics=("ndcg@10",),
-            values=np.zeros((99_999, 1), np.float32),
+            values=np.random.default_rng(index).random((99_999, 1), np.float32),  # not to be packed
         )
         if index == 2:
             full_disk(store)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isclose
+from contextlib import suppress
+from math import isclose, isfinite
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -72,6 +73,17 @@ def chosen(*keys: str) -> dict[str, list[str]]:
 
 
 _SAID, _AGAIN = "link-warnings", "link-warnings-again"
+
+
+def drop_endless() -> None:
+    """Take numbers without end out of the address, before a widget reads it.
+
+    Streamlit's fields for whole numbers fail on them, where other nonsense is the default.
+    """
+    for name, text in st.query_params.to_dict().items():
+        with suppress(ValueError):
+            if not isfinite(float(text)):
+                del st.query_params[name]
 
 
 def link_warning(text: str) -> None:
