@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from math import isclose, isfinite
 
 import streamlit as st
@@ -80,10 +79,18 @@ def drop_endless() -> None:
 
     Streamlit's fields for whole numbers fail on them, where other nonsense is the default.
     """
-    for name, text in st.query_params.to_dict().items():
-        with suppress(ValueError):
-            if not isfinite(float(text)):
-                del st.query_params[name]
+    asked = st.query_params.to_dict()
+    kept = {name: text for name, text in asked.items() if not _endless(text)}
+    if len(kept) < len(asked):
+        st.query_params.from_dict(kept)
+        st.rerun()  # what the address was when this began is what widgets read
+
+
+def _endless(text: str) -> bool:
+    try:
+        return not isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def link_warning(text: str) -> None:
