@@ -15,7 +15,7 @@ from typing import Any
 
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.session_manager import SessionManager
@@ -63,12 +63,17 @@ def like(message: ForwardMsg) -> ForwardMsg:
 def push(to: str, messages: Sequence[ForwardMsg]) -> bool | None:
     """Send messages to one page; call it on the server's loop.
 
-    Returns: whether it is there now; None if it will not be again.
+    A page that is being drawn is sent nothing: where things are on it is known when it is done, and
+    a message for a place that is not there any more would end the page.
+
+    Returns: whether it is there now, and drawn; None if it will not be again.
     """
     if (sessions := _sessions()) is None or (found := sessions.get_session_info(to)) is None:
         return None
     if not sessions.is_active_session(to):
         return False  # its connection is interrupted; it may come back
+    if getattr(found.session, _STATE) is AppSessionState.APP_IS_RUNNING:
+        return False
     for message in messages:
         populate_hash_if_needed(message)
         getattr(found.session, _ENQUEUE)(message)
@@ -82,6 +87,7 @@ def on_the_loop(work: Coroutine[Any, Any, None]) -> object:
 
 
 _ENQUEUE = "_enqueue_forward_msg"
+_STATE = "_state"
 
 
 def _sessions() -> SessionManager | None:
