@@ -61,6 +61,15 @@ def packages_are_searched_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder where pages look for recorded runs."""
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.components.shared.state.RunManager", QueueOnly)

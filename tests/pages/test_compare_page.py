@@ -12,15 +12,8 @@ from ecv_core.runs.document import run_document
 from pages.components.runs.side_by_side import DIFFERS, PARTIAL, SAME
 from pages.components.runs.verdicts import details, effect_words, p_words, verdict
 
+pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
-
-
-@pytest.fixture(autouse=True)
-def recorded(tmp_path, monkeypatch):
-    folder = tmp_path / "recorded"
-    folder.mkdir()
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
-    return folder
 
 
 @pytest.fixture

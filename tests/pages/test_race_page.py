@@ -12,15 +12,8 @@ from pages.components.replay.at_scale import Stops, at_scale_sentence, stops_of
 from pages.components.replay.race import race_frame, usual_speed
 from pages.components.replay.story import race_data, story_of
 
+pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
-
-
-@pytest.fixture(autouse=True)
-def recorded(tmp_path, monkeypatch):
-    folder = tmp_path / "recorded"
-    folder.mkdir()
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
-    return folder
 
 
 def data_of(run):

@@ -14,6 +14,7 @@ from ecv_core.store import Cell, stored_studies
 from ecv_core.study.engine import begin
 from pages.components.shared.state import manager
 
+pytestmark = pytest.mark.usefixtures("recorded")
 SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
 
 
@@ -28,14 +29,6 @@ def section():
 @pytest.fixture
 def page():
     return AppTest.from_function(section, default_timeout=30)
-
-
-@pytest.fixture(autouse=True)
-def recorded(tmp_path, monkeypatch):
-    folder = tmp_path / "recorded"
-    folder.mkdir()
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
-    return folder
 
 
 @pytest.fixture

@@ -13,15 +13,8 @@ from pages.components.shared.state import manager
 from pages.components.studies.choice import missing_sentence
 from pages.components.studies.live import grid_html, progress_words
 
+pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
-
-
-@pytest.fixture(autouse=True)
-def recorded(tmp_path, monkeypatch):
-    folder = tmp_path / "recorded"
-    folder.mkdir()
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
-    return folder
 
 
 @pytest.fixture

@@ -1,10 +1,11 @@
 """What open pages are told: once for every change, from one look that serves them all."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
 from ecv_core.records import RunState
@@ -83,7 +84,25 @@ def test_a_look_in_steps_differs_with_time_only_while_something_runs(store, a_ru
     assert one.in_steps_of(2.0) == two.in_steps_of(2.0) != three.in_steps_of(2.0)
 
 
+def test_a_page_that_is_being_drawn_is_sent_nothing(monkeypatch):
+    """Where things will be is not known then; a message for a place that is gone ends the page."""
+    sent = []
+    session = SimpleNamespace(
+        _state=AppSessionState.APP_IS_RUNNING, _enqueue_forward_msg=sent.append
+    )
+    there = {"get_session_info": lambda _: SimpleNamespace(session=session)}
+    monkeypatch.setattr(
+        push, "_sessions", lambda: SimpleNamespace(is_active_session=lambda _: True, **there)
+    )
+    assert push.push("somebody", [ForwardMsg()]) is False
+    assert not sent
+    session._state = AppSessionState.APP_NOT_RUNNING
+    assert push.push("somebody", [ForwardMsg()]) is True
+    assert len(sent) == 1
+
+
 def test_the_installed_streamlit_has_what_is_sent_through():
     assert callable(getattr(AppSession, push._ENQUEUE))
+    assert push._STATE in AppSession.__init__.__code__.co_names
     assert "_enqueue" in ScriptRunContext.__dataclass_fields__
     assert not push.possible()  # there is no server in a test
