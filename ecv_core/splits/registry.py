@@ -114,8 +114,8 @@ SPLITS: dict[str, Strategy] = {
             id="record-k-fold",
             title="All interactions, evenly",
             help=(
-                "All interactions are shuffled and dealt evenly over the folds, whichever user they "
-                "are of."
+                "All interactions are shuffled and dealt evenly over the folds, whichever user "
+                "they are of."
             ),
             source="plain k-fold cross-validation",
             ecv="e-CV applies: every interaction is held out in exactly one of the k folds.",
