@@ -20,9 +20,13 @@ ROW_HEIGHT, ABOVE, BELOW = 56, 108, 46
 # One colour of type is easy to read on all of a scale, so that a step need not change it.
 _LIGHT = [[0.0, "#F1F5F7"], [1.0, "#3E9BD3"]]
 _DARK = [[0.0, "#1C2833"], [1.0, "#1B6699"]]
-_NUMBER_SIZE = 16
 _ROOMY = 6
 """Columns up to which their names need little tilt."""
+
+
+def _number_size(columns: int) -> int:
+    """Pixels of the numbers' type: two of them side by side must not touch."""
+    return min(16, max(11, 128 // max(1, columns)))
 
 
 def height_of(frame: pd.DataFrame) -> int:
@@ -138,7 +142,7 @@ def cells_trace(
             "z": rounded(values),
             "text": labels(values, lambda _: ""),
             "texttemplate": "%{text}",
-            "textfont": {"size": _NUMBER_SIZE, "color": palette(dark).ink},
+            "textfont": {"size": _number_size(len(algorithms)), "color": palette(dark).ink},
             "zmin": min(scale.best, scale.worst),
             "zmax": max(scale.best, scale.worst),
             "reversescale": scale.best > scale.worst,
@@ -190,7 +194,7 @@ def missing_cells(
         y=[datasets[row] for row, _ in gaps],
         mode="text",
         text=["-"] * len(gaps),
-        textfont={"size": _NUMBER_SIZE, "color": colours.muted},
+        textfont={"size": _number_size(len(algorithms)), "color": colours.muted},
         hovertemplate="%{x} on %{y}: no complete run<extra></extra>",
     )
 

@@ -77,6 +77,12 @@ def test_nonsense_in_the_address_falls_back_to_the_defaults(app, k, seed):
     assert app.selectbox(key="dataset").value == "synthetic"
 
 
+def test_an_id_that_reads_like_an_endless_number_is_no_number(app):
+    app.query_params["run"] = "12e456789012"
+    app.run()
+    assert said(app).startswith("There is no run '12e456789012' here")
+
+
 def test_a_preset_moves_alpha_and_moving_alpha_leaves_the_preset(app):
     app.run()
     app.segmented_control(key="preset").set_value("Careful").run()

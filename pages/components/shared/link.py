@@ -72,15 +72,18 @@ def chosen(*keys: str) -> dict[str, list[str]]:
 
 
 _SAID, _AGAIN = "link-warnings", "link-warnings-again"
+_IDS = frozenset({"run", "runs", "study", "selection", "file", "kept", "tag", "find"})
+"""Parameters that hold ids and names, of which no widget makes a number."""
 
 
 def drop_endless() -> None:
     """Take numbers without end out of the address, before a widget reads it.
 
-    Streamlit's fields for whole numbers fail on them, where other nonsense is the default.
+    Streamlit's fields for whole numbers fail on them, where other nonsense is the default. The id
+    of a run may look like one and stays: 12e456789012.
     """
     asked = st.query_params.to_dict()
-    kept = {name: text for name, text in asked.items() if not _endless(text)}
+    kept = {name: text for name, text in asked.items() if name in _IDS or not _endless(text)}
     if len(kept) < len(asked):
         st.query_params.from_dict(kept)
         st.rerun()  # what the address was when this began is what widgets read
