@@ -158,13 +158,17 @@ def machine_alone(report: Progress) -> Iterator[None]:
             machine.release()
 
 
-def prepare_worker() -> None:
-    """Let the worker yield to the dashboard, end when it does, and leave signals to it."""
+def prepare_worker(parent: int) -> None:
+    """Let the worker yield to the dashboard, end when it does, and leave signals to it.
+
+    Args:
+        parent: the dashboard's process, which may be gone already by the time this one is ready.
+    """
     psutil.Process().nice(WORKER_NICENESS)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
@@ -229,7 +233,9 @@ class Worker:
 
         with self._lock:
             if self._executor is None:
-                self._executor = ProcessPoolExecutor(max_workers=1, initializer=prepare_worker)
+                self._executor = ProcessPoolExecutor(
+                    max_workers=1, initializer=prepare_worker, initargs=(os.getpid(),)
+                )
             return self._executor
 
     def kill(self) -> None:

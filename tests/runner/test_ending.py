@@ -98,6 +98,16 @@ def test_killed_its_worker_ends_by_itself_and_the_run_is_found_interrupted(progr
         manager.close()
 
 
+def test_a_worker_whose_dashboard_died_before_it_was_ready_ends_too():
+    # It is the child of somebody else by then, as of this test instead of the dashboard.
+    words = "import time; from ecv_core.runner.worker import prepare_worker as prepare"
+    program = f"{words}; prepare({os.getppid()}); time.sleep(60)"
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)
+    assert done.returncode == 1
+    assert time.monotonic() - begin < 50
+
+
 def test_a_command_that_is_told_to_end_leaves_a_run_to_resume(tmp_path):
     command = [sys.executable, "-m", "ecv_core", "run", "synthetic", "multi-vae", "--rule", "never"]
     command += ["--param", "epochs=500"]
