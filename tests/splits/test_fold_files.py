@@ -125,6 +125,9 @@ def test_the_same_folds_give_the_same_bytes_at_any_time(monkeypatch, tmp_path, s
         (csv(*ROWS[:3], "b,z,two"), "e.g. 'two'"),
         (csv(*ROWS[:3], "b,z,99999"), "e.g. '99999'"),
         (csv(*ROWS[:3], "b,z,99999999999999999999"), "e.g. '9999"),
+        (csv(*ROWS[:3], 'b,z,"' + 500 * "1\n" + '"'), r"e\.g\. '(1 ){19}1'; number"),
+        (csv(*ROWS, 'c,"' + 500 * "x y\n" + '",0'), r"names 1 users .* e\.g\. 'c' "),
+        (csv(*ROWS, 'a,"' + 500 * "x y\n" + '",0'), r"names 1 items .* e\.g\. '[xy ]{39}' "),
         (csv(*ROWS[:3], "b,z,4"), r"folds up to 4, but 2 of them hold nothing, e\.g\. fold 2"),
         (csv("a,x,0", "a,y,0", "b,x,0", "b,z,0"), "has only fold 0; at least 2"),
         (csv(*ROWS, header="user,item_id,fold"), "has no column user_id;"),
@@ -148,6 +151,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, small, content, message
         read_folds(path, small)
     assert str(caught.value).startswith("the fold file bad.csv ")
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300  # what is quoted is cut
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path, small):

@@ -172,6 +172,10 @@ GOOD = "user_id,item_id,part\na,x,train\nb,z,test\n"
         ({"fold-1.csv": GOOD}, "has no fold-0.csv; number the folds from 0"),
         ({"fold-0.csv": GOOD, "fold-2.csv": GOOD}, "has no fold-1.csv"),
         ({"fold-0.csv": GOOD.replace("test", "tests")}, "has a part 'tests'; parts are train"),
+        (
+            {"fold-0.csv": GOOD.replace("test", 500 * "a ")},
+            f"has a part '{' '.join(20 * 'a')}'; parts are train",
+        ),
         ({"fold-0.csv": GOOD.replace("test", "train")}, "has no test interactions"),
         ({"fold-0.csv": GOOD.replace("train", "test")}, "has no train interactions"),
         ({"fold-0.csv": GOOD + "a,x,test\n"}, "repeats 1 interactions, e.g. user a, item x"),

@@ -18,6 +18,7 @@ from ecv_core.errors import FoldsError
 from ecv_core.files import read_at_most
 from ecv_core.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
 from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records.codec import shown
 from ecv_core.splits.exchange.archive import RECBOLE_COLUMNS, RECBOLE_PARTS, WORDS
 from ecv_core.splits.exchange.files import IMPORTED, read_folds
 from ecv_core.splits.exchange.parsing import mismatch, pairs_of, parse
@@ -112,7 +113,7 @@ def _csv_parts(content: bytes, name: str, interactions: Interactions) -> NDArray
     table = parse(content, name, ("user_id", "item_id", "part"))
     codes = compute.index_in(table["part"], value_set=pa.array(list(WORDS.values())))
     if codes.null_count:
-        wrong = table["part"].filter(codes.is_null())[0].as_py()
+        wrong = shown(table["part"].filter(codes.is_null())[0])
         raise FoldsError(f"{name} has a part '{wrong}'; parts are {', '.join(WORDS.values())}")
     values = np.array(list(WORDS), dtype=np.int8)[np.asarray(codes)]
     return _placed(table, values, name, interactions)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ecv_core.disarming import disarmed
 from ecv_core.errors import FoldsError
 from ecv_core.records import Folds, Interactions
+from ecv_core.records.codec import shown
 from ecv_core.splits.exchange.parsing import content_of, mismatch, pairs_of, parse
 from ecv_core.splits.exchange.storage import write_bytes
 from ecv_core.splits.k_fold import MAX_K
@@ -146,6 +147,6 @@ def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
     if len(bad):
         raise FoldsError(
             f"{name} has {len(bad)} rows whose fold is not a whole number below {MAX_K}, e.g. "
-            f"'{bad[0].as_py()}'; number the folds 0, 1, 2, ..."
+            f"'{shown(bad[0])}'; number the folds 0, 1, 2, ..."
         )
     return numbers.astype(np.int16)

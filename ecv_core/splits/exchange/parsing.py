@@ -16,6 +16,7 @@ from ecv_core.errors import FoldsError
 from ecv_core.files import read_at_most
 from ecv_core.limits import MAX_FOLDS_BYTES, MEGABYTE
 from ecv_core.records import Interactions
+from ecv_core.records.codec import shown
 from ecv_core.splits.exchange.storage import GZIP_MAGIC, ZIP_MAGIC, read_bytes
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _codes(
         unknown = column.filter(codes.is_null())
         raise FoldsError(
             f"{name} names {len(unknown.unique())} {kind}s that {dataset} does not have after "
-            f"preparation, e.g. '{unknown[0].as_py()}' ({len(unknown)} rows); "
+            f"preparation, e.g. '{shown(unknown[0])}' ({len(unknown)} rows); "
             "use folds of the prepared dataset"
         )
     return np.asarray(codes, dtype=np.int32)
