@@ -73,18 +73,16 @@ def scores_of(hits: Bits, held_out: Bits, metrics: Sequence[str], n: int) -> Bit
     hit = (hits[:, None] >> np.arange(n, dtype=np.uint32) & 1).astype(bool)
     some = held_out > 0
     reachable = np.minimum(np.maximum(held_out, 1), n)
-    gained = np.zeros(len(hits))
     precise = np.zeros(len(hits))
     first = np.zeros(len(hits))
     count = np.zeros(len(hits))
-    for rank, discount in enumerate(_discounts(n), start=1):
+    for rank in range(1, n + 1):
         now = hit[:, rank - 1]
         first = np.where(now & (count == 0), 1 / rank, first)
         count = count + now
-        gained = gained + now * discount
         precise = precise + now * (count / rank)
     found = {
-        "ndcg": gained / np.cumsum(_discounts(n))[reachable - 1],
+        "ndcg": _gained(hit, n) / np.cumsum(_discounts(n))[reachable - 1],
         "map": precise / reachable,
         "recall": count / np.maximum(held_out, 1),
         "precision": count / n,
@@ -93,6 +91,20 @@ def scores_of(hits: Bits, held_out: Bits, metrics: Sequence[str], n: int) -> Bit
     }
     columns = [np.where(some, found[name.partition("@")[0]], 0.0) for name in metrics]
     return np.stack(columns, axis=1).astype("<f4").view("<u4")
+
+
+def gains(hits: Bits, n: int) -> Floats:
+    """The DCG of each user's hits, divided by that of n hits; shape (users,), in [0, 1]."""
+    hit = (hits[:, None] >> np.arange(n, dtype=np.uint32) & 1).astype(bool)
+    gained: Floats = _gained(hit, n) / np.cumsum(_discounts(n))[-1]
+    return gained
+
+
+def _gained(hit: NDArray[np.bool_], n: int) -> Floats:
+    gained = np.zeros(len(hit))
+    for rank, discount in enumerate(_discounts(n)):
+        gained = gained + hit[:, rank] * discount
+    return gained
 
 
 @lru_cache(maxsize=32)

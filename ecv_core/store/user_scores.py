@@ -1,6 +1,7 @@
-"""Per-user scores as the database holds them: a sixth of their bytes, and bit for bit the same.
+"""Per-user scores as the database holds them: a seventh of their bytes, bit for bit the same.
 
-Metrics that follow from a user's hits are written as the hits (`hit_patterns`). Users are taken in
+Metrics that follow from a user's hits are written as the hits (`hit_patterns`), and of the novelty
+metrics what the hits leave open (`novelty_scores`; rows of before do without). Users are taken in
 the order of the columns before, for one column says much of the next: who has no hit has no novelty
 either. A column of few values is written as their list and the numbers in it, one of many as it is,
 byte planes apart; LZMA packs all of it.
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from ecv_core.errors import StoreError
 from ecv_core.records import UserScores
-from ecv_core.store import hit_patterns
+from ecv_core.store import hit_patterns, novelty_scores
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 0, "pb": 0}]
 _FEW = 0.25
@@ -36,12 +37,17 @@ def row_of(scores: UserScores) -> dict[str, object]:
     found = places and hit_patterns.patterns_of(
         np.ascontiguousarray(bits[:, places]), [scores.metrics[at] for at in places], n
     )
+    said = {"metrics": scores.metrics, "users": len(bits), "hits": n if found else 0}
+    if found and (novel := novelty_scores.places_of(scores.metrics, n)):
+        epc, efd = (bits[:, at] for at in novel)
+        said["novelty"] = constants = novelty_scores.constants_of(found[0], n, epc, efd)
+        bits = bits.copy()
+        bits[:, novel] = np.transpose(novelty_scores.rest_of(found[0], n, epc, efd, constants))
     rest = [at for at in range(bits.shape[1]) if not found or at not in places]
     columns = [*(found or ()), *(bits[:, at] for at in rest)]
-    said = {"metrics": scores.metrics, "users": len(bits), "hits": n if found else 0}
     users = np.diff(np.ascontiguousarray(scores.users, "<i4"), prepend=np.int32(0))
     return {
-        "metrics": json.dumps(said),
+        "metrics": json.dumps(said, separators=(",", ":")),
         "users": _compressed(_planes(users, 4)),
         "scores": _compressed(_together(columns, len(bits))),
     }
@@ -54,7 +60,7 @@ def record_of(row: Any) -> UserScores:  # noqa: ANN401  a row
     """
     try:
         return _unpacked(row) if is_packed(row) else _plain(row)
-    except (lzma.LZMAError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (lzma.LZMAError, ArithmeticError, ValueError, LookupError, TypeError) as error:
         raise StoreError(
             f"the per-user scores of fold {row.fold} of run {row.run_id} in the database are "
             f"damaged ({type(error).__name__}); restore the database from a copy, or delete the "
@@ -87,12 +93,17 @@ def _unpacked(row: Any) -> UserScores:  # noqa: ANN401  a row
         bits[:, places] = hit_patterns.scores_of(hits, held_out, named, n)
     for at, column in zip(rest, columns, strict=True):
         bits[:, at] = column
+    if n and (constants := said.get("novelty")):
+        epc, efd = novel = novelty_scores.places_of(metrics, n)
+        bits[:, novel] = np.transpose(
+            novelty_scores.scores_of(hits, n, bits[:, epc], bits[:, efd], constants)
+        )
     users = np.cumsum(_from_planes(_decompressed(row.users), many, 4), dtype="<u4")
     return UserScores(users=users.view("<i4"), metrics=metrics, values=bits.view("<f4"))
 
 
 def _together(columns: Sequence[_Bits], many: int) -> bytes:
-    groups, parts = np.zeros(many, np.intp), []
+    groups, parts = np.zeros(many, np.int64), []
     for column in columns:
         parts.append(_column(column[np.argsort(groups, kind="stable")]))
         groups = _finer(groups, column)
@@ -101,20 +112,19 @@ def _together(columns: Sequence[_Bits], many: int) -> bytes:
 
 def _apart(data: bytes, columns: int, many: int) -> list[_Bits]:
     """What `_together` wrote."""
-    groups, place, found = np.zeros(many, np.intp), 0, []
+    groups, place, found = np.zeros(many, np.int64), 0, list[_Bits]()
     for _ in range(columns):
+        groups = _finer(groups, found[-1]) if found else groups
         column = np.empty(many, "<u4")
         column[np.argsort(groups, kind="stable")], place = _read_column(data, place, many)
-        groups = _finer(groups, column)
         found.append(column)
     return found
 
 
-def _finer(groups: NDArray[np.intp], column: _Bits) -> NDArray[np.intp]:
+def _finer(groups: NDArray[np.int64], column: _Bits) -> NDArray[np.int64]:
     """Users who were alike so far, told apart by one more column."""
-    numbers = np.unique(column, return_inverse=True)[1]
-    many = int(numbers.max(initial=0)) + 1
-    finer: NDArray[np.intp] = np.unique(groups * many + numbers, return_inverse=True)[1]
+    both = groups << 32 | column.astype(np.int64)
+    finer: NDArray[np.int64] = np.unique(both, return_inverse=True)[1]
     return finer
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ecv_core.errors import StoreError
+from ecv_core.evaluation.novelty import NOVELTY_METRICS, Popularity
 from ecv_core.evaluation.ranking import HIT_METRICS, Ranked
 from ecv_core.records import RunSpec, UserScores
-from ecv_core.store import START, Store, open_store, pack_some
+from ecv_core.store import START, Store, novelty_scores, open_store, pack_some
 from ecv_core.store.hit_patterns import following, patterns_of
 from ecv_core.store.schema import user_scores
 from ecv_core.store.user_scores import is_packed
@@ -35,7 +37,11 @@ def ranked_scores(n: int, users: int = 400, *, novelty: bool = True, seed: int =
     ranked = Ranked(hits=hits, held_out=held_out, cutoffs=(n,))
     columns = {f"{name}@{n}": of(ranked)[:, 0] for name, of in HIT_METRICS.items()}
     if novelty:
-        columns[f"epc@{n}"] = hits.sum(axis=1) * rng.random(users)
+        counts = np.arange(1, 301)[::-1]  # of 300 items
+        popularity = Popularity(counts=counts, users=400)
+        items = rng.integers(0, 300, (users, n))
+        for name, of_items in NOVELTY_METRICS.items():
+            columns[f"{name}@{n}"] = of_items(ranked, items, popularity)[:, 0]
     return UserScores(
         users=np.sort(rng.choice(10 * users, users, replace=False)).astype(np.int32),
         metrics=tuple(columns),
@@ -60,6 +66,16 @@ def assert_same(back: UserScores, given: UserScores) -> None:
     np.testing.assert_array_equal(bits(back.values), bits(given.values))
 
 
+def strange_novelty(n: int) -> UserScores:
+    """Novelties that no hits have: negative, endless, none, and of users without a hit."""
+    given = ranked_scores(n)
+    values = given.values.copy()
+    epc, efd = (given.metrics.index(f"{name}@{n}") for name in NOVELTY_METRICS)
+    values[:8, epc] = [np.nan, np.inf, -np.inf, -0.0, 3.4e38, 1e-45, -1.5, 2.0]
+    values[4:12, efd] = [np.nan, np.inf, -np.inf, -0.0, 3.4e38, 1e-45, -1.5, 99.0]
+    return replace(given, values=values)
+
+
 ODD = np.array([[np.nan, -0.0, 1e-45], [np.inf, 0.0, 3.4e38], [-1.5, 7.25, np.nan]], np.float32)
 
 
@@ -70,6 +86,7 @@ ODD = np.array([[np.nan, -0.0, 1e-45], [np.inf, 0.0, 3.4e38], [-1.5, 7.25, np.na
         ranked_scores(1),
         ranked_scores(12, novelty=False),
         ranked_scores(50),  # more patterns than can be looked up
+        strange_novelty(10),
         UserScores(
             users=np.array([5, 2, 2**31 - 1], np.int32), metrics=("a", "b", "c"), values=ODD
         ),
@@ -80,7 +97,7 @@ ODD = np.array([[np.nan, -0.0, 1e-45], [np.inf, 0.0, 3.4e38], [-1.5, 7.25, np.na
             users=np.empty(0, np.int32), metrics=("a",), values=np.empty((0, 1), np.float32)
         ),
     ],
-    ids=["n=10", "n=1", "n=12", "n=50", "odd", "rmse", "nobody"],
+    ids=["n=10", "n=1", "n=12", "n=50", "novelty", "odd", "rmse", "nobody"],
 )
 def test_what_is_read_is_what_was_written_to_the_last_bit(store, given):
     run_id = kept(store, given, given)
@@ -111,14 +128,51 @@ def test_hits_are_found_from_the_scores_alone():
     assert found[1].tolist() == [3, 0]
 
 
-def test_a_fold_takes_a_fifth_of_its_bytes(store):
+def test_a_fold_takes_less_than_a_fifth_of_its_bytes(store):
     given = ranked_scores(10, users=3000)
     run_id = kept(store, given)
     with store.transaction("read") as connection:
         row = connection.execute(user_scores.select()).one()
     plain = given.users.nbytes + given.values.nbytes
-    assert len(row.users) + len(row.scores) + len(row.metrics) < plain / 5
+    assert len(row.users) + len(row.scores) + len(row.metrics) < 0.18 * plain
     assert_same(store.user_scores(run_id)[0], given)
+
+
+def test_novelty_is_guessed_from_the_share_of_users_who_lack_the_item():
+    # One hit at rank 1 of 1, on an item that a quarter of the users have: EPC is 3/4, and with an
+    # item of everybody telling 3 bits, EFD 3 - log2(1/4) = 5. Rounded up, and down, by one float.
+    five = np.float32(5)
+    efd = np.array([five, np.nextafter(five, np.float32(6)), np.nextafter(five, np.float32(0))])
+    epc = bits(np.full(3, 0.75, np.float32))
+    hits = np.ones(3, np.uint32)
+    rest = novelty_scores.rest_of(hits, 1, epc, bits(efd), (0.75, 3.0))
+    assert [column.tolist() for column in rest] == [[0, 0, 0], [0, 2, 1]]
+    found = novelty_scores.constants_of(hits, 1, epc, bits(efd))
+    assert found == (0.75, 3.0)
+
+
+def test_folds_that_were_packed_without_that_guess_are_read_still(store):
+    # As schema 4 first had them: hits at ranks 1 and 4 of 3 held out, none, and at rank 2 of 1.
+    names = ["ndcg", "recall", "precision", "mrr", "hit", "map", "epc", "efd"]
+    metrics = [f"{name}@4" for name in names]
+    run_id = kept(store)
+    row = {
+        "metrics": json.dumps({"metrics": metrics, "users": 3, "hits": 4}),
+        "users": b64decode("4AALAAkAAAEASc62nlGYAAA="),
+        "scores": b64decode("4AA/ABsAAABpPIf3PEqM5PIPTEiYPW0rQkLkj4HoxULwOgA="),
+    }
+    with store.transaction("written") as connection:
+        connection.execute(user_scores.insert().values(run_id=run_id, fold=0, **row))
+    back = store.user_scores(run_id)[0]
+    ndcg = (1 + 1 / np.log2(5)) / (1 + 1 / np.log2(3) + 1 / 2)
+    values = [
+        [ndcg, 2 / 3, 2 / 4, 1, 1, (1 + 2 / 4) / 3, 0.5, 3.25],
+        [0] * 8,
+        [1 / np.log2(3), 1, 1 / 4, 1 / 2, 1, 1 / 2, 0.25, 1.125],
+    ]
+    assert back.metrics == tuple(metrics)
+    assert back.users.tolist() == [2, 3, 7]
+    np.testing.assert_array_equal(back.values, np.array(values, np.float32))
 
 
 def test_folds_of_an_earlier_version_are_read_and_packed_a_few_at_a_time(store):
