@@ -3,8 +3,8 @@
 python -m benchmarks.hostile [--only NAME,NAME]
 
 Makes each file, and reads it in a fresh process as the dashboard does. Asked: refused, or read, in
-one sentence, within 20 s and 2 GB in all; and what the reading process, which is the dashboard,
-itself takes for it stays below 300 MB.
+one sentence, within 20 s of a processor and 2 GB in all; and what the reading process, which is the
+dashboard, itself takes for it stays below 300 MB.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _measured(reader: str, path: Path) -> None:
 
     from ecv_core.errors import EcvError
 
-    begin = time.monotonic()
+    begin, busy = time.monotonic(), sum(os.times()[:4])
     before = _peak(resource.RUSAGE_SELF)
     try:
         _read(reader, path)
@@ -196,6 +196,7 @@ def _measured(reader: str, path: Path) -> None:
         json.dumps(
             {
                 "seconds": time.monotonic() - begin,
+                "busy": sum(os.times()[:4]) - busy,
                 "own": _peak(resource.RUSAGE_SELF) - before,
                 "child": _peak(resource.RUSAGE_CHILDREN),
                 "said": said,
@@ -225,7 +226,8 @@ def main() -> None:
         return
     wanted = asked.only.split(",")
     missed = False
-    print("| file | MB | s | MB here | MB in a child | outcome |\n|---|---|---|---|---|---|")
+    print("| file | MB | s | processor s | MB here | MB in a child | outcome |")
+    print("|---" * 7 + "|")
     with tempfile.TemporaryDirectory() as folder:
         surroundings = os.environ | {"ECV_DATA_DIR": folder}
         for name, (reader, file_name, _) in ATTACKS.items():
@@ -246,15 +248,15 @@ def main() -> None:
             path.unlink()
             if done.returncode:
                 last = (done.stderr.strip().splitlines() or [f"ended by {done.returncode}"])[-1]
-                print(f"| {name} | {size:.1f} | - | - | - | **{last[:150]}** |", flush=True)
+                print(f"| {name} | {size:.1f} | - | - | - | - | **{last[:150]}** |", flush=True)
                 missed = True
                 continue
             cost = json.loads(done.stdout.strip().splitlines()[-1])
             both = cost["own"] + cost["child"]
-            missed |= cost["seconds"] > SECONDS or both > MEGABYTES or cost["own"] > OWN_MEGABYTES
+            missed |= cost["busy"] > SECONDS or both > MEGABYTES or cost["own"] > OWN_MEGABYTES
             print(
-                f"| {name} | {size:.1f} | {cost['seconds']:.1f} | {cost['own']:.0f} "
-                f"| {cost['child']:.0f} | {cost['said'][:150]} |",
+                f"| {name} | {size:.1f} | {cost['seconds']:.1f} | {cost['busy']:.1f} "
+                f"| {cost['own']:.0f} | {cost['child']:.0f} | {cost['said'][:150]} |",
                 flush=True,
             )
     sys.exit(missed)

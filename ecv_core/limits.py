@@ -16,7 +16,8 @@ MEGABYTE = 1 << 20
 
 READ_HERE_BYTES = MEGABYTE // 2
 """Text that unpacks to more than this, and all of Parquet, is read in a process of its own."""
-USUAL_READ_MB = 2048
+USUAL_READ_MB = 1800
+"""What a child and the process that asks hold besides, 150 MB at most, leaves both below 2 GB."""
 USUAL_READ_SECONDS = 120
 
 # -- datasets of one's own --------------------------------------------------------------------
@@ -89,7 +90,7 @@ def max_unpacked_bytes() -> int:
 
 
 def max_read_mb() -> int:
-    """Megabytes of memory that reading a file may take: ECV_MAX_READ_MB, or 2048.
+    """Megabytes of memory that reading a file may take: ECV_MAX_READ_MB, or 1800.
 
     Raises: InputError if the variable is no whole number from 64 to 1,000,000.
     """

@@ -153,10 +153,12 @@ def one_per_pair(
     times: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.int32] | None,
 ) -> NDArray[np.intp]:
     """Indices of the rows to keep, ascending; shape (distinct pairs,)."""
-    pairs = users.astype(np.int64) * n_items + items
+    few = (int(users.max(initial=0)) + 1) * n_items < 1 << 31  # then half the room will do
+    pairs = (users if few else users.astype(np.int64)) * n_items + items
     ascending = np.sort(pairs)
     if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
         return np.arange(len(pairs))
+    del ascending
     order = np.argsort(pairs, kind="stable")  # the file's order within a pair
     ascending = pairs[order]
     starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
