@@ -22,13 +22,7 @@ test: $(VENV)/.dev-ready
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else
-	@# All but the browser's on every core, up to four; then two browsers at once. What fails there
-	@# is tried once more alone: two browsers on a busy machine may keep each other waiting.
-	$(BIN)/python -m pytest -m "not browser" -n logical --maxprocesses 4 --dist worksteal; \
-		others=$$?; \
-		$(BIN)/python -m pytest -m browser -n 2 --dist worksteal || \
-		$(BIN)/python -m pytest -m browser --last-failed --last-failed-no-failures none; \
-		exit $$((others | $$?))
+	@scripts/all-tests "$(BIN)"
 endif
 
 check: $(VENV)/.dev-ready

@@ -57,11 +57,11 @@ class PostgresServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self._engine = sa.create_engine(self._url("postgres"), isolation_level="AUTOCOMMIT")
+        self._engine = sa.create_engine(self._url("public"), isolation_level="AUTOCOMMIT")
         self._wait()
 
     def _url(self, name: str) -> str:
-        return f"postgresql://ecv@/{name}?host={self._folder}"
+        return f"postgresql://ecv@/postgres?host={self._folder}&options=-csearch_path%3D{name}"
 
     def _wait(self) -> None:
         deadline = time.monotonic() + 30
@@ -76,17 +76,19 @@ class PostgresServer:
                 return
 
     def database(self) -> str:
-        """The address of a new, empty database."""
+        """The address of a new, empty database: a schema, which takes a hundredth of the time."""
         name = f"runs_{next(_NUMBERS)}"
         with self._engine.connect() as connection:
-            connection.exec_driver_sql(f"CREATE DATABASE {name}")
+            connection.exec_driver_sql(f"CREATE SCHEMA {name}")
         return self._url(name)
 
-    def forget(self, url: str) -> None:
-        """Drop a database, whoever still has it open."""
-        name = sa.engine.make_url(url).database
+    def forget(self) -> None:
+        """End whoever has a database open still; what is in it goes with the server."""
         with self._engine.connect() as connection:
-            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE backend_type = 'client backend' AND pid != pg_backend_pid()"
+            )
 
     def stop(self) -> None:
         self._engine.dispose()
@@ -116,7 +118,7 @@ def each_database(
     url = server.database()
     monkeypatch.setenv("ECV_DATABASE_URL", url)
     yield
-    server.forget(url)
+    server.forget()
 
 
 @pytest.fixture

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.provider import CLIENT, CLIENT_SECRET, Provider, provider
 from tests.browser.tab import watched_tab
+
+pytestmark = pytest.mark.browser
 
 ADA = {"sub": "1", "name": "Ada", "email": "ada@example.org", "email_verified": True}
 VERA = {"sub": "2", "name": "Vera", "email": "vera@example.org", "email_verified": True}

@@ -1,6 +1,7 @@
 """Small matrices, models with given scores, and the released folds of ml-100k."""
 
 import gzip
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,7 @@ def released_folds(ml_100k, released_fold_numbers):
 def peer_means(released_folds):
     """(algorithm, fold) -> every metric at 10, with the algorithm's defaults."""
 
+    @cache
     def means(algorithm_id, fold):
         train, held_out = released_folds(fold)
         chosen = algorithm(algorithm_id)

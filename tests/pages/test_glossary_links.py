@@ -64,6 +64,10 @@ def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
             app.query_params["view"] = "Race" if page == "race" else "Fold by fold"
             app.query_params["run"] = first.run_id
             app.run()
+        case "studies" | "folds":
+            app.switch_page(f"pages/{page}.py")
+            app.query_params["study_datasets" if page == "studies" else "datasets"] = "ml-100k"
+            app.run()
         case _:
             app.switch_page(f"pages/{page.split()[-1]}.py").run()
     assert not app.exception

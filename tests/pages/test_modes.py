@@ -214,7 +214,7 @@ def test_no_folds_and_no_scores_are_uploaded_by_a_visitor(as_one):
     assert not app.file_uploader
     assert config.get_option("server.maxUploadSize") == 1  # MB, the least that the server can
     assert "visitors cannot upload files" in said(app)
-    app = opened(as_one("visitor"), "folds", source="A file")
+    app = opened(as_one("visitor"), "folds", source="A file", datasets="ml-100k")
     assert not app.file_uploader
 
 

@@ -43,6 +43,12 @@ def calls(monkeypatch):
     return seen
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """A figure for each of ten folds takes a second to draw, which other tests here do."""
+    monkeypatch.setattr("pages.components.replay.view.plot", lambda *_, **__: None)
+
+
 def open_replay(app, **params):
     app.switch_page("pages/replay.py")
     for name, value in params.items():
@@ -64,7 +70,7 @@ def test_a_recorded_run_is_there_on_the_first_visit(app, record, calls):
     assert ": 0 1 2 3 4 5 6 7 8 9 (as it ran)" in words(app)
 
 
-def test_an_own_run_is_opened_by_its_id_and_pauses_at_its_stop(app, a_run, calls):
+def test_an_own_run_is_opened_by_its_id_and_pauses_at_its_stop(app, a_run, calls, undrawn):
     a_run(SCORES)
     run = a_run(SCORES, stopped_at=4, alpha=1.0)
     open_replay(app, run=run.run_id)
@@ -73,7 +79,7 @@ def test_an_own_run_is_opened_by_its_id_and_pauses_at_its_stop(app, a_run, calls
     assert calls["player"]["texts"] == calls["replay-sentence"]["sentences"]
 
 
-def test_another_alpha_is_decided_by_the_live_rule(app, a_run, calls):
+def test_another_alpha_is_decided_by_the_live_rule(app, a_run, calls, undrawn):
     a_run(SCORES[:4], k=4)
     open_replay(app)
     app.select_slider(key="replay_alpha").set_value(1e-7).run()
@@ -109,7 +115,7 @@ def test_without_an_energy_meter_time_is_told(app, a_run, calls):
     assert "no energy meter was available" in words(app)
 
 
-def test_a_shuffle_is_told_with_its_seed(app, a_run, calls):
+def test_a_shuffle_is_told_with_its_seed(app, a_run, calls, undrawn):
     a_run(SCORES)
     open_replay(app)
     app.button(key="shuffle").click().run()
@@ -117,20 +123,20 @@ def test_a_shuffle_is_told_with_its_seed(app, a_run, calls):
     assert "shuffled with seed 1" in words(app)
 
 
-def test_the_address_says_where_to_begin(app, a_run, calls):
+def test_the_address_says_where_to_begin(app, a_run, calls, undrawn):
     a_run(SCORES)
     open_replay(app, fold="4")
     assert calls["player"]["step"] == 4
 
 
 @pytest.mark.parametrize("fold", ["-1", "x", "", "99999999999", "1e3", "4.5"])
-def test_an_odd_fold_in_the_address_begins_where_one_can(app, a_run, calls, fold):
+def test_an_odd_fold_in_the_address_begins_where_one_can(app, a_run, calls, undrawn, fold):
     a_run(SCORES)
     open_replay(app, fold=fold)
     assert calls["player"]["step"] in (0, 2, 10)  # 2: where it begins by itself
 
 
-def test_an_unknown_run_is_a_sentence_and_another_one_is_shown(app, a_run, calls):
+def test_an_unknown_run_is_a_sentence_and_another_one_is_shown(app, a_run, calls, undrawn):
     run = a_run(SCORES)
     open_replay(app, run="0000")
     assert "There is no run '0000' here" in words(app)
@@ -144,7 +150,7 @@ def test_a_run_without_folds_is_a_sentence(app, a_run, calls):
     assert "has no finished fold, so there is nothing to play" in words(app)
 
 
-def test_a_run_that_is_still_going_is_a_sentence(app, a_run, calls):
+def test_a_run_that_is_still_going_is_a_sentence(app, a_run, calls, undrawn):
     a_run(SCORES)
     going = a_run(SCORES[:2], state=RunState.RUNNING)
     open_replay(app, run=going.run_id)
@@ -158,7 +164,7 @@ def test_one_fold_can_be_played(app, a_run, calls):
     assert "No more folds ran" in calls["replay-sentence"]["sentences"][-1]
 
 
-def test_an_impossible_alpha_in_the_address_is_a_sentence(app, a_run, calls):
+def test_an_impossible_alpha_in_the_address_is_a_sentence(app, a_run, calls, undrawn):
     a_run(SCORES)
     open_replay(app, replay_alpha="banana")
     assert "the slider has no alpha banana" in words(app)
@@ -178,7 +184,7 @@ def test_without_any_run_the_page_says_how_to_get_one(app, calls):
     assert "There is no finished run yet" in words(app)
 
 
-def test_the_presentation_is_opened_by_the_button_and_the_address(app, a_run, calls):
+def test_the_presentation_is_opened_by_the_button_and_the_address(app, a_run, calls, undrawn):
     a_run(SCORES)
     open_replay(app)
     app.button(key="present").click().run()
@@ -187,7 +193,9 @@ def test_the_presentation_is_opened_by_the_button_and_the_address(app, a_run, ca
     assert not app.title
 
 
-def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_play(app, recorded, a_run, calls):
+def test_a_damaged_recorded_file_is_a_sentence_and_own_runs_still_play(
+    app, recorded, a_run, calls, undrawn
+):
     (recorded / "a--b.json").write_text("{")
     a_run(SCORES)
     open_replay(app)

@@ -117,7 +117,7 @@ def test_another_database_has_tools_of_its_own(postgres: PostgresServer, tmp_pat
     with pytest.raises(InputError, match="pg_dump"):
         back_up(store, tmp_path / "copy.sqlite")
     del store
-    postgres.forget(url)
+    postgres.forget()
 
 
 def test_both_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
