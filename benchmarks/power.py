@@ -41,6 +41,7 @@ RECORDED: dict[str, dict[str, tuple[ParamValue, ...]]] = {
     "ml-1m--item-knn": COUNTS,
     "ml-1m--user-knn": COUNTS,
     "ml-1m--bpr-mf": BPR_MF,
+    "hetrec-lastfm--bpr-mf": BPR_MF,
 }
 
 
