@@ -156,6 +156,22 @@ def test_without_any_order_the_page_says_that_leakage_cannot_be_known(app):
     assert not app.metric
 
 
+@pytest.mark.parametrize(("last", "drawn"), [("7258118399", True), ("1e308", False)])
+def test_times_to_the_end_of_2199_are_drawn_and_those_beyond_are_refused(
+    app, tmp_path, monkeypatch, last, drawn
+):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    monkeypatch.setenv("ECV_DATA_DIR", str(folder))
+    rows = [f"u{at % 12},i{at // 12},{1_000_000_000 + at * 86_400}" for at in range(144)]
+    rows[-1] = f"u11,i11,{last}"
+    (folder / "mine.csv").write_text("\n".join(["user_id,item_id,timestamp", *rows]) + "\n")
+    open_splits(app, dataset="mine", k="5")
+    assert ("row 144 of the data has the timestamp 1e+308" in texts(app)) is not drawn
+    assert bool(headings(app)) is drawn
+    assert any("split-spread" in one for one in figures(app)) is drawn
+
+
 def test_a_run_is_opened_with_the_very_split(app):
     open_splits(app, split="temporal-windows")
     app.number_input(key="k").set_value(4).run()
