@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from ecv_core import stopping
 from ecv_core.records import RunState
@@ -15,6 +15,8 @@ from ecv_core.store import open_store
 from tests.browser.dashboard import CHROMIUM, FLAGS, Dashboard
 from tests.browser.tab import VIEW, watched_tab
 from tests.jobs import SCORES, fold_result
+
+expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
 
 
 @pytest.fixture(scope="session")

@@ -51,7 +51,9 @@ def drag(page: Page, item: Locator, by: float) -> None:
     page.mouse.up()
 
 
-def test_items_are_dragged_and_the_score_is_the_librarys(page: Page, dashboard: Dashboard) -> None:
+def test_items_are_dragged_or_moved_by_keyboard_and_the_score_is_the_librarys(
+    page: Page, dashboard: Dashboard
+) -> None:
     open_chapter(page, dashboard, "ndcg")
     item = page.locator('li[data-item="Second Violin"]')
     expect(item).to_be_visible()
@@ -64,20 +66,21 @@ def test_items_are_dragged_and_the_score_is_the_librarys(page: Page, dashboard: 
     drag(page, page.locator('li[data-item="Second Violin"]'), 500)
     assert ranked(page)[-1][0] == "Second Violin"
     assert shown_score(page) == pytest.approx(library_score(ranked(page)))
+    are_moved_by_keyboard_alone(page, "Second Violin")
 
 
-def test_items_are_moved_by_keyboard_alone(page: Page, dashboard: Dashboard) -> None:
-    open_chapter(page, dashboard, "ndcg")
-    up = page.get_by_role("button", name="Move Salt and Honey up")
+def are_moved_by_keyboard_alone(page: Page, last: str) -> None:
+    """From the end of the list to its top."""
+    up = page.get_by_role("button", name=f"Move {last} up")
     up.focus()
-    for place in (6, 5, 4, 3, 2):
+    for place in range(len(ranked(page)) - 1, 1, -1):
         page.keyboard.press("Enter")
-        assert ranked(page)[place - 1][0] == "Salt and Honey"
+        assert ranked(page)[place - 1][0] == last
         assert shown_score(page) == pytest.approx(library_score(ranked(page)))
         expect(up).to_be_focused()
     page.keyboard.press("Enter")
-    assert ranked(page)[0][0] == "Salt and Honey"
-    expect(page.get_by_role("button", name="Move Salt and Honey down")).to_be_focused()
+    assert ranked(page)[0][0] == last
+    expect(page.get_by_role("button", name=f"Move {last} down")).to_be_focused()
     page.get_by_role("button", name="Perfect").click()
     assert shown_score(page) == 1.0
     page.get_by_role("button", name="Worst").click()
@@ -85,10 +88,15 @@ def test_items_are_moved_by_keyboard_alone(page: Page, dashboard: Dashboard) -> 
 
 
 def test_cards_are_dealt_and_every_fold_is_held_out_once(page: Page, dashboard: Dashboard) -> None:
-    page.emulate_media(reduced_motion="reduce")
     open_chapter(page, dashboard, "folds")
     page.get_by_role("button", name="Deal").click()
     said = page.locator(".ecv-said")
+    play = page.get_by_role("button", name="Play", exact=True)
+    expect(said).to_contain_text("Fold 3 of 5", timeout=15_000)  # it plays by itself
+    page.get_by_role("button", name="Pause").click()
+    expect(play).to_be_visible()
+    page.emulate_media(reduced_motion="reduce")  # from here a step for each press
+    page.get_by_role("button", name="Hold out fold 1").click()
     every = page.locator(".ecv-card").count()
     held = []
     for fold in range(1, 6):
@@ -98,7 +106,7 @@ def test_cards_are_dealt_and_every_fold_is_held_out_once(page: Page, dashboard: 
         assert f"learns from {learned} interactions" in said.inner_text()
         assert held[-1] + learned == every
         if fold < 5:
-            page.get_by_role("button", name="Play", exact=True).click()
+            play.click()
     assert sum(held) == every
     page.get_by_role("button", name="Hold out fold 2").click()
     expect(said).to_contain_text("Fold 2 of 5")
@@ -107,14 +115,6 @@ def test_cards_are_dealt_and_every_fold_is_held_out_once(page: Page, dashboard: 
     slider.press("ArrowRight")
     expect(said).to_contain_text("of 6 is held out")
     expect(page).to_have_url(re.compile("chapter=folds"))  # the arrow was the slider's
-
-
-def test_playing_holds_out_one_fold_after_the_other(page: Page, dashboard: Dashboard) -> None:
-    open_chapter(page, dashboard, "folds")
-    page.get_by_role("button", name="Deal").click()
-    expect(page.locator(".ecv-said")).to_contain_text("Fold 3 of 5", timeout=15_000)
-    page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
 def test_arrow_keys_turn_the_pages_but_a_slider_keeps_its_own(
@@ -133,10 +133,12 @@ def test_arrow_keys_turn_the_pages_but_a_slider_keeps_its_own(
 
 
 def test_alpha_moves_the_stop_in_the_browser(page: Page, dashboard: Dashboard) -> None:
-    open_chapter(page, dashboard, "rule")
+    open_chapter(page, dashboard, "rule&lesson_alpha=0.001")
+    slider = page.get_by_role("slider", name=re.compile("^alpha: left"))
+    expect(slider).to_have_attribute("aria-valuetext", "1e-3")  # as it was written by hand
+    page.wait_for_url(re.compile("lesson_alpha=1e-3"))
     said = page.get_by_text(re.compile(r"With alpha .* the rule")).first
     expect(said).to_be_visible()
-    slider = page.get_by_role("slider").first
     slider.focus()
     slider.press("Home")
     expect(page.get_by_text("needs all 10 folds").first).to_be_visible()

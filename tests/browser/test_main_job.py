@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from ecv_core import datasets, models
 from ecv_core.records import Run, RunState
@@ -16,7 +16,6 @@ from tests.browser.dashboard import Dashboard
 from tests.browser.tab import click_row, followed
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
 
 LONG = {"algorithm": "nmf", "factors": 512, "epochs": 10_000}
 """A fit that takes far longer than any test waits, on one core, and soon begins."""
@@ -45,27 +44,9 @@ def start(page: Page, dashboard: Dashboard, *, dataset: str = "synthetic", **mod
     return match[1]
 
 
-WATCH_SHIFTS = """
-window.shifts = [];
-new PerformanceObserver((list) => window.shifts.push(...list.getEntries()))
-  .observe({type: "layout-shift"});
-"""
-
-
-def shifted(page: Page) -> float:
-    """How much what is on the screen has moved by itself since it was first watched.
-
-    The sum of the browser's layout shifts: share of the screen times share of its height. A box
-    above the figure that grows by a line gives 0.017, a bar that goes away 0.07.
-    """
-    return float(
-        page.evaluate("shifts.reduce((sum, one) => sum + !one.hadRecentInput * one.value, 0)")
-    )
-
-
 def wait_for(dashboard: Dashboard, run_id: str, done: Callable[[Run], bool]) -> Run:
     store = open_store(dashboard.database_url)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120  # a worker yields to all else that runs
     while time.monotonic() < end:
         run = store.run(run_id)
         if done(run):
@@ -78,33 +59,6 @@ def computing(run: Run) -> bool:
     return run.progress is not None and run.progress.phase == "fit" and run.progress.step > 0
 
 
-def test_a_run_on_synthetic_shows_the_stop_and_survives_a_reload(
-    page: Page, dashboard: Dashboard
-) -> None:
-    page.goto(dashboard.url)
-    page.get_by_role("radio", name="Thrifty").check()
-    page.get_by_role("button", name="Start").click()
-    page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
-    expect(page.get_by_role("heading", name="ItemKNN on Synthetic")).to_be_visible()
-    page.evaluate(WATCH_SHIFTS)
-    expect(figure(page).get_by_text(re.compile("stop after [3-9]"))).to_be_visible()
-    expect(figure(page).get_by_text(re.compile("folds? saved"))).to_be_visible()
-    sentence = figure(page).get_attribute("aria-label")
-    assert sentence is not None
-    assert re.search(r"after \d of 10 folds .* the rule stopped here", sentence)
-    expect(
-        page.get_by_role("button", name="Hide", exact=True)
-    ).to_be_visible()  # the bar of what is over
-    followed(page)
-    assert shifted(page) < 0.03  # 0.093 before there was room for what comes
-    page.reload()
-    expect(page.get_by_role("button", name="Hide", exact=True)).to_be_hidden()
-    expect(figure(page).get_by_text(re.compile("stop after [3-9]"))).to_be_visible()
-    assert figure(page).get_attribute("aria-label") == sentence
-    page.get_by_role("button", name="Run the remaining folds to check").click()
-    expect(figure(page).get_by_text(re.compile("mean of all 10"))).to_be_visible()
-
-
 @pytest.mark.skipif(
     not datasets.available(datasets.entry("ml-100k")), reason="ml-100k is not on this machine"
 )
@@ -115,24 +69,6 @@ def test_a_run_on_ml_100k_stops(page: Page, dashboard: Dashboard) -> None:
     assert run.spec.dataset == "ml-100k"
     assert run.stopped_at is not None
     assert len(run.folds) == run.stopped_at < 10
-
-
-def test_another_tab_and_a_reload_in_the_middle_see_the_same_run_and_cancel_ends_it(
-    page: Page, profile: BrowserContext, dashboard: Dashboard
-) -> None:
-    run_id = start(page, dashboard, **LONG)
-    wait_for(dashboard, run_id, computing)
-    page.reload()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    other = profile.new_page()
-    other.goto(page.url)
-    expect(other.get_by_role("button", name="Cancel")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
-    expect(page.get_by_role("button", name="Resume")).to_be_visible()
-    expect(other.get_by_role("button", name="Resume")).to_be_visible()
-    other.close()
 
 
 def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(
@@ -148,7 +84,7 @@ def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(
     assert wait_for(dashboard, next_id, lambda run: not run.state.active).state is RunState.FINISHED
 
 
-def test_a_restart_finds_the_run_interrupted_and_resumes_it(
+def test_a_restart_finds_the_run_interrupted_resumes_it_and_cancel_ends_it(
     page: Page, dashboard: Dashboard
 ) -> None:
     run_id = start(page, dashboard, **LONG)
@@ -160,15 +96,15 @@ def test_a_restart_finds_the_run_interrupted_and_resumes_it(
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Cancel").first).to_be_visible()
     wait_for(dashboard, run_id, computing)
-    page.get_by_role("button", name="Cancel").first.click()
+    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.get_by_role("button", name="Cancel").click()  # the page's own; the bar is not here
     wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
 
 
 def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
-    page: Page, dashboard: Dashboard
+    page: Page, dashboard: Dashboard, run_id: str
 ) -> None:
-    run_id = start(page, dashboard, algorithm="popular")
-    wait_for(dashboard, run_id, lambda run: not run.state.active)
     page.goto(f"{dashboard.url}/runs")
     click_row(page, 1, at=66)  # the arrow beside its box
     page.wait_for_url(re.compile(f"/\\?run={run_id}"))
@@ -182,14 +118,6 @@ def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
     page.get_by_role("button", name="Undo: bring back 1 run").click()
     expect(page.get_by_role("button", name="Undo")).to_be_hidden()
     assert [run.run_id for run in open_store(dashboard.database_url).runs()] == [run_id]
-
-
-def test_an_unknown_run_in_the_address_is_a_sentence_and_the_form(
-    page: Page, dashboard: Dashboard
-) -> None:
-    page.goto(f"{dashboard.url}/?run=000000000000")
-    expect(page.get_by_text(re.compile("no run '000000000000'"))).to_be_visible()
-    expect(page.get_by_role("button", name="Start")).to_be_visible()
 
 
 def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashboard) -> None:

@@ -16,7 +16,9 @@ def headed(tab: Page, title: str) -> None:
     expect(tab.get_by_role("heading", level=1)).to_have_text(title, timeout=60_000)
 
 
-def test_an_old_link_leads_to_the_new_place_and_back_leaves_it(tab: Page, warm: Dashboard) -> None:
+def test_an_old_link_leads_to_the_new_place_and_back_goes_one_page_at_a_time(
+    tab: Page, warm: Dashboard
+) -> None:
     tab.goto(warm.url)
     headed(tab, "Know when you have evaluated enough")
     for old, new, title in (
@@ -30,13 +32,14 @@ def test_an_old_link_leads_to_the_new_place_and_back_leaves_it(tab: Page, warm: 
     headed(tab, "Race: e-fold against k-fold")
     tab.go_back()
     headed(tab, "Know when you have evaluated enough")
+    goes_back_one_page_at_a_time(tab)
 
 
-def test_back_goes_back_one_page_at_a_time(tab: Page, warm: Dashboard) -> None:
-    tab.goto(f"{warm.url}/learn")
-    headed(tab, "Why hide part of the data?")
+def goes_back_one_page_at_a_time(tab: Page) -> None:
+    """From the page with the form, through the bar and back."""
     bar = tab.get_by_test_id("stTopNavLinkContainer")
     for name, title in (
+        ("Learn", "Why hide part of the data?"),
         ("Runs", "Runs"),
         ("Replay", "Replay: see why it stopped"),
         ("Run", "Know when you have evaluated enough"),

@@ -12,7 +12,6 @@ from tests.browser.dashboard import Dashboard
 from tests.browser.test_access import CUT_OFF, serious
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
 
 
 def semicolons(path: Path) -> Path:

@@ -29,7 +29,7 @@ def sentence(page: Page, words: str) -> None:
     expect(found).to_contain_text(re.compile(words), timeout=PATIENT)
 
 
-def test_playing_goes_on_to_the_stop_and_asks_the_server_for_nothing(
+def test_it_plays_to_the_stop_without_the_server_and_the_arrow_keys_step(
     page: Page, dashboard: Dashboard
 ) -> None:
     sockets: list[WebSocket] = []
@@ -53,13 +53,9 @@ def test_playing_goes_on_to_the_stop_and_asks_the_server_for_nothing(
     sentence(page, "Checked: the mean of all 10 folds")
     assert sockets
     assert sent == []
-
-
-def test_the_arrow_keys_step_and_a_reload_comes_back_to_the_step(
-    page: Page, dashboard: Dashboard
-) -> None:
-    open_page(page, f"{dashboard.url}/replay")
-    drawn(page)
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
     sentence(page, "^After 2 folds:")
     page.keyboard.press("ArrowRight")
     sentence(page, "^After 3 folds:")
@@ -77,7 +73,7 @@ def test_the_arrow_keys_step_and_a_reload_comes_back_to_the_step(
     expect(page.get_by_text("shuffled with seed 1")).to_be_visible(timeout=PATIENT)
 
 
-def test_the_presentation_shows_the_figure_and_the_sentence_and_escape_leaves_it(
+def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves_it(
     page: Page, dashboard: Dashboard
 ) -> None:
     page.set_viewport_size({"width": 1024, "height": 768})
@@ -108,13 +104,6 @@ def test_the_presentation_shows_the_figure_and_the_sentence_and_escape_leaves_it
     expect(page.get_by_role("heading", name="Replay")).to_be_visible(timeout=PATIENT)
     sentence(page, "so it has settled: stop")
     assert "present" not in page.url
-
-
-def test_the_presentation_says_what_is_shown_and_its_figure_takes_the_room(
-    page: Page, dashboard: Dashboard
-) -> None:
-    page.set_viewport_size({"width": 1024, "height": 768})
-    open_page(page, f"{dashboard.url}/replay")
     narrow = drawn(page).evaluate("node => node.clientWidth")
     page.get_by_role("button", name="Present").click()
     expect(page.get_by_test_id("stHeader")).to_be_hidden(timeout=PATIENT)
@@ -129,7 +118,7 @@ def test_the_presentation_says_what_is_shown_and_its_figure_takes_the_room(
     )
 
 
-def test_the_race_ends_with_the_difference_and_what_was_saved(
+def test_the_race_ends_with_what_was_saved_and_moves_less_if_that_is_wanted(
     page: Page, dashboard: Dashboard
 ) -> None:
     open_page(page, f"{dashboard.url}/replay?view=Race")
@@ -147,11 +136,7 @@ def test_the_race_ends_with_the_difference_and_what_was_saved(
     page.keyboard.press("Home")
     expect(lanes.nth(1)).to_contain_text("0 of 10 folds")
     expect(saved).to_contain_text(re.compile(r"^0\.?0* "))
-
-
-def test_who_wants_less_motion_sees_whole_folds_only(page: Page, dashboard: Dashboard) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    open_page(page, f"{dashboard.url}/replay?view=Race")
+    page.emulate_media(reduced_motion="reduce")  # who wants less motion sees whole folds only
     page.evaluate(
         "window.seen = [];"
         "window.addEventListener('ecv-progress', () => seen.push(ecvProgress.race));"

@@ -16,12 +16,17 @@ from tests.browser.test_main_job import LONG, computing, start, wait_for
 pytestmark = pytest.mark.browser
 
 
-def test_a_second_tab_sees_what_runs_on_any_page_and_cancels_it(
+def test_a_reload_and_a_second_tab_see_what_runs_on_any_page_and_cancel_it(
     page: Page, profile: BrowserContext, dashboard: Dashboard
 ) -> None:
     run_id = start(page, dashboard, **LONG)
     wait_for(dashboard, run_id, computing)
+    page.reload()  # in the middle
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_be_visible()
     with watched_tab(profile) as other:
+        other.goto(page.url)
+        expect(other.get_by_role("button", name="Cancel")).to_be_visible()
         other.goto(f"{dashboard.url}/learn")
         expect(other.get_by_text(re.compile("NMF on Synthetic · fold 1 of 10"))).to_be_visible()
         expect(other).to_have_title(re.compile(r"^▶ 1/10 NMF on Synthetic"))
@@ -35,6 +40,8 @@ def test_a_second_tab_sees_what_runs_on_any_page_and_cancels_it(
         wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
         expect(other).to_have_title(re.compile("^■ cancelled: NMF on Synthetic"))
         expect(other.get_by_role("button", name="Cancel")).to_be_hidden()
+        other.goto(page.url)
+        expect(other.get_by_role("button", name="Resume")).to_be_visible()
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     expect(page).not_to_have_title(re.compile("▶"))
     assert open_store(dashboard.database_url).active() == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -37,25 +36,19 @@ def opened(page: Page, dashboard: Dashboard) -> str:
     return run_id
 
 
-@pytest.fixture
-def save(page: Page, opened: str, tmp_path: Path) -> Callable[[str], Path]:
-    """Saves figure 1 through its menu."""
-
-    def choose(words: str) -> Path:
-        menu = page.get_by_role("button", name="Save this chart").first
-        if menu.get_attribute("aria-expanded") == "false":
-            menu.click()
-        with page.expect_download() as download:
-            page.get_by_role("button", name=words).first.click()
-        path = tmp_path / download.value.suggested_filename
-        download.value.save_as(path)
-        return path
-
-    return choose
+def saved(page: Page, words: str, folder: Path) -> Path:
+    """Figure 1, saved through its menu."""
+    menu = page.get_by_role("button", name="Save this chart").first
+    if menu.get_attribute("aria-expanded") == "false":
+        menu.click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=words).first.click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
 
 
-def test_figure_1_is_saved_as_a_large_png(save: Callable[[str], Path]) -> None:
-    path = save("PNG")
+def is_a_large_png(path: Path) -> None:
     assert path.name == "e-fold-popular-on-synthetic-figure-1.png"
     with Image.open(path) as picture:
         assert picture.format == "PNG"
@@ -67,8 +60,8 @@ def test_figure_1_is_saved_as_a_large_png(save: Callable[[str], Path]) -> None:
     assert max(colours)[1] == (0xFB, 0xFB, 0xF9)
 
 
-def test_figure_1_is_saved_as_svg_with_its_sentence(save: Callable[[str], Path]) -> None:
-    root = ElementTree.fromstring(save("SVG").read_text(encoding="utf-8"))
+def is_svg_with_its_sentence(path: Path) -> None:
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
     svg = "{http://www.w3.org/2000/svg}"
     title = root.find(f"{svg}title")
     assert title is not None
@@ -77,10 +70,7 @@ def test_figure_1_is_saved_as_svg_with_its_sentence(save: Callable[[str], Path])
     assert "mean so far" in "".join(root.itertext())
 
 
-def test_figure_1_as_html_opens_without_a_network_and_without_complaints(
-    save: Callable[[str], Path], browser: Browser
-) -> None:
-    path = save("HTML")
+def opens_without_a_network_and_without_complaints(path: Path, browser: Browser) -> None:
     context = browser.new_context(offline=True)
     tab = context.new_page()
     complaints: list[str] = []
@@ -100,34 +90,8 @@ def test_figure_1_as_html_opens_without_a_network_and_without_complaints(
     assert complaints == []
 
 
-def test_the_menu_works_by_keyboard_alone(page: Page, opened: str) -> None:
-    menu = page.get_by_role("button", name="Save this chart").first
-    menu.focus()
-    expect(page.locator(".ecv-save").first).to_have_css("opacity", "1")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="PNG, for slides").first).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("button", name="SVG, for print").first).to_be_focused()
-    with page.expect_download():
-        page.keyboard.press("Enter")
-    expect(page.get_by_role("status").filter(has_text="Saved.").first).to_be_attached()
-    page.keyboard.press("Escape")
-    expect(menu).to_be_focused()
-    expect(menu).to_have_attribute("aria-expanded", "false")
-
-
-def test_the_table_behind_the_figure_opens_below_it(page: Page, opened: str) -> None:
-    page.get_by_text("Table", exact=True).first.click()
-    table = page.get_by_label(re.compile("^The numbers behind: Popularity on Synthetic"))
-    expect(table.first).to_be_visible()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="CSV", exact=True).first.click()
-    lines = Path(download.value.path()).read_text().splitlines()
-    assert lines[0] == "n,fold,score,mean,low,high,width,used"
-    assert len(lines) == 6
-
-
-def test_the_copied_link_shows_the_same_view(page: Page, opened: str) -> None:
+def shows_the_same_view(page: Page) -> None:
+    """A tab's link, copied and opened."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("tab", name="Repeat this run").click()
     page.wait_for_url(re.compile("details="))
@@ -140,14 +104,7 @@ def test_the_copied_link_shows_the_same_view(page: Page, opened: str) -> None:
     expect(page.get_by_role("heading", name="Popularity on Synthetic")).to_be_visible()
 
 
-def test_the_report_opens_on_its_own_and_fits_one_sheet(
-    page: Page, opened: str, browser: Browser, tmp_path: Path
-) -> None:
-    page.get_by_role("tab", name="Export").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Report").click()
-    path = tmp_path / download.value.suggested_filename
-    download.value.save_as(path)
+def opens_on_its_own_and_fits_one_sheet(path: Path, browser: Browser) -> None:
     context = browser.new_context(offline=True, java_script_enabled=False)
     tab = context.new_page()
     asked: list[str] = []
@@ -159,3 +116,44 @@ def test_the_report_opens_on_its_own_and_fits_one_sheet(
     context.close()
     assert asked == [path.as_uri()]
     assert len(sheets) == 1
+
+
+def test_figure_1_is_saved_by_keyboard_and_as_every_kind_of_file(
+    page: Page, opened: str, browser: Browser, tmp_path: Path
+) -> None:
+    menu = page.get_by_role("button", name="Save this chart").first
+    menu.focus()
+    expect(page.locator(".ecv-save").first).to_have_css("opacity", "1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="PNG, for slides").first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("button", name="SVG, for print").first).to_be_focused()
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("status").filter(has_text="Saved.").first).to_be_attached()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_focused()
+    expect(menu).to_have_attribute("aria-expanded", "false")
+    is_svg_with_its_sentence(Path(download.value.path()))
+    is_a_large_png(saved(page, "PNG", tmp_path))
+    opens_without_a_network_and_without_complaints(saved(page, "HTML", tmp_path), browser)
+
+
+def test_the_table_behind_the_figure_the_report_and_the_copied_link(
+    page: Page, opened: str, browser: Browser, tmp_path: Path
+) -> None:
+    page.get_by_text("Table", exact=True).first.click()
+    table = page.get_by_label(re.compile("^The numbers behind: Popularity on Synthetic"))
+    expect(table.first).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV", exact=True).first.click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0] == "n,fold,score,mean,low,high,width,used"
+    assert len(lines) == 6
+    page.get_by_role("tab", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report").click()
+    report = tmp_path / download.value.suggested_filename
+    download.value.save_as(report)
+    opens_on_its_own_and_fits_one_sheet(report, browser)
+    shows_the_same_view(page)

@@ -11,7 +11,6 @@ from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=30_000)
 SLOWER = 6
 """Times, of the browser's processor."""
 PRESS_BOTH = """

@@ -31,7 +31,9 @@ def held_out_days(page: Page) -> list[float]:
     )
 
 
-def test_moving_the_fold_moves_the_toy_and_the_address(page: Page, dashboard: Dashboard) -> None:
+def test_moving_the_fold_or_picking_another_strategy_moves_the_address(
+    page: Page, dashboard: Dashboard
+) -> None:
     opened(page, dashboard)
     before = held_out_days(page)
     slider = page.get_by_role("slider").first
@@ -46,12 +48,10 @@ def test_moving_the_fold_moves_the_toy_and_the_address(page: Page, dashboard: Da
     expect(page.get_by_text("In fold 1,")).to_be_visible(timeout=30_000)
     expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible(timeout=30_000)
     assert held_out_days(page) == moved
+    k_stays_in_the_address_after_another_strategy_was_picked(page)
 
 
-def test_k_stays_in_the_address_after_another_strategy_was_picked(
-    page: Page, dashboard: Dashboard
-) -> None:
-    opened(page, dashboard)
+def k_stays_in_the_address_after_another_strategy_was_picked(page: Page) -> None:
     box = page.get_by_role("combobox", name="Fold strategy")
     box.click()
     box.fill("random-holdout")

@@ -37,8 +37,16 @@ def said(tab: Page, words: str) -> str:
     return there(tab.get_by_text(re.compile(words))).inner_text()
 
 
+def written_by_hand(tab: Page, name: str, written: str) -> None:
+    """A number given in the address is the slider's step, and is written there as pages do."""
+    slider = tab.get_by_role("slider", name=re.compile(f"^{name}"))
+    expect(slider).to_have_attribute("aria-valuetext", written, timeout=PATIENT)
+    tab.wait_for_url(re.compile(re.escape(written.replace("%", "%25"))))
+
+
 def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser) -> None:
-    tab.goto(warm.url)
+    tab.goto(f"{warm.url}/?alpha=0.001")
+    written_by_hand(tab, "alpha", "1e-3")
     there(tab.get_by_role("button", name="Start"))
     tab.get_by_role("button", name="EASE", exact=True).click()
     expect(tab.get_by_text("ItemKNN, EASE on Synthetic")).to_be_visible()
@@ -53,8 +61,9 @@ def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser)
 def test_alpha_and_the_chosen_cells_travel(
     page: str, tab: Page, warm: Dashboard, browser: Browser
 ) -> None:
-    tab.goto(f"{warm.url}/{page}")
+    tab.goto(f"{warm.url}/{page}?explore_alpha=0.001")
     there(tab.locator(FIGURE))
+    written_by_hand(tab, "alpha: left", "1e-3")
     whole = said(tab, "^With alpha ")
     there(tab.get_by_role("button", name="Choose")).click()
     there(tab.get_by_role("button", name="MovieLens 1M", exact=True)).click()
@@ -74,8 +83,9 @@ def test_alpha_and_the_chosen_cells_travel(
 def test_a_replay_travels_with_alpha_order_and_moment(
     tab: Page, warm: Dashboard, run_id: str, browser: Browser
 ) -> None:
-    tab.goto(f"{warm.url}/replay?run={run_id}")
+    tab.goto(f"{warm.url}/replay?run={run_id}&replay_alpha=0.001")
     there(tab.locator(FIGURE))
+    written_by_hand(tab, "alpha", "1e-3")
     tab.get_by_role("button", name="Shuffle").click()
     expect(tab.get_by_text("shuffled with seed 1")).to_be_visible()
     slider = tab.get_by_role("slider", name="alpha")
@@ -122,25 +132,13 @@ def test_the_filter_of_history_travels(
     opened_elsewhere(tab, browser, "No run matches")
 
 
-@pytest.mark.parametrize(
-    ("address", "name", "written"),
-    [
-        ("/?alpha=0.001", "alpha", "1e-3"),
+def test_a_number_written_by_hand_is_the_sliders_step(tab: Page, warm: Dashboard) -> None:
+    for address, name, written in (
         ("/?rule=precision&tolerance=0.05", "Tolerance", "5%"),
-        ("/studies?explore_alpha=0.001", "alpha: left", "1e-3"),
-        ("/folds?explore_alpha=0.001", "alpha: left", "1e-3"),
-        ("/replay?replay_alpha=0.001", "alpha", "1e-3"),
         ("/replay?replay_alpha=1e-7", "alpha", "1e-7"),
-        ("/learn?chapter=rule&lesson_alpha=0.001", "alpha: left", "1e-3"),
-    ],
-)
-def test_a_number_written_by_hand_is_the_sliders_step(
-    address: str, name: str, written: str, tab: Page, warm: Dashboard
-) -> None:
-    tab.goto(warm.url + address)
-    slider = tab.get_by_role("slider", name=re.compile(f"^{name}"))
-    expect(slider).to_have_attribute("aria-valuetext", written, timeout=PATIENT)
-    tab.wait_for_url(re.compile(re.escape(written.replace("%", "%25"))))
+    ):
+        tab.goto(warm.url + address)
+        written_by_hand(tab, name, written)
 
 
 def test_a_words_link_leads_to_its_entry(tab: Page, warm: Dashboard) -> None:
