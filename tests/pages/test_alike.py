@@ -41,8 +41,10 @@ def _block(place: int, *, wide: bool = False) -> ForwardMsg:
 def test_a_drawing_differs_from_another_by_what_is_written_elsewhere_or_anew():
     before = Drawing.of([_block(0), _text(1, "2 folds"), _text(2, "ease")])
     after = Drawing.of([_block(0), _text(1, "3 folds"), _text(2, "ease")])
-    assert [one.delta.new_element.markdown.body for one in after.changes(before)] == ["3 folds"]
-    assert after.changes(after) == []
+    changes, whole = after.changes(before)
+    assert [one.delta.new_element.markdown.body for one in changes] == ["3 folds"]
+    assert whole
+    assert after.changes(after) == ([], True)
     assert after.look != before.look
 
 
@@ -57,16 +59,26 @@ def test_a_drawing_differs_from_another_by_what_is_written_elsewhere_or_anew():
     ],
     ids=["more", "less", "no block", "another block", "another kind"],
 )
-def test_another_shape_is_nothing_to_send(after):
-    assert Drawing.of(after).changes(Drawing.of([_block(0), _text(1, "2 folds")])) is None
+def test_another_shape_is_not_all_that_can_be_sent(after):
+    _, whole = Drawing.of(after).changes(Drawing.of([_block(0), _text(1, "2 folds")]))
+    assert not whole
+
+
+def test_of_another_shape_what_stays_in_its_place_can_be_sent():
+    before = Drawing.of([_text(0, "no fold"), _text(1, "none yet"), _block(2)])
+    after = Drawing.of([_text(0, "1 fold"), _block(1), _block(2), _button(3, "CSV", "a")])
+    changes, whole = after.changes(before)
+    assert [one.delta.new_element.markdown.body for one in changes] == ["1 fold"]
+    assert not whole
 
 
 def test_what_every_page_has_of_its_own_is_no_difference_and_is_never_sent():
     mine = Drawing.of([_button(0, "CSV", "file of mine"), _text(1, "2 folds")])
     yours = Drawing.of([_button(0, "CSV", "file of yours"), _text(1, "2 folds")])
     assert mine.look == yours.look
-    assert mine.changes(yours) == []
-    assert Drawing.of([_button(0, "CSV of 3", "mine"), _text(1, "2 folds")]).changes(yours) is None
+    assert mine.changes(yours) == ([], True)
+    other = Drawing.of([_button(0, "CSV of 3", "file of mine"), _text(1, "2 folds")])
+    assert other.changes(yours) == ([], False)
 
 
 def test_a_message_that_is_no_element_makes_no_drawing():
@@ -155,7 +167,9 @@ def test_where_more_has_changed_than_words_each_page_draws_its_own(pages):
     pages.look(3)
     pages.told("a")
     pages.draws("a", pages.part(3, _button(2, "Report", "file of a")))
-    assert [pages.told(name) for name in "abc"] == [[], ["draw"], ["draw"]]
+    assert [pages.told(name) for name in "abc"] == [[], *[["3 folds", "draw"]] * 2]
+    pages.look(4)  # until they have drawn it, what is on them is not known
+    assert [pages.told(name) for name in "abc"] == [["draw"], ["draw"], ["draw"]]
 
 
 def test_where_the_page_that_draws_ends_its_part_each_draws_its_own(pages):

@@ -2,8 +2,8 @@
 
 Drawing a part takes a run of the page's script, some 30 ms of the processor; sending what it drew
 takes a hundredth of that. So of all pages that show the same, one is asked to draw anew, and what
-it drew otherwise than before is sent to the others as it is. Where more than what is written in
-the same places has changed (a button has come, a run has ended), each draws its own.
+it drew otherwise than before is sent to the others as it is. Where more has changed than what is
+written in the same places (a button has come, a run has ended), each draws its own after that.
 """
 
 from __future__ import annotations
@@ -117,21 +117,18 @@ class Alike:
         if (wait := self._waits.pop((session, part.key), None)) is None:
             return
         self._late.discard(session)
-        before, changes = wait.before.drawing, None
+        before, changes, whole = wait.before.drawing, list[ForwardMsg](), False
         if before and part.drawing and part.alike == wait.before.alike:
-            changes = part.drawing.changes(before)
+            changes, whole = part.drawing.changes(before)
         there = {
             other: one
             for other, one in wait.others.items()
             if pages.get(other, {}).get(part.key) is one  # not drawn anew by itself meanwhile
         }
-        if changes is None:
-            _draw_all_anew(there, part.told)
-            return
-        changes.append(part.wait_on())
+        changes.append(part.wait_on() if whole else part.draw_anew())
         for other, one in there.items():
             if push.push(other, changes):
-                one.drawing, one.told = part.drawing, part.told
+                one.drawing, one.told = part.drawing if whole else None, part.told
 
     def given_up(self, session: str, key: str) -> None:
         """That page does not draw this part as it was: each of the others draws its own."""

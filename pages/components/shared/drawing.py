@@ -17,8 +17,8 @@ _OF_ONE_PAGE = {"download_button": ("deferred_file_id", "url")}
 class Drawing:
     """What the part shows, place by place."""
 
-    shape: tuple[tuple[object, ...], ...]
-    """Where what is: another shape needs the part drawn anew, with its buttons and fields."""
+    shape: Mapping[tuple[int, ...], tuple[str, str]]
+    """Place -> what kind of thing is there, and which."""
     signs: Mapping[tuple[int, ...], str]
     """Place -> what is there, as a hash."""
     messages: Mapping[tuple[int, ...], ForwardMsg]
@@ -29,7 +29,7 @@ class Drawing:
     @classmethod
     def of(cls, messages: Iterable[ForwardMsg]) -> Self | None:
         """The drawing that these make; None where more than elements were sent."""
-        shape: dict[tuple[int, ...], tuple[object, ...]] = {}
+        shape: dict[tuple[int, ...], tuple[str, str]] = {}
         signs, last = {}, {}
         for message in messages:
             place = tuple(message.metadata.delta_path)
@@ -39,25 +39,30 @@ class Drawing:
                     kind = element.WhichOneof("type") or ""
                     id_ = getattr(getattr(element, kind), "id", "") if kind else ""
                     signs[place] = _sign(message, kind)
-                    shape[place] = (place, kind, id_)
+                    shape[place] = kind, id_
                 case "delta", "add_block":
                     signs[place] = message.hash
-                    shape[place] = (place, "block", message.hash)
+                    shape[place] = "block", message.hash
                 case _:
                     return None
             last[place] = message
         look = sha256(repr(sorted(signs.items())).encode()).hexdigest()
-        return cls(tuple(shape.values()), signs, last, look)
+        return cls(shape, signs, last, look)
 
-    def changes(self, before: Drawing) -> list[ForwardMsg] | None:
-        """What turns that drawing into this one; None if only drawing it anew does."""
-        if self.shape != before.shape:
-            return None
-        places = [place for place, sign in self.signs.items() if sign != before.signs[place]]
-        changed = [self.messages[place] for place in places]
-        if any(one.delta.new_element.WhichOneof("type") in _OF_ONE_PAGE for one in changed):
-            return None
-        return changed
+    def changes(self, before: Drawing) -> tuple[list[ForwardMsg], bool]:
+        """What turns that drawing into this one.
+
+        Returns: what is now written in the same places; and whether this is all, for where
+        anything else has changed (a button has come), only drawing the part anew shows that.
+        """
+        places = [
+            place
+            for place, thing in self.shape.items()
+            if thing == before.shape.get(place) and self.signs[place] != before.signs[place]
+        ]
+        sent = [place for place in places if self.shape[place][0] not in _OF_ONE_PAGE]
+        messages = [self.messages[place] for place in sent]
+        return messages, self.shape == before.shape and len(sent) == len(places)
 
 
 def _sign(message: ForwardMsg, kind: str) -> str:
