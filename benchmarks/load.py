@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import statistics
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 import psutil
@@ -166,9 +168,9 @@ async def _watched(
         share=share,
         ready=[one.ready_seconds for one in sessions],
         folds=[
-            min((at for at in one.drawn if at > fold), default=float("inf")) - fold
+            min((at for at, text in one.figures if _folds(text) > where), default=inf) - fold
             for one in sessions
-            for fold in played.folds
+            for where, fold in enumerate(played.folds)
             if begin < fold < begin + length - 2
         ],
         steps=[
@@ -181,6 +183,12 @@ async def _watched(
         clock=clock,
         errors={error for one in sessions for error in one.errors},
     )
+
+
+def _folds(text: str) -> int:
+    """How many folds a figure is of, from its sentence: 'after 3 of 10 folds the mean ...'."""
+    found = re.search(r"after (\d+) of", text)
+    return int(found[1]) if found else 0
 
 
 def _step(text: str) -> str:

@@ -17,6 +17,7 @@ from websockets.typing import Subprotocol
 
 WATCH = "ecv_watch"
 """The component by which the server says that a part of a page has changed."""
+FIGURE = "ecv_figure"
 LARGEST = 64 * 1024 * 1024
 """Bytes of a message."""
 
@@ -42,6 +43,8 @@ class Session:
         self.bytes = 0
         self.drawn: list[float] = []
         """When the server said that a part of the page, or all of it, is drawn; perf_counter()."""
+        self.figures: list[tuple[float, str]] = []
+        """Sentences of the figures, with the time at which each came."""
         self.texts: list[tuple[float, str]] = []
         """Of the bar of what runs, with the time at which each came."""
         self.errors: list[str] = []
@@ -123,6 +126,9 @@ class Session:
             self.errors.append(element.exception.message)
         if kind == "progress":
             self.texts.append((time.perf_counter(), element.progress.text))
+        if kind == "bidi_component" and element.bidi_component.component_name == FIGURE:
+            sentence = json.loads(element.bidi_component.json)["alt"]
+            self.figures.append((time.perf_counter(), sentence))
         told = kind == "bidi_component" and element.bidi_component.component_name == WATCH
         if told and json.loads(element.bidi_component.json)["changed"]:  # as watch.js asks, then
             self._soon(self._ask(message.delta.fragment_id))

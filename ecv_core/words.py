@@ -8,6 +8,7 @@ from typing import Protocol
 
 import ecv_core.datasets as datasets
 from ecv_core.energy.savings import EnergyFacts
+from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec
@@ -42,8 +43,10 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 def dataset_title(dataset: str) -> str:
     """A dataset's id as people read it: 'MovieLens 100K'; an id that is not known stays."""
-    known = datasets.catalogue().get(dataset)
-    return known.title if known else dataset
+    try:
+        return datasets.entry(dataset).title
+    except UnknownName:
+        return dataset
 
 
 def algorithm_title(algorithm: str) -> str:

@@ -173,6 +173,8 @@ def entry(dataset_id: str) -> DatasetEntry:
 
     Raises: UnknownName if neither the catalogue nor a folder of `search_dirs()` has it.
     """
+    if official := _official().get(dataset_id):
+        return official  # without a look into the folders
     known = catalogue()
     if dataset_id not in known:
         raise UnknownName("dataset", dataset_id, known)

@@ -1,9 +1,13 @@
 """What open pages are told: once for every change, from one look that serves them all."""
 
+import asyncio
 import json
+import logging
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
@@ -12,26 +16,44 @@ from ecv_core.records import RunState
 from ecv_core.store import Store, going_on
 from ecv_core.store.schema import progress
 from pages.components.shared import push
-from pages.components.shared.watch import Watch, _Changed
+from pages.components.shared.alike import Part
+from pages.components.shared.watch import Watch
 from tests.jobs import fold_result
 
 
-def test_a_part_is_told_once_for_every_change_of_what_it_shows(store, a_run):
+def test_a_part_has_changed_once_for_every_change_of_what_it_shows(store, a_run):
     shown, other = (a_run([0.3], state=RunState.RUNNING).run_id for _ in range(2))
     drawn = ForwardMsg()
     drawn.delta.new_element.bidi_component.json = '{"changed": 0}'
     drawn.metadata.delta_path[:] = [0, 3]
-    part = _Changed(drawn, lambda now: now.of([shown]), going_on(store).of([shown]))
-    assert part(going_on(store)) == []
+    part = Part(
+        key="run",
+        signal=drawn,
+        of=lambda now: now.of([shown]),
+        told=going_on(store).of([shown]),
+    )
+    assert not part.changed(going_on(store))
     store.add_fold(other, fold_result(1, 0.3), stopped_at=None)
-    assert part(going_on(store)) == []
+    assert not part.changed(going_on(store))
     store.add_fold(shown, fold_result(1, 0.3), stopped_at=None)
-    (message,) = part(going_on(store))
+    assert part.changed(going_on(store))
+    part.told = going_on(store).of([shown])
+    assert not part.changed(going_on(store))
+    store.finish(shown, RunState.FINISHED)
+    assert part.changed(going_on(store))
+    message = part.draw_anew()
     assert json.loads(message.delta.new_element.bidi_component.json)["changed"] > 0
     assert list(message.metadata.delta_path) == [0, 3]  # it takes the place of what was drawn
-    assert part(going_on(store)) == []
-    store.finish(shown, RunState.FINISHED)
-    assert len(part(going_on(store))) == 1
+
+
+def test_what_all_pages_share_of_a_look_is_made_once(store):
+    watch, made = Watch(store), []
+    now = going_on(store)
+    for _ in range(25):
+        assert watch.once(now, "words", lambda: made.append(1) or "fold 3 of 10") == "fold 3 of 10"
+    assert len(made) == 1
+    watch.once(going_on(store), "words", lambda: made.append(1))
+    assert len(made) == 2
 
 
 def test_runs_are_read_again_only_when_one_has_gone_on(store, a_run, monkeypatch):
@@ -104,5 +126,39 @@ def test_a_page_that_is_being_drawn_is_sent_nothing(monkeypatch):
 def test_the_installed_streamlit_has_what_is_sent_through():
     assert callable(getattr(AppSession, push._ENQUEUE))
     assert push._STATE in AppSession.__init__.__code__.co_names
-    assert "_enqueue" in ScriptRunContext.__dataclass_fields__
+    assert callable(getattr(ScriptRunContext, push._PUT))
     assert not push.possible()  # there is no server in a test
+
+
+def test_a_browser_that_leaves_while_something_is_sent_to_it_leaves_no_traceback(caplog):
+    """Of Streamlit's own handler, with a browser that goes after a press, before the answer."""
+    waiting = [
+        {"type": "websocket.connect"},
+        {"type": "websocket.receive", "bytes": b"a press"},
+        {"type": "websocket.disconnect", "code": 1001},
+    ]
+
+    async def receive():
+        return waiting.pop(0)
+
+    async def send(message):
+        if message["type"] == "websocket.send":
+            raise OSError("gone")
+
+    async def served():
+        socket = WebSocket({"type": "websocket"}, receive, send)
+        await socket.accept()
+        await socket.receive_bytes()
+        with suppress(WebSocketDisconnect):
+            await socket.send_bytes(b"what was pushed")
+        try:
+            await socket.receive_bytes()
+        except RuntimeError:  # as Streamlit's endpoint has it
+            await socket.close()
+
+    log = logging.getLogger("uvicorn.error")
+    with pytest.raises(RuntimeError) as raised:
+        asyncio.run(served())
+    log.error("Exception in ASGI application", exc_info=raised.value)
+    log.error("Exception in ASGI application", exc_info=RuntimeError("another"))
+    assert [record.exc_info[1].args for record in caplog.records] == [("another",)]

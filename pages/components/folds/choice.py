@@ -9,16 +9,18 @@ import streamlit as st
 
 from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import read_scores, row_labels
-from ecv_core.analysis.tradeoff import System, explorable
+from ecv_core.analysis.tradeoff import System
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
+from ecv_core.splits import exchangeable
+from ecv_core.store import ListedRun
 from ecv_core.study.summary import systems_of
 from pages.components.shared.acting import why_not
 from pages.components.shared.link import label_from_link
 from pages.components.shared.picked import picked_line, runs_words
-from pages.components.shared.state import KEPT, escaped, sentence, sentences, store
+from pages.components.shared.state import KEPT, escaped, run_list, sentence, sentences, store
 from pages.components.shared.words import (
     algorithm_title,
     counted,
@@ -57,7 +59,7 @@ _NOTHING = Chosen(systems=[], runs=[], whose="")
 def choose_systems() -> Chosen:
     """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
-    own = [run for run in store().runs() if explorable(run)]
+    own = [row for row in run_list().rows() if _explorable(row)]
     with st.container(horizontal=True, vertical_alignment="center", key="folds-source"):
         source = st.segmented_control(
             "Fold scores from",
@@ -173,7 +175,12 @@ def _no_own() -> None:
     st.page_link("pages/run.py", label="Start a run", icon=":material/play_circle:")
 
 
-def _pick_own(runs: Sequence[Run]) -> list[Run]:
+def _explorable(row: ListedRun) -> bool:
+    """As `tradeoff.explorable`, of a row: of thousands of runs only the picked ones are read."""
+    return len(row.scores) == row.spec.k and exchangeable(row.spec.split)
+
+
+def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
     """The newest run with its whole batch at first."""
     by_id = {run.run_id: run for run in runs}
     batch = [
@@ -195,7 +202,7 @@ def _pick_own(runs: Sequence[Run]) -> list[Run]:
         **KEPT,
         placeholder="Runs in which all k folds are in",
     )
-    return [by_id[run_id] for run_id in picked]
+    return [store().run(run_id) for run_id in picked]
 
 
 def _with_different_names(systems: list[System]) -> list[System]:

@@ -30,7 +30,7 @@ from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
 from pages.components.shared.slider_watch import numbers
-from pages.components.shared.state import store
+from pages.components.shared.state import run_list
 from pages.components.shared.words import alpha_text, run_label
 
 _HEIGHT = 500
@@ -40,7 +40,7 @@ _FILE = "the scores file: whoever opens it adds it again"
 def view_link(explored: Explored) -> None:
     """Copies the link to what is chosen, defaults too: another place has other ones."""
     ids = st.session_state.get("runs") or []
-    mine = [run_label(run) for run in store().runs() if run.run_id in ids] if ids else []
+    mine = [run_label(run) for run in run_list().rows() if run.run_id in ids] if ids else []
     copy_link(
         chosen("source", "datasets", "algorithms")
         | ({"runs": mine} if mine else {})

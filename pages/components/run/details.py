@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,13 @@ from ecv_core.figures.training import (
     training_frame,
     training_text,
 )
-from ecv_core.records import Moment, Run, Task
+from ecv_core.records import Run, Task
 from ecv_core.report import provenance, run_report
 from ecv_core.report.run_pictures import efold_picture
 from ecv_core.runs.document import command_for, run_document, track_call
 from ecv_core.runs.environment import environment
 from ecv_core.store import origins
-from pages.components.run.frames import fold_frame, fold_rows, so_far
+from pages.components.run.frames import fold_frame, fold_rows, newest, so_far
 from pages.components.shared.plot import plot
 from pages.components.shared.print_figure import print_figures
 from pages.components.shared.runs import imported_sentence
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def fold_table(run: Run, moments: Sequence[Moment]) -> None:
+def fold_table(run: Run) -> None:
     """The table, newest fold last, and its downloads."""
     if not run.folds:
         st.caption("No fold is finished yet.")
         return
-    frame = fold_rows(run, moments)
+    frame = fold_rows(run)
     label = metric_label(run.spec)
     reals = {
         name: st.column_config.NumberColumn(name, format="%.4f")
@@ -76,8 +76,8 @@ def fold_table(run: Run, moments: Sequence[Moment]) -> None:
     )
 
 
-def downloads(run: Run, moments: Sequence[Moment]) -> None:
-    """Buttons for the report, the folds as CSV, the run as JSON, and the split itself."""
+def downloads(run: Run) -> None:
+    """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed; the split."""
     if not run.folds:
         return
     name = file_name(f"{run_name(run)} {run.run_id}")
@@ -95,7 +95,7 @@ def downloads(run: Run, moments: Sequence[Moment]) -> None:
         )
         st.download_button(
             "Folds as CSV",
-            lambda: csv_of(fold_frame(run, moments)),
+            lambda: csv_of(fold_frame(newest(run))),
             file_name=f"{name}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -113,7 +113,7 @@ def downloads(run: Run, moments: Sequence[Moment]) -> None:
             help="Everything but the scores of single users; another e-fold can import it.",
         )
         print_figures(
-            {"Figure 1": _figure_1(run, moments)},
+            {"Figure 1": _figure_1(run)},
             key=run.run_id,
             title=f"{run_title(run)}, {rule_words(run.spec)}",
         )
@@ -122,14 +122,18 @@ def downloads(run: Run, moments: Sequence[Moment]) -> None:
         split_download(run.spec, key=f"split-{run.run_id}", label="The split, for others to use")
 
 
-def _figure_1(run: Run, moments: Sequence[Moment]) -> Callable[[], Figure]:
-    return lambda: efold_picture(
-        so_far(run, moments),
-        k=run.k,
-        metric=metric_label(run.spec),
-        stopped_at=run.stopped_at,
-        confidence=run.spec.confidence,
-    )
+def _figure_1(shown: Run) -> Callable[[], Figure]:
+    def draw() -> Figure:
+        run = newest(shown)
+        return efold_picture(
+            so_far(run),
+            k=run.k,
+            metric=metric_label(run.spec),
+            stopped_at=run.stopped_at,
+            confidence=run.spec.confidence,
+        )
+
+    return draw
 
 
 def _on_disk(dataset: str) -> bool:
@@ -137,13 +141,15 @@ def _on_disk(dataset: str) -> bool:
     return dataset in known and datasets.available(known[dataset])
 
 
-def _report(run: Run) -> str:
+def _report(shown: Run) -> str:
+    run = newest(shown)
     origin = origins(store()).get(run.run_id)
     known = provenance([run.spec.dataset], origin.made_with if origin else None)
     return run_report(run, known, origin=imported_sentence(run.run_id))
 
 
-def _document(run: Run) -> str:
+def _document(shown: Run) -> str:
+    run = newest(shown)
     origin = origins(store()).get(run.run_id)
     made_with = origin.made_with if origin else environment()
     return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy import country_in_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
-from ecv_core.records import Moment, Run
+from ecv_core.records import Run
 from ecv_core.report.shared_work import shared_words
 from ecv_core.runner.aids import aid_runs
 from ecv_core.words import FORECAST, half_named, uncertainty
@@ -29,7 +27,7 @@ from pages.components.shared.words import (
 )
 
 
-def fact_panel(run: Run, moments: Sequence[Moment]) -> None:
+def fact_panel(run: Run) -> None:
     """A pure function of the completed folds; the clock is in the bar."""
     k, at = run.k, run.at_stop
     mean, named = "-", ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -10,7 +9,8 @@ import streamlit as st
 
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.records import Moment, Run
+from ecv_core.records import Run
+from pages.components.shared.state import store
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,19 +19,27 @@ _RUNS = 64
 """Of so many runs, and stages of them, tables are kept."""
 
 
-def so_far(run: Run, moments: Sequence[Moment]) -> pd.DataFrame:
+def newest(run: Run) -> Run:
+    """The run as it is now: for what is made when a button is pressed, folds after it was drawn.
+
+    Raises: StoreError; InputError if it has been deleted.
+    """
+    return store().run(run.run_id)
+
+
+def so_far(run: Run) -> pd.DataFrame:
     """As `efold_frame`; shared, so never change it."""
-    return _so_far(_version(run), run, moments)
+    return _so_far(_version(run), run)
 
 
-def fold_frame(run: Run, moments: Sequence[Moment]) -> pd.DataFrame:
+def fold_frame(run: Run) -> pd.DataFrame:
     """One row per finished fold: score, mean and width so far, cost, and all metrics; shared."""
-    return _fold_frame(_version(run), run, moments)
+    return _fold_frame(_version(run), run)
 
 
-def fold_rows(run: Run, moments: Sequence[Moment]) -> pa.Table:
+def fold_rows(run: Run) -> pa.Table:
     """The same as it is sent to a page, which takes longer to make than the frame."""
-    return _fold_rows(_version(run), run, moments)
+    return _fold_rows(_version(run), run)
 
 
 def _version(run: Run) -> tuple[str, str, int | None, int]:
@@ -40,19 +48,19 @@ def _version(run: Run) -> tuple[str, str, int | None, int]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=_RUNS)
-def _so_far(version: tuple[object, ...], _run: Run, _moments: Sequence[Moment]) -> pd.DataFrame:
-    return efold_frame(_moments, _run.stopped_at)
+def _so_far(version: tuple[object, ...], _run: Run) -> pd.DataFrame:
+    return efold_frame(_run.moments, _run.stopped_at)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_RUNS)
-def _fold_rows(version: tuple[object, ...], _run: Run, _moments: Sequence[Moment]) -> pa.Table:
+def _fold_rows(version: tuple[object, ...], _run: Run) -> pa.Table:
     import pyarrow as pa
 
-    return pa.Table.from_pandas(fold_frame(_run, _moments), preserve_index=False)
+    return pa.Table.from_pandas(fold_frame(_run), preserve_index=False)
 
 
 @st.cache_resource(show_spinner=False, max_entries=_RUNS)
-def _fold_frame(version: tuple[object, ...], _run: Run, _moments: Sequence[Moment]) -> pd.DataFrame:
+def _fold_frame(version: tuple[object, ...], _run: Run) -> pd.DataFrame:
     run = _run
     costs = pd.DataFrame(
         {
@@ -69,5 +77,5 @@ def _fold_frame(version: tuple[object, ...], _run: Run, _moments: Sequence[Momen
     )
     metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
     metrics.columns = [column_title(name) for name in metrics.columns]
-    head = so_far(run, _moments)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
+    head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
     return pd.concat([head, costs, metrics], axis=1)

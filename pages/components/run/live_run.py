@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -13,13 +11,13 @@ from ecv_core.figures.compare import compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
-from ecv_core.records import Moment, Run, RunState
+from ecv_core.records import Run, RunState
 from ecv_core.report.describe import describe_runs
 from ecv_core.words import arithmetic, verdict
 from pages.components.run.details import downloads, fold_table, repeat_command, training
 from pages.components.run.elsewhere import elsewhere_note
 from pages.components.run.facts import fact_panel
-from pages.components.run.frames import so_far
+from pages.components.run.frames import newest, so_far
 from pages.components.run.run_actions import run_actions
 from pages.components.shared.acting import starter
 from pages.components.shared.cite import cite_and_describe, made_with
@@ -64,6 +62,7 @@ def live_run(runs: list[Run]) -> None:
         key="run",
         of=lambda now: (now.of(ids), now.removed),
         seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
+        alike=lambda: (st.session_state.get("show"),),
     )
 
 
@@ -130,7 +129,6 @@ def _run(following: bool) -> None:
         if following != any(run.state.active for run in runs):
             st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
         run = shown_run(runs)
-        moments = run.moments
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
         ):
@@ -152,18 +150,18 @@ def _run(following: bool) -> None:
             st.warning(sentence(InputError(said)), icon=":material/database_off:")
         left, right = st.columns([3, 1.2], gap="medium")
         with left:
-            _figure(run, moments)
+            _figure(run)
         with right:
-            fact_panel(run, moments)
+            fact_panel(run)
         if len(runs) > 1:
             _compare(runs)
         training(run)
-        _details(run, moments)
+        _details(run)
 
 
-def _figure(run: Run, moments: Sequence[Moment]) -> None:
+def _figure(run: Run) -> None:
     k, stopped_at, metric = run.k, run.stopped_at, metric_label(run.spec)
-    frame = so_far(run, moments)
+    frame = so_far(run)
 
     def make(dark: bool) -> go.Figure:
         return efold_figure(
@@ -177,7 +175,7 @@ def _figure(run: Run, moments: Sequence[Moment]) -> None:
         )
 
     alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=run_title(run))
-    version = (run.run_id, len(moments), stopped_at, run.spec.to_json())
+    version = (run.run_id, len(frame), stopped_at, run.spec.to_json())
     plot(
         make,
         version=version,
@@ -187,7 +185,7 @@ def _figure(run: Run, moments: Sequence[Moment]) -> None:
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
-        table=lambda: frame,
+        table=lambda: so_far(newest(run)),
     )
 
 
@@ -205,7 +203,7 @@ def _compare(runs: list[Run]) -> None:
             alt=compare_alt_text(frame),
             height=compare_height(frame),
             name=f"comparison on {runs[0].spec.dataset}",
-            table=lambda: frame,
+            table=lambda: compare_frame([entry_of(newest(run)) for run in runs]),
         )
     with right:
         runs_table(frame, RUN_COLUMNS, key="together")
@@ -217,7 +215,7 @@ def _compare(runs: list[Run]) -> None:
         )
 
 
-def _details(run: Run, moments: Sequence[Moment]) -> None:
+def _details(run: Run) -> None:
     folds, again, export = st.tabs(
         ["Folds", "Repeat this run", "Export"],
         key="details",
@@ -225,10 +223,10 @@ def _details(run: Run, moments: Sequence[Moment]) -> None:
         on_change="rerun",
     )
     with folds:
-        fold_table(run, moments)
+        fold_table(run)
     with again:
         repeat_command(run)
     with export:
-        downloads(run, moments)
+        downloads(run)
     if run.folds and not run.state.active:
         cite_and_describe(lambda: describe_runs([run], made_with([run])), key="run")

@@ -9,8 +9,9 @@ says so, and pages ask again as usual.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from streamlit import runtime
@@ -34,22 +35,26 @@ def session_id() -> str:
 
 @contextmanager
 def sent() -> Iterator[list[ForwardMsg]]:
-    """What the block puts on the page, as the messages that put it there."""
+    """What the block puts on the page, as the messages that put it there; never change one."""
     context, found = get_script_run_ctx(), list[ForwardMsg]()
     if context is None:
         yield found
         return
-    usual: Callable[[ForwardMsg], None] = context._enqueue
+    outer = vars(context).get(_PUT)
+    usual: Callable[[ForwardMsg], None] = getattr(context, _PUT)
 
     def keep(message: ForwardMsg) -> None:
-        found.append(message)
         usual(message)
+        found.append(message)
 
-    context._enqueue = keep
+    setattr(context, _PUT, keep)
     try:
         yield found
     finally:
-        context._enqueue = usual
+        if outer is None:
+            delattr(context, _PUT)
+        else:
+            setattr(context, _PUT, outer)
 
 
 def like(message: ForwardMsg) -> ForwardMsg:
@@ -82,11 +87,36 @@ def push(to: str, messages: Sequence[ForwardMsg]) -> bool | None:
 
 def on_the_loop(work: Coroutine[Any, Any, None]) -> object:
     """Have the server's loop do this; from any thread. Keep what it gives, or it may be dropped."""
-    loop = runtime.get_instance()._get_async_objs().eventloop
-    return asyncio.run_coroutine_threadsafe(work, loop)
+    return asyncio.run_coroutine_threadsafe(work, _loop())
+
+
+def soon(call: Callable[..., None], *arguments: object) -> None:
+    """Have the server's loop call this; from any thread. Nothing happens once the server ends."""
+    with suppress(RuntimeError):  # the loop is closed
+        _loop().call_soon_threadsafe(call, *arguments)
+
+
+class _LeftMeanwhile(logging.Filter):
+    """Leaves out the traceback of a browser that goes while something is being sent to it.
+
+    Streamlit takes what Starlette then says to its next look for a message as a text frame, closes
+    a connection that is closed already, and fails at that.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return type(error).__name__ != "WebSocketDisconnected"  # not in every Starlette
+
+
+logging.getLogger("uvicorn.error").addFilter(_LeftMeanwhile("left-meanwhile"))
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    return runtime.get_instance()._get_async_objs().eventloop
 
 
 _ENQUEUE = "_enqueue_forward_msg"
+_PUT = "enqueue"
 _STATE = "_state"
 
 

@@ -144,20 +144,29 @@ def _clock(drawn: Run, name: str, head: ForwardMsg, bar: ForwardMsg) -> Update:
     """Sends the words of the bar and the title of the tab whenever they have changed."""
     last = ["", ""]
     look = watch()
+    of_bar, of_head = bar.SerializeToString(), head.SerializeToString()
+
+    def moved(part: float, words: str) -> ForwardMsg:
+        message = push.like(bar)
+        message.delta.new_element.progress.value = int(100 * part)
+        message.delta.new_element.progress.text = words
+        return message
+
+    def named(title: str) -> ForwardMsg:
+        message = push.like(head)
+        message.page_config_changed.title = title
+        return message
 
     def update(now: Going) -> list[ForwardMsg]:
         runs = look.runs_of(now)
         if not runs or runs[0].run_id != drawn.run_id:
             return []  # the bar is about to be drawn anew
-        part, words = _said(runs[0])
-        title, changed = _tab_title(runs[0], name), []
+        part, words = look.once(now, "said", lambda: _said(runs[0]))
+        title, changed = look.once(now, name, lambda: _tab_title(runs[0], name)), []
         if words != last[0]:
-            changed.append(push.like(bar))
-            changed[-1].delta.new_element.progress.value = int(100 * part)
-            changed[-1].delta.new_element.progress.text = words
+            changed.append(look.once(now, (of_bar, words), lambda: moved(part, words)))
         if title != last[1]:
-            changed.append(push.like(head))
-            changed[-1].page_config_changed.title = title
+            changed.append(look.once(now, (of_head, title), lambda: named(title)))
         last[:] = words, title
         return changed
 

@@ -8,11 +8,10 @@ draw it anew. While nobody follows anything, nobody looks.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from itertools import count
+from typing import TypeVar, cast
 
 import streamlit as st
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -21,17 +20,18 @@ from ecv_core.errors import StoreError
 from ecv_core.records import Run
 from ecv_core.store import Going, Store, database_url, going_on
 from pages.components.shared import push
+from pages.components.shared.alike import SECONDS_WITHOUT_NEWS, Alike, Part
 from pages.components.shared.component import component
-from pages.components.shared.state import store
+from pages.components.shared.drawing import Drawing
+from pages.components.shared.state import sentences, store
 
 log = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_LOOKS = 0.5
-_SECONDS_WITHOUT_NEWS = 20
-"""After which a page asks by itself while something goes on: a message may have been lost."""
 
 _signal = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
 
+_Made = TypeVar("_Made")
 Update = Callable[[Going], list[ForwardMsg]]
 """What a page is sent after a look."""
 
@@ -42,6 +42,7 @@ def follow(
     key: str,
     of: Callable[[Going], Hashable],
     seconds: float | None,
+    alike: Callable[[], Hashable] | None = None,
 ) -> None:
     """Draw a part of the page, and draw it anew when what it shows has changed.
 
@@ -51,22 +52,42 @@ def follow(
         key: of this part; no other on the page has it.
         of: what it shows of all that goes on.
         seconds: where the server cannot send by itself, pages ask this often; None: never.
+        alike: what `draw` depends on besides the database, such as a choice on the page; pages with
+            the same, and the same drawn, share one drawing. Without it every page draws its own.
     """
     if not push.possible():
         st.fragment(draw, run_every=seconds)(*arguments)
         return
 
     def part() -> None:
+        with sentences():  # a database comes and goes
+            followed()
+
+    def followed() -> None:
         seen = watch().look()
-        draw(*arguments)
+        try:
+            with push.sent() as drawn:
+                draw(*arguments)
+        except BaseException:  # a rerun among them: it is drawn in another way, or not at all
+            watch().given_up(key)
+            raise
         with push.sent() as messages:  # below, where it moves nothing
-            again = _SECONDS_WITHOUT_NEWS if seen else 0
+            again = SECONDS_WITHOUT_NEWS if seen else 0
             _signal(
                 key=f"told-{key}",
                 data={"changed": 0, "again": again},
                 on_changed_change=lambda: None,
             )
-        watch().add(key, _Changed(messages[-1], of, of(seen)))
+        watch().drawn(
+            Part(
+                key=key,
+                signal=messages[-1],
+                of=of,
+                told=of(seen),
+                alike=alike and alike(),
+                drawing=alike and Drawing.of(drawn),
+            )
+        )
 
     part.__qualname__ = f"follow-{key}"  # Streamlit knows a fragment by its name and place
     st.fragment(part)()
@@ -86,38 +107,19 @@ def _watch(url: str) -> Watch:
 
 
 @dataclass(slots=True)
-class _Changed:
-    """Tells a part of a page once that what it shows is not so any more."""
-
-    message: ForwardMsg
-    of: Callable[[Going], Hashable]
-    told: Hashable
-
-    def __call__(self, now: Going) -> list[ForwardMsg]:
-        if (value := self.of(now)) == self.told:
-            return []
-        self.told = value
-        message = push.like(self.message)
-        told = {"changed": next(_numbers), "again": _SECONDS_WITHOUT_NEWS}
-        message.delta.new_element.bidi_component.json = json.dumps(told)
-        return [message]
-
-
-_numbers = count(1)
-
-
-@dataclass(slots=True)
 class Watch:
     """The last look at what goes on, and who is to be told."""
 
     _store: Store
-    _pages: dict[str, dict[str, Update]] = field(default_factory=dict)
+    _pages: dict[str, dict[str, Update | Part]] = field(default_factory=dict)
     """Of each session what follows something, by its key."""
+    _alike: Alike = field(default_factory=Alike)
     _looking: object = None
     """The work on the server's loop, once it has begun."""
     _stages: object = None
     _runs: list[Run] = field(default_factory=list)
     _last: tuple[Going, list[Run]] | None = None
+    _made: tuple[Going, dict[Hashable, object]] | None = None
 
     def look(self) -> Going:
         """What goes on now. Raises: StoreError."""
@@ -138,11 +140,28 @@ class Watch:
         self._last = now, found
         return found
 
-    def add(self, key: str, update: Update) -> None:
+    def once(self, now: Going, what: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What all pages share of a look: made for the first of them that asks for it."""
+        if (made := self._made) is None or made[0] is not now:
+            self._made = made = now, {}
+        if what not in made[1]:
+            made[1][what] = make()
+        return cast(_Made, made[1][what])
+
+    def add(self, key: str, update: Update | Part) -> None:
         """Tell the page that is being drawn of what follows, until it is drawn without it."""
         self._pages.setdefault(push.session_id(), {})[key] = update
         if self._looking is None:
             self._looking = push.on_the_loop(self._go_on())
+
+    def drawn(self, part: Part) -> None:
+        """The same of a part of it, as it is now; pages that wait for its drawing are sent it."""
+        self.add(part.key, part)
+        push.soon(self._alike.drawn, push.session_id(), part, self._pages)
+
+    def given_up(self, key: str) -> None:
+        """The page that is being drawn does not draw this part as it was."""
+        push.soon(self._alike.given_up, push.session_id(), key)
 
     def forget_page(self) -> None:
         """Nothing on the page that is being drawn is followed any more, or not yet."""
@@ -157,6 +176,7 @@ class Watch:
                 now = await asyncio.to_thread(self._look_for_all)
                 for session, updates in list(self._pages.items()):
                     self._tell(session, updates, now)
+                self._alike.go_on()
             except StoreError as error:  # a database comes and goes
                 log.warning("what goes on could not be seen: %s", error)
             except Exception:  # whoever watches is told again after the next look
@@ -167,9 +187,14 @@ class Watch:
         self.runs_of(now)  # read here, where waiting for the database keeps nobody waiting
         return now
 
-    def _tell(self, session: str, updates: dict[str, Update], now: Going) -> None:
+    def _tell(self, session: str, updates: dict[str, Update | Part], now: Going) -> None:
         there = push.push(session, [])
         if there is None:
             self._pages.pop(session, None)
+            self._alike.left(session)
         elif there:
-            push.push(session, [one for update in list(updates.values()) for one in update(now)])
+            for update in list(updates.values()):
+                if not isinstance(update, Part):
+                    push.push(session, update(now))
+                elif update.changed(now):
+                    self._alike.ask(session, update, now)

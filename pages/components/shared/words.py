@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from ecv_core.records import Run, RunState
+from ecv_core.store import ListedRun
 from ecv_core.words import (
     algorithm_title,
     alpha_text,
@@ -80,7 +81,7 @@ def ago(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"
 
 
-def run_label(run: Run) -> str:
+def run_label(run: Run | ListedRun) -> str:
     """How a choice of own runs, and so the address, names a run.
 
     Never changes and is never another run's: Streamlit knows a choice by its label.
