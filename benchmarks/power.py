@@ -1,6 +1,6 @@
 """Discriminative power: the recorded tunings (--record), and how long a large one takes.
 
-python -m benchmarks.power [--orders | --record [ml-100k--item-knn ...]]
+python -m benchmarks.power [--orders [NAME ...] | --record [ml-100k--item-knn ...]]
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def record(names: list[str]) -> None:
         write_configurations(TUNINGS / f"{name}.json", plan.spec, found, metrics)
 
 
-def orders(count: int = 200) -> None:
+def orders(names: list[str], count: int = 200) -> None:
     """What a selection among the recorded configurations chooses, over orders of the folds."""
     from ecv_core import models
     from ecv_core.selection import Contender, Terms, play_orders
-    from ecv_core.tuning.scores import TUNINGS, read_tuning, tuning_names
+    from ecv_core.tuning.scores import TUNINGS, read_tuning
 
-    for name in tuning_names():
+    for name in names:
         found = read_tuning(TUNINGS / f"{name}.json")
         contenders = [
             Contender(
@@ -131,10 +131,10 @@ def timed() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", nargs="*", choices=list(RECORDED), metavar="NAME")
-    parser.add_argument("--orders", action="store_true")
+    parser.add_argument("--orders", nargs="*", choices=list(RECORDED), metavar="NAME")
     options = parser.parse_args()
-    if options.orders:
-        orders()
+    if options.orders is not None:
+        orders(options.orders or list(RECORDED))
     elif options.record is None:
         timed()
     else:
