@@ -7,16 +7,50 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.documents import LIBRARY, ROOT, YOUR_DATA, YOUR_MODEL, blocks, shell_lines
-from tests.test_docs_examples import FOLLOW, Done
+from tests.warm_python import warm_python
+
+
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Path]:
+    """A folder with a `python` that has loaded the libraries."""
+    with warm_python() as folder:
+        yield folder
+
+
+def perform(
+    folder: Path, programs: Path, *words: str, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, with `python` and the project within reach."""
+    paths = {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]),
+        "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
+    }
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=os.environ | paths | settings,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+def said_in(folder: Path, programs: Path, *words: str) -> str:
+    """What a program says that does what it shall."""
+    done = perform(folder, programs, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.slow
-def test_the_examples_of_the_library_run_from_top_to_bottom(tmp_path: Path) -> None:
+def test_the_examples_of_the_library_run_from_top_to_bottom(tmp_path: Path, programs: Path) -> None:
     shown = blocks(LIBRARY)
     assert {block.kind for block in shown} == {"python", "sh"}
     for block in shown:
@@ -25,46 +59,22 @@ def test_the_examples_of_the_library_run_from_top_to_bottom(tmp_path: Path) -> N
     script = "".join(f"{b.text}\n" for b in shown if b.kind == "python" and not b.path)
     (tmp_path / "notebook.py").write_text(script, "utf-8")
     commands = "".join(block.text for block in shown if block.kind == "sh")
-    for words in ([sys.executable, "notebook.py"], ["bash", "-euc", commands]):
-        done = subprocess.run(
-            words,
-            cwd=tmp_path,
-            env=os.environ
-            | {
-                "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]),
-                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-            },
-            capture_output=True,
-            text=True,
-            timeout=250,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "popular on synthetic" in done.stdout or "ease on synthetic" in done.stdout
+    for words in (["python", "notebook.py"], ["bash", "-euc", commands]):
+        said = said_in(tmp_path, programs, *words)
+        assert "popular on synthetic" in said or "ease on synthetic" in said
 
 
 @pytest.mark.slow
-def test_the_examples_of_your_own_data_work(tmp_path: Path) -> None:
+def test_the_examples_of_your_own_data_work(tmp_path: Path, programs: Path) -> None:
     for block in blocks(YOUR_DATA):
         if block.path:
             (tmp_path / block.path).write_text(block.text, "utf-8")
-    (tmp_path / "follow.py").write_text(FOLLOW, "utf-8")
     lines = shell_lines(YOUR_DATA)
-    words = [shlex.split(line)[1:] for line in lines]
-    done = subprocess.run(
-        [sys.executable, "follow.py"],
-        input="".join(f"{json.dumps(one)}\n" for one in words),
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "ECV_DATA_DIR": str(tmp_path / "data")},
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
-    ends = [Done(*json.loads(line)) for line in done.stdout.splitlines()]
+    data = {"ECV_DATA_DIR": str(tmp_path / "data")}
+    ends = [perform(tmp_path, programs, *shlex.split(line), **data) for line in lines]
     said = dict(zip(lines, ends, strict=True))
-    assert [end.code for end in ends] == [0] * len(lines), said
-    added = said["python -m ecv_core add orders orders.csv"].output
+    assert [end.returncode for end in ends] == [0] * len(lines), said
+    added = said["python -m ecv_core add orders orders.csv"].stdout
     assert "470 of 471 rows can be used" in added
     assert "1 not: no user" in added
 
@@ -88,47 +98,28 @@ with open(sys.argv[2], "w") as file:
 """A program of another environment, for `my_script.py` and RecBole: it knows nothing of e-fold."""
 
 
-def in_folder(folder: Path, *words: str) -> str:
-    """What a program says, with `python` and the project within reach."""
-    done = subprocess.run(
-        words,
-        cwd=folder,
-        env=os.environ
-        | {
-            "PYTHONPATH": str(ROOT),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        },
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
-def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path) -> None:
+def test_the_loops_of_your_model_run_from_top_to_bottom(tmp_path: Path, programs: Path) -> None:
     pytest.importorskip("sklearn")
     shown = [one.text for one in blocks(YOUR_MODEL) if one.kind == "python" and not one.path]
     (tmp_path / "loops.py").write_text("\n".join(shown), "utf-8")
-    said = in_folder(tmp_path, sys.executable, "loops.py")
+    said = said_in(tmp_path, programs, "python", "loops.py")
     for name in ("LensKit ALS", "SVD", "item means"):
         assert f"{name} on synthetic" in said
     assert "ease" in said  # the verdict of the selection
 
 
 @pytest.mark.slow
-def test_the_commands_of_your_model_reach_their_stop(tmp_path: Path) -> None:
+def test_the_commands_of_your_model_reach_their_stop(tmp_path: Path, programs: Path) -> None:
     (tmp_path / "my_script.py").write_text(STANDS_IN, "utf-8")
     (tmp_path / "with_recbole.py").write_text(STANDS_IN, "utf-8")
     (tmp_path / "recbole-env" / "bin").mkdir(parents=True)
     (tmp_path / "recbole-env" / "bin" / "python").symlink_to(sys.executable)
     first, loop, lenskit = [one.text for one in blocks(YOUR_MODEL) if one.kind == "sh"]
-    assert "fold 0: ndcg@10" in in_folder(tmp_path, "bash", "-euc", first)
-    assert "stop." in in_folder(tmp_path, "bash", "-euc", loop).splitlines()[-1]
+    assert "fold 0: ndcg@10" in said_in(tmp_path, programs, "bash", "-euc", first)
+    assert "stop." in said_in(tmp_path, programs, "bash", "-euc", loop).splitlines()[-1]
     assert json.loads((tmp_path / "fold.json").read_text())["stop"] is True
-    assert "ItemKNNScorer on synthetic" in in_folder(tmp_path, "bash", "-euc", lenskit)
+    assert "ItemKNNScorer on synthetic" in said_in(tmp_path, programs, "bash", "-euc", lenskit)
 
 
 def test_the_script_for_recbole_is_python() -> None:
