@@ -162,6 +162,10 @@ def fill(database_url: str, many: int) -> None:
                 of_run[row["run_id"]].append(row)
             copies = [row | {"run_id": new} for old, new in names for row in of_run[old]]
             connection.execute(table.insert(), copies)
+        for at in range(0, len(names), len(rows)):  # each copy of all is a batch of its own
+            batch = [new for _, new in names[at : at + len(rows)]]
+            mine = runs.c.run_id.in_(batch)
+            connection.execute(runs.update().where(mine).values(group_id=batch[0]))
 
 
 def _find(context: BrowserContext, url: str, there: str) -> float:
