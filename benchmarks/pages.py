@@ -7,7 +7,8 @@ painted, or where it has none, its first control is there. It is reached from Ru
 as by a person who goes from page to page, and opened by its address, where Streamlit's own start in
 the browser counts too: `runs` has little else. A move runs from the key press inside the browser
 to the frame after the chart in sight has been redrawn. The table of Runs is filled with finished
-runs of ten folds, and is there once its rows are announced and drawn.
+runs of ten folds, and is there once its rows are announced and drawn; other pages are opened beside
+so many runs after it.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def main() -> None:
     parser.add_argument("--moves", type=int, default=40)
     parser.add_argument("--visits", type=int, default=5)
     parser.add_argument("--runs", type=int, default=2000, help="rows of the table of Runs")
-    parser.add_argument("--only", choices=["table"], help="the table of Runs alone")
+    parser.add_argument("--only", choices=["table"], help="pages beside so many runs alone")
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -127,6 +128,14 @@ def _table(browser: Browser, dashboard: Dashboard, many: int, visits: int) -> No
     print(f"| by its address | {statistics.median(opened):.2f} |")
     print(f"| by its address, before there were any | {statistics.median(empty):.2f} |")
     print(f"| Enter in Find to the rows found | {statistics.median(found):.2f} |")
+    for name, page in (
+        ("How many folds?", "folds"),
+        ("How many folds?, My runs", "folds?source=My%20runs"),
+        ("Run, the form", ""),
+    ):
+        there = OPENED[page.partition("?")[0]]
+        beside = [_open(context, f"{dashboard.url}/{page}", there) for _ in range(visits + 1)][1:]
+        print(f"| {name}, beside them | {statistics.median(beside):.2f} |")
 
 
 def fill(database_url: str, many: int) -> None:
@@ -153,6 +162,10 @@ def fill(database_url: str, many: int) -> None:
                 of_run[row["run_id"]].append(row)
             copies = [row | {"run_id": new} for old, new in names for row in of_run[old]]
             connection.execute(table.insert(), copies)
+        for at in range(0, len(names), len(rows)):  # each copy of all is a batch of its own
+            batch = [new for _, new in names[at : at + len(rows)]]
+            mine = runs.c.run_id.in_(batch)
+            connection.execute(runs.update().where(mine).values(group_id=batch[0]))
 
 
 def _find(context: BrowserContext, url: str, there: str) -> float:

@@ -47,7 +47,7 @@ async def _soak(many: int, every: int, viewers: int) -> None:
             make_spec(dataset="synthetic", algorithm=ALGORITHMS[at % 4], k=3, rule="never", seed=at)
             for at in range(many)
         ]
-        run_ids = store.create(specs, owner=gone)
+        run_ids = [store.create([spec], owner=gone)[0] for spec in specs]  # each a run of its own
         beat(store, gone, serves=True)
         dashboard.start()
         pages = [Session(dashboard.url, page="runs"), Session(dashboard.url, page="learn")]
@@ -72,9 +72,11 @@ async def _soak(many: int, every: int, viewers: int) -> None:
 async def _followed(dashboard: Dashboard, store: Store, many: int, every: int) -> None:
     assert dashboard.process is not None
     server = psutil.Process(dashboard.process.pid)
-    done, begin, before = 0, time.perf_counter(), used(server)
+    while len(store.active()) == many:  # what starts with the first run is no run's
+        await asyncio.sleep(0.2)
+    done, begin, before = 1, time.perf_counter(), used(server)
     while done < many:
-        wanted = min(done + every, many)
+        wanted = min(done + every - done % every, many)
         while (now := many - len(store.active())) < wanted:
             await asyncio.sleep(0.5)
         seconds, taken = time.perf_counter() - begin, used(server) - before

@@ -169,7 +169,22 @@ def test_where_more_has_changed_than_words_each_page_draws_its_own(pages):
     pages.draws("a", pages.part(3, _button(2, "Report", "file of a")))
     assert [pages.told(name) for name in "abc"] == [[], *[["3 folds", "draw"]] * 2]
     pages.look(4)  # until they have drawn it, what is on them is not known
-    assert [pages.told(name) for name in "abc"] == [["draw"], ["draw"], ["draw"]]
+    assert [pages.told(name) for name in "abc"] == [["draw"], [], []]
+    pages.look(4)
+    assert [pages.told(name) for name in "abc"] == [[], ["draw"], ["draw"]]
+
+
+def test_a_page_is_told_one_thing_at_a_time(pages):
+    """Two at once are one message to the server, of which Streamlit takes the first alone."""
+    bar = pages.part(2)
+    bar.key, bar.alike = "running", None
+    for folds, told in ((3, ["draw"]), (3, ["draw"]), (3, [])):
+        if bar.changed(now := Going(removed=folds)):
+            pages.alike.ask("a", bar, now)
+        del pages.parts["b"], pages.parts["c"]
+        pages.look(folds)
+        pages.parts |= {"b": {"run": pages.part(3)}, "c": {"run": pages.part(3)}}
+        assert pages.told("a") == told
 
 
 def test_where_the_page_that_draws_ends_its_part_each_draws_its_own(pages):

@@ -33,6 +33,8 @@ from pages.components.shared.words import (
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"
 """Keys of the widgets, and names in the address."""
+_AT_FIRST = 60
+"""Runs of a batch that are looked at together unasked: about as many as are recorded."""
 _BY_LINK = "runs-by-link"
 """Key of the session state: a link has named runs."""
 _FORM = (
@@ -181,11 +183,13 @@ def _explorable(row: ListedRun) -> bool:
 
 
 def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
-    """The newest run with its whole batch at first."""
+    """The newest run at first, with its whole batch if that is not of more runs than fit."""
     by_id = {run.run_id: run for run in runs}
     batch = [
         run.run_id for run in runs if run is runs[0] or (run.group and run.group == runs[0].group)
     ]
+    if len(batch) > _AT_FIRST:
+        batch = batch[:1]
     asked = st.query_params.get_all(RUNS)  # a label of another version ends with the id too
     ids = {one: one.rsplit(" · ")[-1] for one in asked}
     label_from_link(RUNS, {one: run_label(by_id[ids[one]]) for one in asked if ids[one] in by_id})

@@ -38,6 +38,8 @@ SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_BETWEEN_GLANCES = 5.0
 """At runs that are over: someone else may resume one."""
 FOLLOW = "follow"
+_SHOWN = "shown-run"
+"""Key of the session state: the run that the page shows, whose buttons it has."""
 
 
 def live_run(runs: list[Run]) -> None:
@@ -62,7 +64,7 @@ def live_run(runs: list[Run]) -> None:
         key="run",
         of=lambda now: (now.of(ids), now.removed),
         seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
-        alike=lambda: (st.session_state.get("show"),),
+        alike=lambda: (st.session_state.get("show"), st.session_state.get(_SHOWN)),
     )
 
 
@@ -129,6 +131,7 @@ def _run(following: bool) -> None:
         if following != any(run.state.active for run in runs):
             st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
         run = shown_run(runs)
+        st.session_state[_SHOWN] = run.run_id
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
         ):

@@ -81,11 +81,13 @@ class Alike:
     """By the session that draws and the key of its part."""
     _late: set[str] = field(default_factory=set)
     """Sessions that did not draw in time."""
+    _told: set[str] = field(default_factory=set)
+    """Those that were told to draw a part since the last look: of two at once a page loses one."""
 
     def ask(self, session: str, part: Part, now: Going) -> None:
         """That page's part is to show what is so now; call `go_on` when all have asked."""
         if part.alike is None or part.drawing is None:
-            _draw_anew(session, part, part.of(now))
+            self._draw_anew(session, part, part.of(now))
         elif not any(wait.others.get(session) is part for wait in self._waits.values()):
             alike = part.key, part.alike, part.drawing.look
             self._asked.setdefault(alike, {})[session] = part, part.of(now)
@@ -98,13 +100,16 @@ class Alike:
                 self.given_up(*key)
         asked, self._asked = self._asked, {}
         for parts in asked.values():
-            first = min(parts, key=self._late.__contains__)
+            if not (free := [session for session in parts if session not in self._told]):
+                continue  # they ask again after the next look
+            first = min(free, key=self._late.__contains__)
             part, told = parts.pop(first)
             if parts:
                 others = {session: other for session, (other, _) in parts.items()}
                 until = monotonic() + _SECONDS_TO_DRAW
                 self._waits[first, part.key] = _Wait(part, told, others, until)
-            _draw_anew(first, part, told)
+            self._draw_anew(first, part, told)
+        self._told.clear()
 
     def drawn(self, session: str, part: Part, pages: Mapping[str, Mapping[str, object]]) -> None:
         """That page has drawn this part: send it to those that wait for it.
@@ -125,26 +130,26 @@ class Alike:
             for other, one in wait.others.items()
             if pages.get(other, {}).get(part.key) is one  # not drawn anew by itself meanwhile
         }
-        changes.append(part.wait_on() if whole else part.draw_anew())
+        news = part.wait_on()
         for other, one in there.items():
-            if push.push(other, changes):
-                one.drawing, one.told = part.drawing if whole else None, part.told
+            if push.push(other, [*changes, news] if whole else changes):
+                one.drawing = part.drawing if whole else None
+                if whole:
+                    one.told = part.told
+                else:
+                    self._draw_anew(other, one, part.told)
 
     def given_up(self, session: str, key: str) -> None:
         """That page does not draw this part as it was: each of the others draws its own."""
         if (wait := self._waits.pop((session, key), None)) is not None:
-            _draw_all_anew(wait.others, wait.told)
+            for other, part in wait.others.items():
+                self._draw_anew(other, part, wait.told)
 
     def left(self, session: str) -> None:
         """That page will not be there again."""
         self._late.discard(session)
 
-
-def _draw_all_anew(parts: Mapping[str, Part], told: Hashable) -> None:
-    for session, part in parts.items():
-        _draw_anew(session, part, told)
-
-
-def _draw_anew(session: str, part: Part, told: Hashable) -> None:
-    if push.push(session, [part.draw_anew()]):
-        part.told = told
+    def _draw_anew(self, session: str, part: Part, told: Hashable) -> None:
+        if session not in self._told and push.push(session, [part.draw_anew()]):
+            self._told.add(session)
+            part.told = told
