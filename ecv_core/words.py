@@ -292,8 +292,7 @@ def duration(seconds: float) -> str:
     """'0.8 s', '42 s', '3 min 20 s', '2 h 5 min'."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
+    if (whole := round(seconds)) < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
