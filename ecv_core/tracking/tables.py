@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def known_columns(table: pd.DataFrame, needed: Sequence[str], way_out: str) -> None:
     """Refuse a table that lacks a column. Raises: InputError."""
     if missing := [name for name in needed if name not in table.columns]:
-        has = ", ".join(map(str, table.columns)) or "none"
+        has = ", ".join(map(str, table.columns))[:200] or "none"
         raise InputError(f"the table has no column '{missing[0]}' (it has: {has}); {way_out}")
 
 

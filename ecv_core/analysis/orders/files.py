@@ -51,7 +51,7 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
         raise InputError(f"the first line of {name} must name its columns, but is numbers")
     if len(set(header)) < len(header) or "" in header:
         raise InputError(
-            f"the columns of {name} must have different names, but are {', '.join(header)}"
+            f"the columns of {name} must have different names, but are {', '.join(header)[:200]}"
         )
     scores = rows[1:]
     if places := _long(header):
@@ -134,7 +134,7 @@ def _check_widths(rows: list[list[str]], columns: int, name: str) -> None:
 def _column(cells: list[str], system: str, name: str) -> NDArray[np.float64]:
     for number, cell in enumerate(cells, start=1):
         if not _is_number(cell) or not np.isfinite(float(cell)):
-            what = f"is '{cell}', not a number" if cell else "is missing"
+            what = f"is '{cell[:100]}', not a number" if cell else "is missing"
             raise InputError(
                 f"row {number} of column '{system}' in {name} {what}; "
                 "every system needs a score for every fold"

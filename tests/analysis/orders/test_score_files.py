@@ -38,6 +38,7 @@ def test_a_table_with_more_than_system_fold_and_score_has_one_column_per_system(
         (b"0.1\n0.2\n0.3\n", "the first line of the file must name its columns"),
         (b"a,a\n1,2\n3,4\n", "must have different names, but are a, a"),
         (b"a,\n1,2\n3,4\n", "must have different names"),
+        (b"a," * 999 + b"a\n", "must have different names, but are (a, ){66}a,$"),
         (b"a,b\n1,2\n3\n", "row 2 of the file has 1 values for 2 columns"),
         (b"a,b\n1,2\n3,4,5\n", "row 2 of the file has 3 values for 2 columns"),
         (b"a,b\n1,2\n3,\n", "row 2 of column 'b' in the file is missing"),
