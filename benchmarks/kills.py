@@ -209,7 +209,8 @@ def one_kill(at: Trial, victim: str, random: Random) -> tuple[list[str], int, fl
     )
     if noticed > NOTICED_SECONDS:
         broken.append(f"noticed after {noticed:.0f} s")
-    if at.state(run_id) in ("interrupted", "failed"):
+    # A fold that was done before the kill may be written after it: a run that went on may fail yet.
+    if at.state(at.finished(run_id)) in ("interrupted", "failed"):
         before, begun = at.kept(run_id), len(at.begun())
         if at.told(at.stays, run_id) != "True":
             broken.append("could not be resumed")
