@@ -79,7 +79,8 @@ class Store:
                 return []
             rows = run_rows(connection, mine)
         places = {row.run_id: place for place, row in enumerate(rows.waiting)}
-        return sorted(rows.runs({}), key=lambda run: (run.outside, places[run.run_id]))
+        last = len(places)  # of one that has ended between the two queries
+        return sorted(rows.runs({}), key=lambda run: (run.outside, places.get(run.run_id, last)))
 
     def group(self, group_id: str) -> list[Run]:
         """The runs that were started together, in the order of their start; empty if none."""
