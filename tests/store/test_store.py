@@ -18,6 +18,7 @@ from ecv_core.records import (
     UserScores,
 )
 from ecv_core.store import Store, interrupt, open_store
+from ecv_core.store.rows import RunRows, run_rows
 from tests.jobs import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", params=(("a", 1), ("b", 0.5)))
@@ -46,6 +47,17 @@ def test_active_runs_come_as_the_queue_goes_the_running_one_first(store: Store) 
     store.finish(second, RunState.FINISHED)
     store.request_cancel(first)
     assert [run.run_id for run in store.active()] == [third]
+
+
+def test_a_run_that_ends_while_the_active_ones_are_read_comes_last(store, monkeypatch) -> None:
+    first, second = store.create([SPEC] * 2, owner="me")
+
+    def meanwhile(*where: object) -> RunRows:
+        rows = run_rows(*where)
+        return replace(rows, waiting=[row for row in rows.waiting if row.run_id != first])
+
+    monkeypatch.setattr("ecv_core.store.store.run_rows", meanwhile)
+    assert [run.run_id for run in store.active()] == [second, first]
 
 
 def test_a_fold_is_kept_once_and_never_overwritten(store: Store) -> None:
