@@ -116,7 +116,7 @@ class _Pages:
         for name, parts in self.parts.items():
             if parts["run"].changed(now):
                 self.alike.ask(name, parts["run"], now)
-        self.alike.go_on()
+        self.alike.have_one_draw()
 
     def draws(self, name: str, part: Part) -> None:
         self.parts[name]["run"] = part

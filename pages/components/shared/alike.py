@@ -85,14 +85,14 @@ class Alike:
     """Those that were told to draw a part since the last look: of two at once a page loses one."""
 
     def ask(self, session: str, part: Part, now: Going) -> None:
-        """That page's part is to show what is so now; call `go_on` when all have asked."""
+        """That page's part is to show what is so now; call `have_one_draw` when all have asked."""
         if part.alike is None or part.drawing is None:
             self._draw_anew(session, part, part.of(now))
         elif not any(wait.others.get(session) is part for wait in self._waits.values()):
             alike = part.key, part.alike, part.drawing.look
             self._asked.setdefault(alike, {})[session] = part, part.of(now)
 
-    def go_on(self) -> None:
+    def have_one_draw(self) -> None:
         """Of pages that are alike, have one draw."""
         for key, wait in list(self._waits.items()):
             if monotonic() > wait.until:

@@ -176,7 +176,7 @@ class Watch:
                 now = await asyncio.to_thread(self._look_for_all)
                 for session, updates in list(self._pages.items()):
                     self._tell(session, updates, now)
-                self._alike.go_on()
+                self._alike.have_one_draw()
             except StoreError as error:  # a database comes and goes
                 log.warning("what goes on could not be seen: %s", error)
             except Exception:  # whoever watches is told again after the next look
