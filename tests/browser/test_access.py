@@ -69,7 +69,7 @@ def serious(page: Page) -> list[str]:
 def settle(page: Page) -> None:
     """Wait until every figure on the page is drawn."""
     page.wait_for_function(
-        "() => [...document.querySelectorAll('.ecv-figure[role=img]')]"
+        "() => [...document.querySelectorAll('.ecv-figure')]"
         ".every(one => one.dataset.drawn === 'true' || !one.checkVisibility())"
     )
     page.wait_for_timeout(300)  # colours fade into those of the theme

@@ -85,6 +85,12 @@ const stepKnown = (data) => {
   });
 };
 
+// A picture has its name from the first moment, so it is none as long as that is not known.
+const named = (node, alt) => {
+  node.setAttribute("role", "img");
+  node.setAttribute("aria-label", alt);
+};
+
 // What comes in the place of a run, such as the form after Back, is seen from its top.
 const leave = (node) => {
   if (node.isConnected) return;
@@ -112,8 +118,7 @@ export default function ({ data, parentElement }) {
       dark,
     };
   });
-  node.setAttribute("role", "img");
-  if (!data.steps) node.setAttribute("aria-label", data.alt);
+  if (!data.steps) named(node, data.alt);
   node.style.minHeight = `${data.height}px`;
   if (data.top && window.ecvTop !== data.top) {
     window.ecvTop = data.top;
@@ -133,7 +138,7 @@ export default function ({ data, parentElement }) {
     paint = () => {
       const step = window.ecvSteps?.[data.slider] ?? 0;
       const { same, figure, alt } = at(step);
-      node.setAttribute("aria-label", alt);
+      named(node, alt);
       if (drawn.get(node) !== state || same === last) return undefined;
       last = same;
       return plotly.react(node, figure.data, narrowed(figure.layout, width), config);
