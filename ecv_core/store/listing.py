@@ -62,6 +62,11 @@ class ListedRun:
         """The mean of the folds up to the stop, or of all so far; None before the first."""
         return fmean(self.scores[: self.stopped_at]) if self.scores else None
 
+    @property
+    def whole(self) -> bool:
+        """As in Run."""
+        return len(self.scores) == self.spec.k
+
 
 class RunList:
     """All runs of a database; folds that were read once are not read again."""

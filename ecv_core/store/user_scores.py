@@ -1,4 +1,4 @@
-"""Per-user scores as the database holds them: a seventh of their bytes, bit for bit the same.
+"""Per-user scores as the database holds them: a sixth of their bytes, bit for bit the same.
 
 Metrics that follow from a user's hits are written as the hits (`hit_patterns`), and of the novelty
 metrics what the hits leave open (`novelty_scores`; rows of before do without). Users are taken in

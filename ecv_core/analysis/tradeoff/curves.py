@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from ecv_core.analysis.orders import Curve, Orders
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import Run
+from ecv_core.records import Run, RunSpec
 from ecv_core.splits import exchangeable
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
@@ -96,7 +97,16 @@ class Tradeoff:
         return float(self.alphas[row])
 
 
-def explorable(run: Run) -> bool:
+class _Whole(Protocol):
+    """A run, or its row in the list."""
+
+    @property
+    def spec(self) -> RunSpec: ...
+    @property
+    def whole(self) -> bool: ...
+
+
+def explorable(run: _Whole) -> bool:
     """Whether every order of the run's folds is known, and any could have been."""
     return run.whole and exchangeable(run.spec.split)
 

@@ -9,12 +9,11 @@ import streamlit as st
 
 from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import read_scores, row_labels
-from ecv_core.analysis.tradeoff import System
+from ecv_core.analysis.tradeoff import System, explorable
 from ecv_core.errors import EcvError
 from ecv_core.records import Run
 from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.splits import exchangeable
 from ecv_core.store import ListedRun
 from ecv_core.study.summary import systems_of
 from pages.components.shared.acting import why_not
@@ -61,7 +60,7 @@ _NOTHING = Chosen(systems=[], runs=[], whose="")
 def choose_systems() -> Chosen:
     """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
     recorded = _recorded()
-    own = [row for row in run_list().rows() if _explorable(row)]
+    own = [row for row in run_list().rows() if explorable(row)]
     with st.container(horizontal=True, vertical_alignment="center", key="folds-source"):
         source = st.segmented_control(
             "Fold scores from",
@@ -175,11 +174,6 @@ def _no_own() -> None:
         icon=":material/info:",
     )
     st.page_link("pages/run.py", label="Start a run", icon=":material/play_circle:")
-
-
-def _explorable(row: ListedRun) -> bool:
-    """As `tradeoff.explorable`, of a row: of thousands of runs only the picked ones are read."""
-    return len(row.scores) == row.spec.k and exchangeable(row.spec.split)
 
 
 def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
