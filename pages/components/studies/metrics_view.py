@@ -128,7 +128,10 @@ def dominance(study: MetricsStudy) -> None:
         dominance_frame(study),
         hide_index=True,
         width="content",
-        column_config={"dp": st.column_config.NumberColumn("DP", format="%.2f")},
+        column_config={
+            "value": st.column_config.Column(width=110),
+            "dp": st.column_config.NumberColumn("DP", format="%.2f"),
+        },
         key="dominance",
         alt="Discriminative power with each parameter set to each of its values.",
     )
