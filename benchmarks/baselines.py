@@ -36,6 +36,8 @@ CURVES = ("bayesian-mf", "bayesian-svd++", "bayesian-time-svd++-flipped")
 """Those whose dimensions are varied, for figure 3 of the paper."""
 TEN_FOLDS = 16
 """Dimension of the Bayesian models' ten folds; the others have the first fold alone."""
+ASKED = (0, 1, 2)
+"""The folds of ml-1m that the precision rule asks for, at 0.5 %, of a model that draws numbers."""
 DIMENSIONS = (32, 64, 8, 128)
 SGD_DIMENSIONS = (8, 16, 32, 128)
 
@@ -45,14 +47,14 @@ def jobs() -> list[tuple[str, RunSpec]]:
     found = [_job("ml-100k", name) for name in PLAIN]
     found += [_job("ml-100k", name, dimension=TEN_FOLDS) for name in BAYESIAN]
     found += [_job("ml-1m", name) for name in PLAIN]
-    found += [_job("ml-1m", name, folds=(0,)) for name in ("bayesian-mf", BAYESIAN[-1])]
+    found += [_job("ml-1m", name, folds=ASKED) for name in ("bayesian-mf", BAYESIAN[-1])]
     found += [
         _job("ml-100k", name, dimension=dimension, folds=(0,))
         for dimension in DIMENSIONS
         for name in CURVES
     ]
     found += [_job("ml-100k", "sgd-mf", dimension=dimension) for dimension in SGD_DIMENSIONS]
-    found += [_job("ml-1m", name, folds=(0,)) for name in BAYESIAN[1:-1]]
+    found += [_job("ml-1m", name, folds=ASKED) for name in BAYESIAN[1:-1]]
     return found
 
 
