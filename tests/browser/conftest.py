@@ -12,7 +12,7 @@ from ecv_core import stopping
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
-from tests.browser.dashboard import CHROMIUM, FLAGS, Dashboard
+from tests.browser.dashboard import FOR_TESTS, TEST_FLAGS, Dashboard
 from tests.browser.tab import VIEW, watched_tab
 from tests.jobs import SCORES, fold_result
 
@@ -28,7 +28,7 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """For contexts of one's own, that know nothing of other tests."""
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    browser = playwright.chromium.launch(executable_path=FOR_TESTS, args=TEST_FLAGS)
     yield browser
     browser.close()
 
@@ -42,7 +42,10 @@ def profile(
     A page takes a third less of a processor to open there than in a context of its own.
     """
     context = playwright.chromium.launch_persistent_context(
-        tmp_path_factory.mktemp("profile"), executable_path=CHROMIUM, args=FLAGS, viewport=VIEW
+        tmp_path_factory.mktemp("profile"),
+        executable_path=FOR_TESTS,
+        args=TEST_FLAGS,
+        viewport=VIEW,
     )
     yield context
     context.close()

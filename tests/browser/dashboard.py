@@ -18,14 +18,15 @@ import psutil
 from ecv_core.store import forget_study, open_store, stored_studies
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next(
-    (
-        path
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (path := shutil.which(name))
-    ),
-    None,
-)
+
+
+def _browser(*names: str) -> str | None:
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+HEADLESS = _browser("chromium-headless-shell")
+CHROMIUM = _browser("chromium", "chromium-browser", "google-chrome") or HEADLESS
+"""As a person has it, for pictures and benchmarks; None: Playwright's own."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -34,6 +35,13 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+]
+FOR_TESTS = HEADLESS or CHROMIUM
+"""The same Chromium without what only a person needs, where there is one."""
+TEST_FLAGS = [
+    *FLAGS,
+    "--renderer-process-limit=1",  # tabs share what one of them compiled
+    "--js-flags=--no-turbofan --no-maglev",  # no page stays open until optimising pays
 ]
 
 

@@ -21,6 +21,15 @@ ASKED_EVERYWHERE = ("/_stcore/health", "/_stcore/host-config")
 """Streamlit asks for these below a page's own path first (404), and while its server is away."""
 
 
+STILL = """addEventListener("DOMContentLoaded", () => {
+  const still = document.createElement("style");
+  still.textContent =
+    "*, ::before, ::after { animation: none !important; transition: none !important }";
+  document.head.append(still);
+})"""
+"""Nothing moves by itself: every frame of Streamlit's animations costs a processor."""
+
+
 def is_expected(message: ConsoleMessage) -> bool:
     """Whether Streamlit itself writes this, on every page or while the server restarts."""
     if "disconnected from server" in message.text:
@@ -63,6 +72,7 @@ def watched_tab(where: Browser | BrowserContext) -> Iterator[Page]:
     context = where.new_context(viewport=VIEW) if isinstance(where, Browser) else where
     context.set_default_timeout(30_000)
     tab = context.new_page()
+    tab.add_init_script(STILL)
     errors: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
