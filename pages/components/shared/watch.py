@@ -23,7 +23,7 @@ from pages.components.shared import push
 from pages.components.shared.alike import SECONDS_WITHOUT_NEWS, Alike, Part
 from pages.components.shared.component import component
 from pages.components.shared.drawing import Drawing
-from pages.components.shared.state import sentences, store
+from pages.components.shared.state import made_once, sentences, store
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ def watch() -> Watch:
     return _watch(database_url())
 
 
-@st.cache_resource(show_spinner=False)
+@made_once
 def _watch(url: str) -> Watch:
     return Watch(store())
 
