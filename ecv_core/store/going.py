@@ -25,6 +25,13 @@ class GoingRun:
     folds: int
     """How many are finished."""
     progress: FoldProgress | None = None
+    owner: str = ""
+    """Who computes it, or in whose queue it waits."""
+    queued_at: str = ""
+    stopped_at: int | None = None
+    group: str = ""
+    of_group: int = 0
+    """How many runs of its group there are, active or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +49,15 @@ class Going:
         return bool(self.runs)
 
     @cached_property
-    def stages(self) -> tuple[tuple[str, RunState, int], ...]:
-        """Of every active run its id, state and number of folds: differs once one has gone on."""
-        return tuple((run.run_id, run.state, run.folds) for run in self.runs)
+    def stages(self) -> tuple[tuple[str, RunState, int, Hashable], ...]:
+        """Of every active run its id, state, number of folds, and the rest that may change.
+
+        Differs once one has gone on. Nothing else that is known of a run changes without it.
+        """
+        return tuple(
+            (run.run_id, run.state, run.folds, (run.stopped_at, run.owner, run.queued_at))
+            for run in self.runs
+        )
 
     def in_steps_of(self, seconds: float) -> Hashable:
         """Differs once a run has gone on, and while any is active after so many seconds too."""
@@ -60,6 +73,7 @@ class Going:
 
 
 _ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
+_OF_GROUP = runs.alias()
 _GONE = sa.select(sa.func.count()).select_from(removed)
 _RUNS = (
     sa.select(
@@ -69,6 +83,15 @@ _RUNS = (
         .where(folds.c.run_id == runs.c.run_id)
         .scalar_subquery()
         .label("folds"),
+        runs.c.owner,
+        runs.c.queued_at,
+        runs.c.stopped_at,
+        runs.c.group_id,
+        sa.select(sa.func.count())
+        .select_from(_OF_GROUP)
+        .where(_OF_GROUP.c.group_id == runs.c.group_id)
+        .scalar_subquery()
+        .label("of_group"),
         progress,
     )
     .select_from(runs.outerjoin(progress, progress.c.run_id == runs.c.run_id))
@@ -93,6 +116,11 @@ def going_on(store: Store) -> Going:
                 state=RunState(row.state),
                 folds=row.folds,
                 progress=_progress(row),
+                owner=row.owner or "",
+                queued_at=row.queued_at,
+                stopped_at=row.stopped_at,
+                group=row.group_id,
+                of_group=row.of_group,
             )
             for row in found
         ),
