@@ -1,5 +1,7 @@
 """What the opening of a page costs: those who open the same run share what is read of it."""
 
+import gc
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -12,7 +14,7 @@ from ecv_core.records import Run, RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, going_on
 from ecv_core.store.holding import OUTSIDE
-from pages.components.shared import push
+from pages.components.shared import navigation, push
 from pages.components.shared.watch import Watch
 from tests.jobs import fold_result
 
@@ -128,3 +130,17 @@ def test_a_run_that_is_over_is_read_once_for_its_page(app, a_run):
         app.run()
     assert app.title
     assert len([one for one in asked if "folds.result" in one]) == 1, asked
+
+
+def test_modules_are_left_out_of_later_collections_once_they_are_loaded(monkeypatch):
+    kept = []
+    monkeypatch.setattr(gc, "freeze", lambda: kept.append(len(sys.modules)))
+    monkeypatch.setattr(navigation, "_loaded", 0)
+    for _ in range(3):
+        with navigation.page():
+            pass
+    assert len(kept) == 1
+    monkeypatch.setattr(navigation, "_loaded", len(sys.modules) - 300)  # a page has loaded torch
+    with navigation.page():
+        pass
+    assert len(kept) == 2
