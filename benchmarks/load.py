@@ -75,11 +75,12 @@ async def _measure(counts: Sequence[int], seconds: float, history: int, *, brows
             await _warm_up(dashboard, store)
             print(f"{history:,} finished runs in the database, {seconds:g} s each\n")
             print(
-                "| viewers | server, % of a core | above nobody's | a viewer, ms/s | ready, 95 % s "
+                "| viewers | server, % of a core | above nobody's | a viewer, ms/s "
+                "| an opening, ms of the server | ready, 95 % s "
                 "| a fold drawn, median s | 95 % s | a step on the bar, 95 % s | kB/s a viewer "
                 "| clock of a browser: longest s |"
             )
-            print("|---|---|---|---|---|---|---|---|---|---|")
+            print("|---|---|---|---|---|---|---|---|---|---|---|")
             nobody = float("nan")
             for count in counts:
                 seen = await _watched(dashboard, store, count, seconds, browser=browser)
@@ -94,9 +95,14 @@ async def _measure(counts: Sequence[int], seconds: float, history: int, *, brows
 async def _warm_up(dashboard: Dashboard, store: Store) -> None:
     """A first page, which loads what all need; and its run, which is cancelled."""
     played = _Played(store)
-    await asyncio.gather(
-        Session(dashboard.url, query=f"run={played.run_id}").stay(6.0), played.play(5.0)
-    )
+    playing = asyncio.create_task(played.play(60))
+    first = Session(dashboard.url, query=f"run={played.run_id}")
+    staying = asyncio.create_task(first.stay(60))
+    await asyncio.wait_for(first.ready.wait(), 60)
+    await asyncio.sleep(5.0)  # a fold is drawn
+    playing.cancel()
+    staying.cancel()
+    await asyncio.gather(playing, staying, return_exceptions=True)
     store.finish(played.run_id, RunState.CANCELLED)
 
 
@@ -107,6 +113,8 @@ class _Seen:
     viewers: int
     share: float
     """Of one core that the server used, in percent."""
+    opening: float
+    """Processor seconds of the server from the arrival of all to the last one's being ready."""
     ready: list[float]
     folds: list[float]
     """Seconds from each fold's commit to its drawing, of every viewer."""
@@ -124,6 +132,7 @@ class _Seen:
             f"{self.share:.1f}",
             f"{above:.1f}",
             f"{10 * above / max(self.viewers, 1):.1f}",
+            f"{1000 * self.opening / max(self.viewers, 1):.1f}",
             f"{_late(self.ready):.2f}",
             f"{statistics.median(self.folds or [float('nan')]):.2f}",
             f"{_late(self.folds):.2f}",
@@ -146,10 +155,12 @@ async def _watched(
     played = _Played(store)
     playing = asyncio.create_task(played.play(seconds + 60))
     sessions = [Session(dashboard.url, query=f"run={played.run_id}") for _ in range(count)]
-    staying = [asyncio.create_task(one.stay(seconds + 60)) for one in sessions]
-    await asyncio.gather(*(asyncio.wait_for(one.ready.wait(), 60) for one in sessions))
     assert dashboard.process is not None
     server = psutil.Process(dashboard.process.pid)
+    arrived = used(server)
+    staying = [asyncio.create_task(one.stay(seconds + 60)) for one in sessions]
+    await asyncio.gather(*(asyncio.wait_for(one.ready.wait(), 60) for one in sessions))
+    opening = used(server) - arrived
     await asyncio.sleep(1.0)
     sent = sum(one.bytes for one in sessions)
     before, begin = used(server), time.perf_counter()
@@ -166,6 +177,7 @@ async def _watched(
     return _Seen(
         viewers=count,
         share=share,
+        opening=opening,
         ready=[one.ready_seconds for one in sessions],
         folds=[
             min((at for at, text in one.figures if _folds(text) > where), default=inf) - fold

@@ -12,10 +12,11 @@ from pages.components.shared.navigation import page
 from pages.components.shared.running import just_arrived
 from pages.components.shared.runs import opened_runs
 from pages.components.shared.state import manager, sentence, store
+from pages.components.shared.watch import watch
 
 
 def _opened() -> list[Run]:
-    if just_arrived() and not st.query_params and (active := store().active()):
+    if just_arrived() and not st.query_params and (active := watch().active()):
         st.query_params["run"] = active[0].group or active[0].run_id
     if "run" not in st.query_params:
         return []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -25,6 +25,13 @@ class GoingRun:
     folds: int
     """How many are finished."""
     progress: FoldProgress | None = None
+    owner: str = ""
+    """Who computes it, or in whose queue it waits."""
+    queued_at: str = ""
+    stopped_at: int | None = None
+    group: str = ""
+    of_group: int = 0
+    """How many runs of its group there are, active or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +49,15 @@ class Going:
         return bool(self.runs)
 
     @cached_property
-    def stages(self) -> tuple[tuple[str, RunState, int], ...]:
-        """Of every active run its id, state and number of folds: differs once one has gone on."""
-        return tuple((run.run_id, run.state, run.folds) for run in self.runs)
+    def stages(self) -> tuple[tuple[str, RunState, int, Hashable], ...]:
+        """Of every active run its id, state, number of folds, and the rest that may change.
+
+        Differs once one has gone on. Nothing else that is known of a run changes without it.
+        """
+        return tuple(
+            (run.run_id, run.state, run.folds, (run.stopped_at, run.owner, run.queued_at))
+            for run in self.runs
+        )
 
     def in_steps_of(self, seconds: float) -> Hashable:
         """Differs once a run has gone on, and while any is active after so many seconds too."""
@@ -59,37 +72,66 @@ class Going:
         )
 
 
+_ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
+_OF_GROUP = runs.alias()
+_GONE = sa.select(sa.func.count()).select_from(removed)
+_RUNS = (
+    sa.select(
+        runs.c.run_id.label("active_id"),
+        runs.c.state,
+        sa.select(sa.func.count())
+        .where(folds.c.run_id == runs.c.run_id)
+        .scalar_subquery()
+        .label("folds"),
+        runs.c.owner,
+        runs.c.queued_at,
+        runs.c.stopped_at,
+        runs.c.group_id,
+        sa.select(sa.func.count())
+        .select_from(_OF_GROUP)
+        .where(_OF_GROUP.c.group_id == runs.c.group_id)
+        .scalar_subquery()
+        .label("of_group"),
+        progress,
+    )
+    .select_from(runs.outerjoin(progress, progress.c.run_id == runs.c.run_id))
+    .where(_ACTIVE)
+    .order_by(runs.c.sequence)
+)
+# Written once: to put them together takes as long as to run them.
+
+
 def going_on(store: Store) -> Going:
-    """What is queued or running now: two indexed queries while nothing is.
+    """What is queued or running now: two indexed queries.
 
     Raises: StoreError.
     """
-    active = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
-    mine = sa.select(runs.c.run_id).where(active)
     with store.transaction("read") as connection:
-        gone = connection.scalar(sa.select(sa.func.count()).select_from(removed)) or 0
-        found = connection.execute(
-            sa.select(runs.c.run_id, runs.c.state).where(active).order_by(runs.c.sequence)
-        ).all()
-        if not found:
-            return Going(removed=gone)
-        counted = sa.select(folds.c.run_id, sa.func.count()).group_by(folds.c.run_id)
-        done = connection.execute(counted.where(folds.c.run_id.in_(mine))).all()
-        at = connection.execute(progress.select().where(progress.c.run_id.in_(mine))).all()
-    many = {run_id: count for run_id, count in done}
-    now = {}
-    for row in at:
-        with suppress(ValueError, TypeError):  # a damaged row is not worth a page
-            now[row.run_id] = progress_record(row)
+        gone = connection.scalar(_GONE) or 0
+        found = connection.execute(_RUNS).all()
     return Going(
         runs=tuple(
             GoingRun(
-                run_id=run_id,
-                state=RunState(state),
-                folds=many.get(run_id, 0),
-                progress=now.get(run_id),
+                run_id=row.active_id,
+                state=RunState(row.state),
+                folds=row.folds,
+                progress=_progress(row),
+                owner=row.owner or "",
+                queued_at=row.queued_at,
+                stopped_at=row.stopped_at,
+                group=row.group_id,
+                of_group=row.of_group,
             )
-            for run_id, state in found
+            for row in found
         ),
         removed=gone,
     )
+
+
+def _progress(row: sa.Row[Any]) -> FoldProgress | None:
+    if row.run_id is None:
+        return None
+    try:
+        return progress_record(row)
+    except (ValueError, TypeError):  # a damaged row is not worth a page
+        return None

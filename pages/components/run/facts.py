@@ -26,6 +26,9 @@ from pages.components.shared.words import (
     watt_hours,
 )
 
+_HALF = 130
+"""Pixels of a metric that has another one beside it."""
+
 
 def fact_panel(run: Run) -> None:
     """A pure function of the completed folds; the clock is in the bar."""
@@ -48,43 +51,45 @@ def fact_panel(run: Run) -> None:
     )
     said = f"{named}, {100 * run.spec.confidence:g} % confidence." if named else ""
     st.caption(f"{said[:1].upper()}{said[1:]}" or "Its interval comes with the second fold.")
-    left, right = _pair()
-    left.metric(
+    row = _row()
+    row.metric(
         "Folds used",
         f"{run.folds_used} of {k}",
+        width=_HALF,
         help=explained("Folds that the mean is of (e), of k.", "e", "k"),
     )
-    right.metric(
+    row.metric(
         "Time",
         duration(run.seconds) if run.folds else "-",
+        width=_HALF,
         help="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
     _energy(run)
 
 
-def _pair(left: int = 130, right: int = 130) -> tuple[DeltaGenerator, DeltaGenerator]:
+def _row() -> DeltaGenerator:
     """Two metrics side by side, one below the other where they would be cut off."""
-    row = st.container(horizontal=True, gap="small")
-    return row.container(width=left), row.container(width=right)
+    return st.container(horizontal=True, gap="small")
 
 
 def _energy(run: Run) -> None:
     facts = energy_of(run)
     if facts.source == "none":
-        left, right = _pair()
-        left.metric("Energy used", "-")
-        right.metric("Energy saved", "-")
+        row = _row()
+        row.metric("Energy used", "-", width=_HALF)
+        row.metric("Energy saved", "-", width=_HALF)
         if run.folds:
             st.caption(source_sentence("none"))
         return
-    left, right = _pair()
-    left.metric("Energy used", watt_hours(facts.joules))
-    right.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)))
-    left, right = _pair(180, 100)
-    _saved(left, facts, run)
-    right.metric(
+    row = _row()
+    row.metric("Energy used", watt_hours(facts.joules), width=_HALF)
+    row.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)), width=_HALF)
+    row = _row()
+    _saved(row, facts, run)
+    row.metric(
         "Emissions",
         grams(facts.grams_co2e),
+        width=100,
         help=explained(
             f"Grams CO2e of the energy used, at the carbon intensity of "
             f"{country_in_words(run.spec.country)}.",
@@ -122,6 +127,7 @@ def _saved(place: DeltaGenerator, facts: EnergyFacts, run: Run) -> None:
         None if not percent else f"{about}{percent:.0f} % of all {run.k}",
         delta_arrow="off",
         delta_color="off" if checked else "normal",
+        width=180,
         help=explained(
             "What the folds after the stop cost: they ran to check it."
             if checked

@@ -61,6 +61,7 @@ def live_run(runs: list[Run]) -> None:
     follow(
         _run,
         active,
+        [runs],
         key="run",
         of=lambda now: (now.of(ids), now.removed),
         seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
@@ -125,9 +126,10 @@ def _still_there() -> list[Run]:
     return runs
 
 
-def _run(following: bool) -> None:
+def _run(following: bool, read: list[list[Run]]) -> None:
+    """Draw it; the first time as the runs were read for the page."""
     with sentences():
-        runs = _still_there()
+        runs = read.pop() if read else _still_there()
         if following != any(run.state.active for run in runs):
             st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
         run = shown_run(runs)

@@ -44,10 +44,11 @@ def running_bar(page: StreamlitPage) -> None:
     state[_PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
-        watch().forget_page()
-        if active := watch().active():
+        now = watch().begin()
+        if now and not watch().managed:
             manager()  # marks what an earlier dashboard left behind as interrupted
-            active = watch().active()
+            watch().managed, now = True, watch().begin()
+        active = watch().runs_of(now)
     except StoreError:
         active = []  # the page that needs the database says so
     if active:

@@ -14,7 +14,7 @@ from ecv_core.store import origins
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import COMPARE, VIEW
 from pages.components.shared.state import escaped, sentences, store
-from pages.components.shared.watch import follow
+from pages.components.shared.watch import follow, watch
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
@@ -35,7 +35,7 @@ def opened_runs() -> list[Run]:
     run_id = st.query_params.get("run")
     if not run_id:
         return []
-    runs = store().group(run_id)
+    runs = watch().group(run_id)
     if not runs:
         try:
             runs = [store().run(run_id)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, Literal, TypedDict
+from functools import lru_cache
+from typing import Final, Literal, TypedDict, TypeVar
 
 import streamlit as st
 
@@ -14,6 +15,8 @@ from ecv_core.rights import settings
 from ecv_core.runner import RunManager, this_process
 from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
 from ecv_core.store import RunList, Store, database_url, open_store
+
+_Made = TypeVar("_Made")
 
 
 class _Kept(TypedDict):
@@ -57,17 +60,25 @@ def user_scores(run_id: str) -> dict[int, UserScores]:
     return store().user_scores(run_id) or recorded_user_scores(run_id)
 
 
-@st.cache_resource(show_spinner=False)
+def made_once(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
+    """Made for a database by whoever asks first, and kept while the process lives.
+
+    A page asks for these twenty times; each time Streamlit's cache would take as long as a query.
+    """
+    return lru_cache(maxsize=1)(st.cache_resource(show_spinner=False)(make))
+
+
+@made_once
 def _store(url: str) -> Store:
     return open_store(url)
 
 
-@st.cache_resource(show_spinner=False)
+@made_once
 def _run_list(url: str) -> RunList:
     return RunList(_store(url))
 
 
-@st.cache_resource(show_spinner=False)
+@made_once
 def _manager(url: str) -> RunManager:
     started = RunManager(
         _store(url),

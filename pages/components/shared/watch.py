@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Hashable
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
@@ -23,7 +24,7 @@ from pages.components.shared import push
 from pages.components.shared.alike import SECONDS_WITHOUT_NEWS, Alike, Part
 from pages.components.shared.component import component
 from pages.components.shared.drawing import Drawing
-from pages.components.shared.state import sentences, store
+from pages.components.shared.state import made_once, sentences, store
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,8 @@ _signal = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
 _Made = TypeVar("_Made")
 Update = Callable[[Going], list[ForwardMsg]]
 """What a page is sent after a look."""
+
+_drawn_from: ContextVar[Going | None] = ContextVar("drawn_from", default=None)
 
 
 def follow(
@@ -63,14 +66,20 @@ def follow(
         with sentences():  # a database comes and goes
             followed()
 
+    first = [drawn_from()]
+
     def followed() -> None:
-        seen = watch().look()
+        if (seen := first.pop() if first else None) is None:
+            seen = watch().look()
+        page = _drawn_from.set(seen)
         try:
             with push.sent() as drawn:
                 draw(*arguments)
         except BaseException:  # a rerun among them: it is drawn in another way, or not at all
             watch().given_up(key)
             raise
+        finally:
+            _drawn_from.reset(page)
         with push.sent() as messages:  # below, where it moves nothing
             again = SECONDS_WITHOUT_NEWS if seen else 0
             _signal(
@@ -93,6 +102,14 @@ def follow(
     st.fragment(part)()
 
 
+def drawn_from() -> Going | None:
+    """The look with which the drawing of this page, or of this part of it, began.
+
+    None where the server cannot send, and pages ask again as usual.
+    """
+    return _drawn_from.get()
+
+
 def watch() -> Watch:
     """The process's one watch.
 
@@ -101,7 +118,7 @@ def watch() -> Watch:
     return _watch(database_url())
 
 
-@st.cache_resource(show_spinner=False)
+@made_once
 def _watch(url: str) -> Watch:
     return Watch(store())
 
@@ -120,14 +137,32 @@ class Watch:
     _runs: list[Run] = field(default_factory=list)
     _last: tuple[Going, list[Run]] | None = None
     _made: tuple[Going, dict[Hashable, object]] | None = None
+    managed: bool = False
+    """Whether there is a manager, which has marked what an earlier dashboard left behind."""
+
+    def begin(self) -> Going:
+        """The whole page is drawn anew: nothing on it is followed yet; gives what goes on now.
+
+        Raises: StoreError.
+        """
+        _drawn_from.set(None)
+        self._pages.pop(push.session_id(), None)
+        now = self.look()
+        _drawn_from.set(now if push.possible() else None)
+        return now
 
     def look(self) -> Going:
         """What goes on now. Raises: StoreError."""
         return going_on(self._store)
 
     def active(self) -> list[Run]:
-        """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
-        return self.runs_of(self.look())
+        """As `Store.active`; runs are read again only when one has gone on.
+
+        Where a page or a part of it is drawn they are as they were when that began.
+        Raises: StoreError.
+        """
+        now = drawn_from()
+        return self.runs_of(self.look() if now is None else now)
 
     def runs_of(self, now: Going) -> list[Run]:
         """The runs of a look, as `Store.active` gives them. Raises: StoreError."""
@@ -139,6 +174,16 @@ class Watch:
         found = [replace(run, progress=at.get(run.run_id)) for run in self._runs]
         self._last = now, found
         return found
+
+    def group(self, group_id: str) -> list[Run]:
+        """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
+        if now := drawn_from():
+            of_group = [run.of_group for run in now.runs if run.group == group_id]
+            runs = [run for run in self.runs_of(now) if run.group == group_id]
+            if of_group and len(runs) == of_group[0]:
+                order = {run.run_id: place for place, run in enumerate(now.runs)}
+                return sorted(runs, key=lambda run: order[run.run_id])
+        return self._store.group(group_id)
 
     def once(self, now: Going, what: Hashable, make: Callable[[], _Made]) -> _Made:
         """What all pages share of a look: made for the first of them that asks for it."""
@@ -162,10 +207,6 @@ class Watch:
     def given_up(self, key: str) -> None:
         """The page that is being drawn does not draw this part as it was."""
         push.soon(self._alike.given_up, push.session_id(), key)
-
-    def forget_page(self) -> None:
-        """Nothing on the page that is being drawn is followed any more, or not yet."""
-        self._pages.pop(push.session_id(), None)
 
     async def _go_on(self) -> None:
         while True:

@@ -1,0 +1,146 @@
+"""What the opening of a page costs: those who open the same run share what is read of it."""
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
+
+import pytest
+import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
+
+from ecv_core.records import Run, RunState
+from ecv_core.spec import make_spec
+from ecv_core.store import Store, going_on
+from ecv_core.store.holding import OUTSIDE
+from pages.components.shared import navigation, push
+from pages.components.shared.watch import Watch
+from tests.jobs import fold_result
+
+
+@pytest.fixture
+def pushing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a server that can send to its pages, though nothing is sent."""
+    monkeypatch.setattr(push, "possible", lambda: True)
+    monkeypatch.setattr(push, "soon", lambda *_: None)
+    monkeypatch.setattr(push, "on_the_loop", lambda work: work.close() or work)
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """What all databases are asked within the block."""
+    asked: list[str] = []
+
+    def keep(connection, cursor, statement, *more) -> None:
+        asked.append(statement)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", keep)
+    try:
+        yield asked
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", keep)
+
+
+def on_a_page(watch: Watch, group: str) -> list[Run]:
+    """The runs of a group, as a page reads them that is drawn now."""
+
+    def draw() -> list[Run]:
+        watch.begin()
+        return watch.group(group)
+
+    return copy_context().run(draw)
+
+
+def test_a_look_asks_twice_however_much_goes_on(store, a_run):
+    for _ in range(3):
+        a_run([0.3, 0.4], state=RunState.RUNNING)
+    with statements() as asked:
+        assert [run.folds for run in going_on(store).runs] == [2, 2, 2]
+    assert len(asked) == 2
+
+
+@pytest.mark.usefixtures("pushing")
+def test_runs_that_go_on_are_read_once_for_all_who_open_them(
+    store: Store, a_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = a_run([0.3], state=RunState.RUNNING)
+    known, watch = store.group(run.group), Watch(store)
+    assert on_a_page(watch, run.group) == known
+    with monkeypatch.context() as patch, statements() as asked:
+        patch.setattr(Store, "group", lambda *_: pytest.fail("read again"))
+        assert on_a_page(watch, run.group) == known
+    assert len(asked) == 2  # the look
+    store.add_fold(run.run_id, fold_result(1, 0.4), stopped_at=2)
+    (seen,) = on_a_page(watch, run.group)
+    assert (len(seen.folds), seen.stopped_at) == (2, 2)
+
+
+@pytest.mark.usefixtures("pushing")
+def test_of_a_group_with_a_run_that_is_over_all_are_read(store):
+    specs = [make_spec(dataset="synthetic", algorithm=name) for name in ("popular", "item-knn")]
+    first, second = store.create(specs, owner="test")
+    watch = Watch(store)
+    assert [run.run_id for run in on_a_page(watch, first)] == [first, second]
+    store.start(first, owner="test")
+    store.finish(first, RunState.FAILED, error="out of memory")
+    assert [run.error for run in on_a_page(watch, first)] == ["out of memory", None]
+    assert on_a_page(watch, second) == []  # no group has its id
+
+
+@pytest.mark.usefixtures("pushing")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store, run_id, spec: store.requeue(run_id, spec, owner=OUTSIDE),
+        lambda store, run_id, spec: store.requeue(
+            run_id, make_spec(dataset=spec.dataset, algorithm=spec.algorithm, full=True), owner="me"
+        ),
+    ],
+    ids=["another owner", "another spec"],
+)
+def test_a_run_that_was_queued_anew_is_read_anew(store, change):
+    """Though nothing was looked at meanwhile, and it waits with as many folds as before."""
+    spec = make_spec(dataset="synthetic", algorithm="popular")
+    (run_id,) = store.create([spec], owner="me")
+    watch = Watch(store)
+    on_a_page(watch, run_id)
+    store.request_cancel(run_id)
+    change(store, run_id, spec)
+    assert on_a_page(watch, run_id) == store.group(run_id)
+
+
+@pytest.mark.usefixtures("pushing")
+def test_the_second_page_of_a_run_asks_the_database_little(app, a_run):
+    run = a_run([0.3, 0.4, 0.35], state=RunState.RUNNING)
+    app.query_params["run"] = run.group
+    app.run()
+    with statements() as asked:
+        second = AppTest.from_file(app._script_path, default_timeout=30)
+        second.query_params["run"] = run.group
+        second.run()
+    assert not second.exception
+    assert [one.value for one in second.title] == [one.value for one in app.title]
+    assert len(asked) == 3, asked  # the look, and where the run came from
+
+
+def test_a_run_that_is_over_is_read_once_for_its_page(app, a_run):
+    app.query_params["run"] = a_run([0.3, 0.4, 0.35]).group
+    with statements() as asked:
+        app.run()
+    assert app.title
+    assert len([one for one in asked if "folds.result" in one]) == 1, asked
+
+
+def test_modules_are_left_out_of_later_collections_once_they_are_loaded(monkeypatch):
+    kept = []
+    monkeypatch.setattr(gc, "freeze", lambda: kept.append(len(sys.modules)))
+    monkeypatch.setattr(navigation, "_loaded", 0)
+    for _ in range(3):
+        with navigation.page():
+            pass
+    assert len(kept) == 1
+    monkeypatch.setattr(navigation, "_loaded", len(sys.modules) - 300)  # a page has loaded torch
+    with navigation.page():
+        pass
+    assert len(kept) == 2
