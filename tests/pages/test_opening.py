@@ -46,7 +46,7 @@ def on_a_page(watch: Watch, group: str) -> list[Run]:
     """The runs of a group, as a page reads them that is drawn now."""
 
     def draw() -> list[Run]:
-        watch.begin()
+        watch.page_begins()
         return watch.group(group)
 
     return copy_context().run(draw)

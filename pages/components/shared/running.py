@@ -44,10 +44,10 @@ def running_bar(page: StreamlitPage) -> None:
     state[_PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
-        now = watch().begin()
+        now = watch().page_begins()
         if now and not watch().managed:
             manager()  # marks what an earlier dashboard left behind as interrupted
-            watch().managed, now = True, watch().begin()
+            watch().managed, now = True, watch().page_begins()
         active = watch().runs_of(now)
     except StoreError:
         active = []  # the page that needs the database says so

@@ -140,7 +140,7 @@ class Watch:
     managed: bool = False
     """Whether there is a manager, which has marked what an earlier dashboard left behind."""
 
-    def begin(self) -> Going:
+    def page_begins(self) -> Going:
         """The whole page is drawn anew: nothing on it is followed yet; gives what goes on now.
 
         Raises: StoreError.
