@@ -46,6 +46,15 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("data")
 
 
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    """A folder with a `python` that has loaded the libraries, for the commands of documents."""
+    from tests.warm_python import warm_python
+
+    with warm_python() as folder:
+        yield folder
+
+
 @pytest.fixture(autouse=True)
 def own_surroundings(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECV_DATABASE_URL", f"sqlite:///{tmp_path / 'runs.sqlite'}")

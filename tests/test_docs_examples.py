@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +43,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source, target = ROOT / name, copy / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target)  # compiled as well, where it is
         else:
             shutil.copy(source, target)
     for block in blocks(EXTENDING):
@@ -63,13 +60,12 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def perform(line: str, folder: Path, given: str = "") -> subprocess.CompletedProcess[str]:
+def perform(line: str, folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
     """Run a command of Python in a folder, with nothing of ours set in the environment."""
     words = shlex.split(line, comments=True)
     assert words[0] == "python"
     return subprocess.run(
-        [sys.executable, *words[1:]],
-        input=given,
+        [programs / "python", *words[1:]],
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name[:4] != "ECV_"},
         capture_output=True,
@@ -79,56 +75,11 @@ def perform(line: str, folder: Path, given: str = "") -> subprocess.CompletedPro
     )
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command ended with; its output with its errors."""
-
-    code: object
-    output: str
-
-
-FOLLOW = """
-import contextlib, io, json, runpy, sys, traceback
-
-def follow(words):
-    sys.argv = words[1:] if words[0] == "-m" else words
-    try:
-        if words[0] == "-m":
-            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-        else:
-            runpy.run_path(words[0], run_name="__main__")
-    except SystemExit as end:
-        return end.code or 0
-    except BaseException:
-        traceback.print_exc()
-        return 1
-    return 0
-
-if __name__ == "__main__":
-    sys.path.insert(0, "")
-    for line in sys.stdin.read().splitlines():
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-            code = follow(json.loads(line))
-        print(json.dumps([code, output.getvalue()]), flush=True)
-"""
-
-"""Does commands of Python one after the other in one process, so that libraries load once."""
-
-
 @pytest.fixture(scope="module")
-def done(followed: Path) -> dict[str, Done]:
+def done(followed: Path, programs: Path) -> dict[str, subprocess.CompletedProcess[str]]:
     """Command of docs/extending.md -> its end."""
-    (followed / "follow.py").write_text(FOLLOW, "utf-8")
-    (followed / "in_the_background.py").write_text(BACKGROUND, "utf-8")
     lines = [line for line in shell_lines(EXTENDING) if line.startswith("python ")]
-    lines.append("python in_the_background.py")
-    words = [shlex.split(line, comments=True)[1:] for line in lines]
-    given = "".join(f"{json.dumps(one)}\n" for one in words)
-    ended = perform("python follow.py", followed, given)
-    assert ended.returncode == 0, ended.stderr
-    ends = [Done(*json.loads(line)) for line in ended.stdout.splitlines()]
-    return dict(zip(lines, ends, strict=True))
+    return {line: perform(line, followed, programs) for line in lines}
 
 
 def test_every_example_is_shown_whole_and_in_under_forty_lines() -> None:
@@ -142,9 +93,11 @@ def test_every_example_is_shown_whole_and_in_under_forty_lines() -> None:
 @pytest.mark.parametrize(
     "line", [line for line in shell_lines(EXTENDING) if line.startswith("python ")]
 )
-def test_the_commands_of_the_examples_work(done: dict[str, Done], line: str) -> None:
-    output = done[line].output
-    assert done[line].code == 0, output
+def test_the_commands_of_the_examples_work(
+    done: dict[str, subprocess.CompletedProcess[str]], line: str
+) -> None:
+    output = done[line].stdout
+    assert done[line].returncode == 0, output + done[line].stderr
     if line.startswith("python -m ecv_core run"):
         dataset, algorithm = shlex.split(line)[4:6]
         assert f"{algorithm} on {dataset}, nDCG@10" in output
@@ -180,12 +133,13 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_the_dashboards_worker_knows_the_new_model_and_rule(done: dict[str, Done]) -> None:
-    output = done["python in_the_background.py"].output
+@pytest.mark.usefixtures("done")  # the dataset is there
+def test_the_dashboards_worker_knows_the_new_model_and_rule(followed: Path, programs: Path) -> None:
+    (followed / "in_the_background.py").write_text(BACKGROUND, "utf-8")
+    ended = perform("python in_the_background.py", followed, programs)
     # Even data: half the interval is far below half the mean, so the minimum, 3, decides.
-    assert re.search(r"^finished 3 After 3 folds: the mean is .*: stop\. None$", output, re.M), (
-        output
-    )
+    said = r"^finished 3 After 3 folds: the mean is .*: stop\. None$"
+    assert re.search(said, ended.stdout, re.M), ended.stdout + ended.stderr
 
 
 def test_the_example_setting_takes_two_files() -> None:
@@ -197,7 +151,7 @@ def test_the_example_setting_takes_two_files() -> None:
 
 
 @pytest.mark.slow
-def test_the_example_setting_is_wherever_settings_are(followed: Path) -> None:
+def test_the_example_setting_is_wherever_settings_are(followed: Path, programs: Path) -> None:
     (followed / "tests/pages/test_added.py").write_text(
         """
 import json
@@ -269,7 +223,7 @@ def test_a_link_that_asks_for_nonsense_is_told_so(app):
 """,
         "utf-8",
     )
-    done = perform("python -m pytest tests/pages/test_added.py -q", followed)
+    done = perform("python -m pytest tests/pages/test_added.py -q", followed, programs)
     assert "6 passed" in done.stdout, (done.stdout + done.stderr)[-6000:]
 
 

@@ -7,20 +7,11 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.documents import LIBRARY, ROOT, YOUR_DATA, YOUR_MODEL, blocks, shell_lines
-from tests.warm_python import warm_python
-
-
-@pytest.fixture(scope="module")
-def programs() -> Iterator[Path]:
-    """A folder with a `python` that has loaded the libraries."""
-    with warm_python() as folder:
-        yield folder
 
 
 def perform(

@@ -23,15 +23,17 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NoReturn
 
+from ecv_core.runner.worker import warm_up
 from ecv_core.stopping.registering import load_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 _LIBRARIES = (
     *("ecv_core.cli", "ecv_core.fold", "ecv_core.library.track", "ecv_core.runner"),
-    *("ecv_core.store", "ecv_core.tracking", "codecarbon", "pandas", "torch"),
+    *("ecv_core.store", "ecv_core.tracking", "pandas"),
 )
 _CLIENT = """
 import json, os, socket, sys
@@ -114,6 +116,7 @@ def _perform(words: list[str]) -> None:
         *filter(None, paths.split(os.pathsep)),
         *(p for p in sys.path if p != own),
     ]
+    _forget_another_copy()
     if os.environ.get("ECV_RULES"):  # read where the library is loaded, which was before
         load_plugins()
     if words[0] == "-c":
@@ -125,6 +128,14 @@ def _perform(words: list[str]) -> None:
     else:
         sys.argv = words
         runpy.run_path(words[0], run_name="__main__")
+
+
+def _forget_another_copy() -> None:
+    """Where the path leads to a copy of the project, that copy is the one to import."""
+    found = PathFinder.find_spec("ecv_core")
+    if found is not None and found.origin != sys.modules["ecv_core"].__file__:
+        for name in [one for one in sys.modules if one.partition(".")[0] in ("ecv_core", "tests")]:
+            del sys.modules[name]
 
 
 def _end(code: object) -> NoReturn:
@@ -143,6 +154,7 @@ def _end(code: object) -> NoReturn:
 if __name__ == "__main__":
     for name in _LIBRARIES:
         __import__(name)
+    warm_up()
     gc.freeze()  # so that a fork does not look at, and copy, all that is there
     given = _serve(sys.argv[1])
     code: object = 1

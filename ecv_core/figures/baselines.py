@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.baselines import Entry
-from ecv_core.figures.palette import base_layout, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette
 from ecv_core.records import Run
 
 WHO = {
@@ -72,7 +72,8 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{customdata[0]}: RMSE %{x:.4f}<br>%{customdata[1]}<br>"
             "%{customdata[2]}<extra></extra>",
         )
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, height_of(frame))
         | {
             "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
@@ -92,7 +93,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
                 "gridcolor": colours.grid,
                 "automargin": True,
             },
-        }
+        },
     )
     return figure
 
@@ -150,7 +151,7 @@ def progress_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 42
             "automargin": True,
         },
     }
-    figure.update_layout(base_layout(colours, height) | layout)
+    lay_out(figure, base_layout(colours, height) | layout)
     return figure
 
 
@@ -232,7 +233,7 @@ def curves_figure(
             "tickformat": ".3f",
         },
     }
-    figure.update_layout(base_layout(colours, height) | layout)
+    lay_out(figure, base_layout(colours, height) | layout)
     return figure
 
 
@@ -277,5 +278,5 @@ def spread_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 210)
         },
         "yaxis": {"automargin": True, "gridcolor": colours.grid},
     }
-    figure.update_layout(base_layout(colours, height) | layout)
+    lay_out(figure, base_layout(colours, height) | layout)
     return figure

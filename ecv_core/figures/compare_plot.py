@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
 from ecv_core.words import dataset_title
 
 AT_STOP, WHOLE = "mean at the stop", "mean of all k folds"
@@ -72,8 +72,9 @@ class Stack:
             )
             edge = end - self.axis / inner
         margin = {"l": 12, "r": self.right, "t": self.top, "b": self.bottom}
-        figure.update_layout(
-            base_layout(colours, self.height(frame)) | {"hovermode": "closest", "margin": margin}
+        lay_out(
+            figure,
+            base_layout(colours, self.height(frame)) | {"hovermode": "closest", "margin": margin},
         )
         return figure, [rows for _, rows in panels]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
 
 HEIGHT = 420
 _SCALE = {False: [[0.0, "#B9CBD8"], [1.0, "#003F66"]], True: [[0.0, "#33475A"], [1.0, "#8FD3FF"]]}
@@ -52,7 +52,7 @@ def parallel_figure(
         )
     )
     layout = base_layout(colours, HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
-    figure.update_layout(layout)
+    lay_out(figure, layout)
     return figure
 
 
@@ -88,7 +88,8 @@ def by_parameter_figure(
             hovertemplate="%{customdata[0]}<br>%{y:.4f}, folds: %{customdata[1]}<extra></extra>",
         )
     )
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, HEIGHT)
         | {
             "hovermode": "closest",
@@ -103,7 +104,7 @@ def by_parameter_figure(
             },
             "yaxis": _axis(colours)
             | {"title": {"text": metric, "font": {"size": 17}}, "gridcolor": colours.grid},
-        }
+        },
     )
     return figure
 
@@ -150,7 +151,7 @@ def pair_figure(
         }
         for axis, name in titles.items()
     }
-    figure.update_layout(base_layout(colours, HEIGHT) | {"hovermode": "closest"} | axes)
+    lay_out(figure, base_layout(colours, HEIGHT) | {"hovermode": "closest"} | axes)
     return figure
 
 

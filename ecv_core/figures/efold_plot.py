@@ -13,7 +13,7 @@ from ecv_core.figures.efold import (
     stop_words,
     whole_words,
 )
-from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
 
 MEAN, BAND, SCORES, WIDTH = "mean so far", "interval", "score of one fold", "interval width"
 CHECKED = "folds run to check"
@@ -79,7 +79,8 @@ def efold_figure(
         _k_fold_mean(figure, float(frame["mean"].iloc[-1]), k, colours)
     if frame.empty:
         _waiting(figure, colours)
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, height)
         | {
             "xaxis": {
@@ -99,7 +100,7 @@ def efold_figure(
             "yaxis2": _axis("interval width", colours.width, [0, top - low], colours)
             | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
             "uirevision": "figure-1",
-        }
+        },
     )
     if frame.empty and span is None:  # there is no scale yet
         figure.update_yaxes(showticklabels=False, showgrid=False)

@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.lecture import axis, bar_label, lecture_layout
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 
 GRADES_COLUMNS = {
     "model": "as shown",
@@ -46,7 +46,8 @@ def grades_figure(
     for model, value in zip(rows["model"], rows[column], strict=True):
         words = f"<b>{value:.2f}</b>  {model}" + (", <b>best</b>" if model == best else "")
         figure.add_annotation(**bar_label(model, words, colours))
-    figure.update_layout(
+    lay_out(
+        figure,
         lecture_layout(colours, height)
         | {
             "margin": {"l": 12, "r": 12, "t": 30, "b": 12},
@@ -54,6 +55,6 @@ def grades_figure(
             "xaxis": axis("nDCG@10: 0 useless, 1 perfect", colours, range=[0, 1.02])
             | {"tickvals": [0, 0.25, 0.5, 0.75, 1]},
             "yaxis": axis("", colours, showticklabels=False, showgrid=False),
-        }
+        },
     )
     return figure

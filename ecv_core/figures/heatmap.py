@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
 from ecv_core.figures.scales import CellScale
 from ecv_core.figures.steps import Steps
 
@@ -77,7 +77,7 @@ def heatmap_figure(
         cells_trace(datasets, algorithms, values[0], scale, hover, dark, **legend(scale))
     )
     missing_cells(figure, datasets, algorithms, values[0], colours)
-    figure.update_layout(cells_layout(datasets, algorithms, colours, height_of(frame)))
+    lay_out(figure, cells_layout(datasets, algorithms, colours, height_of(frame)))
     return figure
 
 

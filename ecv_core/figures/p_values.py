@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette
 
 HEIGHT = 460
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -35,7 +35,8 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
         )
     axis = {"zeroline": False, "automargin": True, "linecolor": colours.muted, "fixedrange": True}
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, HEIGHT)
         | {
             "xaxis": axis
@@ -52,6 +53,6 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
                 "gridcolor": colours.grid,
             },
             "uirevision": "p-values",
-        }
+        },
     )
     return figure

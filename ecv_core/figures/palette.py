@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +84,15 @@ def base_layout(colours: Palette, height: int) -> dict[str, Any]:
         "hovermode": "x unified",
         "dragmode": False,
     }
+
+
+def lay_out(figure: go.Figure, layout: Mapping[str, Any]) -> None:
+    """Give a figure its layout, beside the shapes and notes that it has.
+
+    All of it at once and without Plotly's template: `update_layout` takes twenty times as long.
+    """
+    figure.layout = figure.layout.to_plotly_json() | layout | {"template": "none"}
+    figure.layout.template = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

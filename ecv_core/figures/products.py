@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.lecture import BIG, LABEL, axis, fold_axis, lecture_layout
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 from ecv_core.figures.steps import Steps
 
 ABOVE, BELOW, SKIPPED, ALPHA, STOP = 1, 2, 3, 4, 5
@@ -112,14 +112,15 @@ def products_figure(
         showarrow=False,
         font={"size": LABEL, "color": colours.muted},
     )
-    figure.update_layout(
+    lay_out(
+        figure,
         lecture_layout(colours, height)
         | {
             "xaxis": fold_axis("folds seen (n)", k, colours),
             "yaxis": axis("width x change", colours, type="log", range=[low, high])
             | {"exponentformat": "power", "dtick": 1},
             "uirevision": "products",
-        }
+        },
     )
     return figure
 

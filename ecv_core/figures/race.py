@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette
 
 HEIGHT = 340
 """Pixels."""
@@ -97,7 +97,8 @@ def race_figure(lanes: pd.DataFrame, *, dark: bool = False, height: int = HEIGHT
             },
             hovertemplate=f"%{{y}}, fold %{{text}}: %{{x:.3g}} {unit}, {style.name}<extra></extra>",
         )
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, height)
         | {
             "barmode": "overlay",
@@ -115,6 +116,6 @@ def race_figure(lanes: pd.DataFrame, *, dark: bool = False, height: int = HEIGHT
                 "automargin": True,
                 "tickfont": {"size": 20},
             },
-        }
+        },
     )
     return figure

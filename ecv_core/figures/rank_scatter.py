@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette
 
 HEIGHT, WIDTH = 540, 640
 """Pixels; on a narrower page the figure scrolls sideways."""
@@ -46,7 +46,8 @@ def rank_scatter_figure(
             cliponaxis=False,
         )
     )
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, HEIGHT)
         | {
             "hovermode": "closest",
@@ -54,7 +55,7 @@ def rank_scatter_figure(
             "margin": {"l": 12, "r": 12, "t": 44, "b": 12},
             "xaxis": _axis(f"{metric} under {across}", _range(points, ""), colours.grid),
             "yaxis": _axis(f"{metric} under {upwards}", _range(points, "other_"), colours.grid),
-        }
+        },
     )
     figure.add_annotation(
         text=f"Kendall's tau {tau}",

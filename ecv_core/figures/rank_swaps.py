@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.heatmap import ABOVE, BELOW, ROW_HEIGHT, cells_layout, cells_trace, legend
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 from ecv_core.figures.scales import CellScale
 
 # Lost, kept, gained: the arrow says it too. Ink is easy to read on each of them.
@@ -44,7 +44,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
         )
     )
-    figure.update_layout(cells_layout(algorithms, splits, palette(dark), rank_table_height(ranks)))
+    lay_out(figure, cells_layout(algorithms, splits, palette(dark), rank_table_height(ranks)))
     return figure
 
 
@@ -106,7 +106,7 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
         )
     )
-    figure.update_layout(cells_layout(rows, columns, palette(dark), tau_height(taus)))
+    lay_out(figure, cells_layout(rows, columns, palette(dark), tau_height(taus)))
     return figure
 
 

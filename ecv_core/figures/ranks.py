@@ -18,7 +18,7 @@ from ecv_core.figures.heatmap import (
     missing_cells,
     rounded,
 )
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 from ecv_core.figures.scales import KEPT_SCALE, rank_scale
 from ecv_core.figures.steps import Steps
 
@@ -74,7 +74,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
         "tickvals": list(SAME.values()),
         "anchor": "y",
     }
-    figure.update_layout(layout)
+    lay_out(figure, layout)
     return figure
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.lecture import TEXT, axis, bar_label, lecture_layout
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 from ecv_core.figures.steps import Steps
 
 USED, SAVED = 0, 1
@@ -48,7 +48,8 @@ def savings_figure(datasets: Sequence[str], *, dark: bool = False, height: int =
     for name in datasets:
         figure.add_annotation(**bar_label(name, name, colours, TEXT - 1))
     layout = lecture_layout(colours, height)
-    figure.update_layout(
+    lay_out(
+        figure,
         layout
         | {
             "legend": layout["legend"] | {"traceorder": "normal", "y": 1.03},
@@ -58,7 +59,7 @@ def savings_figure(datasets: Sequence[str], *, dark: bool = False, height: int =
             "yaxis": axis("", colours, showticklabels=False, showgrid=False)
             | {"categoryorder": "array", "categoryarray": list(reversed(datasets))},
             "uirevision": "savings",
-        }
+        },
     )
     return figure
 

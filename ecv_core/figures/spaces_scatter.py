@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette
 
 HEIGHT = 520
 """Pixels."""
@@ -62,14 +62,15 @@ def spaces_scatter_figure(
             },
             hoverinfo="skip",
         )
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, HEIGHT)
         | {
             "hovermode": "closest",
             "margin": {"l": 12, "r": 12, "t": 76, "b": 12},
             "xaxis": _axis(f"{metric} under '{split}'", colours.grid),
             "yaxis": _axis(f"{metric} under '{other}'", colours.grid),
-        }
+        },
     )
     return figure
 

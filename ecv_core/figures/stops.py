@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette
 from ecv_core.figures.steps import Steps
 
 BARS, MEAN = 0, 1
@@ -51,7 +51,8 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 520) 
         hoverinfo="skip",
     )
     axis = {"zeroline": False, "linecolor": colours.muted}
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, height)
         | {
             "margin": {"l": 90, "r": 12, "t": 56, "b": 60},
@@ -76,7 +77,7 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 520) 
                 "gridcolor": colours.grid,
             },
             "uirevision": "stops",
-        }
+        },
     )
     return figure
 

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, RULE, SYSTEM
-from ecv_core.figures.palette import Palette, base_layout, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
 from ecv_core.figures.scales import highest_difference
 from ecv_core.figures.steps import Steps
 from ecv_core.words import setting_words
@@ -74,7 +74,8 @@ def tradeoff_figure(
         "difference %{y:.2f} %<extra></extra>",
     )
     _paper(figure, frame[frame["kind"] == PAPER], colours)
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, height)
         | {
             # Margins that Plotly finds by itself make it draw everything twice.
@@ -85,7 +86,7 @@ def tradeoff_figure(
                 "difference to k-fold mean (%)", [0, highest_difference(frame)], colours
             ),
             "uirevision": "tradeoff",
-        }
+        },
     )
     return figure
 

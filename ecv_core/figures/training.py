@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette
 
 COLUMNS = ("fold", "epoch", "ndcg", "best", "newest")
 METRIC = "inner nDCG@100"
@@ -109,7 +109,8 @@ def training_figure(
                 hoverinfo="skip",
             )
     longest = int(frame["epoch"].max()) if len(frame) else epochs
-    figure.update_layout(
+    lay_out(
+        figure,
         base_layout(colours, height)
         | {
             "margin": {"l": 12, "r": 20, "t": 20, "b": 12},
@@ -129,6 +130,6 @@ def training_figure(
                 "tickformat": ".3~f",
             },
             "uirevision": "training",
-        }
+        },
     )
     return figure

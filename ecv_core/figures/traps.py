@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.lecture import LABEL, axis, bar_label, fold_axis, lecture_layout
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 
 
 def misses_figure(
@@ -68,12 +68,13 @@ def misses_figure(
         font={"size": LABEL, "color": colours.ink},
     )
     top = float(rule["misses_percent"].max()) * 1.05
-    figure.update_layout(
+    lay_out(
+        figure,
         lecture_layout(colours, height)
         | {
             "xaxis": fold_axis("folds used, on average", k, colours) | {"range": [1.8, k + 0.2]},
             "yaxis": axis("intervals that miss", colours, range=[0, top], ticksuffix=" %"),
-        }
+        },
     )
     return figure
 
@@ -107,7 +108,8 @@ def units_figure(
     for unit, stop in zip(units, stops, strict=True):
         words = f"{unit}: <b>{'all ' if stop == k else ''}{stop} folds</b>"
         figure.add_annotation(**bar_label(unit, words, colours))
-    figure.update_layout(
+    lay_out(
+        figure,
         lecture_layout(colours, height)
         | {
             "margin": {"l": 12, "r": 12, "t": 30, "b": 12},
@@ -115,7 +117,7 @@ def units_figure(
             "xaxis": axis("folds used", colours, range=[0, k * 1.02])
             | {"tickvals": list(range(k + 1))},
             "yaxis": axis("", colours, showticklabels=False, showgrid=False, autorange="reversed"),
-        }
+        },
     )
     return figure
 
@@ -150,7 +152,8 @@ def shared_figure(k: int, *, dark: bool = False, height: int = 420) -> go.Figure
         textfont={"size": 13},
         hovertemplate="fold %{y}, part %{x}<extra></extra>",
     )
-    figure.update_layout(
+    lay_out(
+        figure,
         lecture_layout(colours, height)
         | {
             "margin": {"l": 12, "r": 12, "t": 12, "b": 12},
@@ -158,7 +161,7 @@ def shared_figure(k: int, *, dark: bool = False, height: int = 420) -> go.Figure
             "yaxis": axis(
                 "training set of fold", colours, dtick=1, showgrid=False, autorange="reversed"
             ),
-        }
+        },
     )
     return figure
 

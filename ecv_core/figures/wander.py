@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.lecture import LABEL, axis, fold_axis, lecture_layout
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 
 
 def wander_figure(
@@ -71,12 +71,13 @@ def wander_figure(
         showarrow=False,
         font={"color": colours.ink, "size": LABEL},
     )
-    figure.update_layout(
+    lay_out(
+        figure,
         lecture_layout(colours, height)
         | {
             "xaxis": fold_axis("folds drawn (n)", k, colours),
             "yaxis": axis(metric, colours, range=[low - room, high + room], nticks=6),
             "uirevision": "wander",
-        }
+        },
     )
     return figure

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.lecture import LABEL, axis, fold_axis, lecture_layout
-from ecv_core.figures.palette import palette
+from ecv_core.figures.palette import lay_out, palette
 from ecv_core.figures.steps import Steps
 
 LIT, LIT_WIDTH, SEEN = 2, 3, 4
@@ -88,7 +88,8 @@ def widths_figure(
     reach = float((later["high"] - centre).abs().max())
     reach = max(reach, float((later["low"] - centre).abs().max()))
     reach = max([reach, *(abs(score - centre) for score in scores)])
-    figure.update_layout(
+    lay_out(
+        figure,
         lecture_layout(colours, height)
         | {
             "xaxis": fold_axis("folds seen (n)", k, colours)
@@ -97,7 +98,7 @@ def widths_figure(
                 metric, colours, range=[centre - 1.12 * reach, centre + 1.12 * reach], nticks=6
             ),
             "uirevision": "widths",
-        }
+        },
     )
     return figure
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -113,6 +113,7 @@ def test_holm_does_not_depend_on_the_order_of_the_comparisons(p_values, random):
     assert sorted(shuffled) == sorted(holm(p_values))
 
 
+@settings(max_examples=30)
 @given(SCORES)
 def test_swapping_the_two_only_changes_signs(scores):
     values = np.array(scores).T

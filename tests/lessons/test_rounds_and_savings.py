@@ -39,10 +39,10 @@ def test_a_round_stops_where_the_papers_formula_first_holds(runs, number):
 
 
 def test_no_fold_is_the_safe_bet(runs):
-    stops = Counter(round_of(runs, number).stop for number in range(1, 301))
+    stops = Counter(round_of(runs, number).stop for number in range(1, 101))
     assert set(stops) <= set(range(FIRST_VOTE, 11))
     assert len(stops) >= 6
-    assert max(stops.values()) < 150
+    assert max(stops.values()) < 50
 
 
 def test_the_first_vote_is_neither_obvious_nor_impossible():
