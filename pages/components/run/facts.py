@@ -121,12 +121,15 @@ def _cheap_models(run: Run) -> str:
 def _saved(place: DeltaGenerator, facts: EnergyFacts, run: Run) -> None:
     """What the stop saved, or would have; a range takes more room than a number."""
     checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
+    share = f"{about}{percent:.0f} % of all {run.k}" if percent else None
+    if share is None and run.state.active and run.spec.rule != "never":
+        share = "known at the stop"  # and room for it: what is below does not move then
     place.metric(
         "Saving forgone" if checked else "Energy saved",
         saved_words(facts),
-        None if not percent else f"{about}{percent:.0f} % of all {run.k}",
+        share,
         delta_arrow="off",
-        delta_color="off" if checked else "normal",
+        delta_color="normal" if percent and not checked else "off",
         width=180,
         help=explained(
             "What the folds after the stop cost: they ran to check it."
