@@ -40,6 +40,8 @@ from pages.components.shared.state import store
 from pages.components.shared.words import alpha_text
 
 _WIDE, _RANKS = "study-figures", "study-ranks-figure"
+_BESIDE = 10
+"""Algorithms up to which two heatmaps are wide enough side by side on a laptop."""
 _NAMES, _COLUMN, _RANK_COLUMN = 140, 35, 62
 """Pixels of the datasets' names, and of a column that can still be read."""
 
@@ -120,10 +122,12 @@ def view_link(done: Summary) -> None:
 
 
 def figures(done: Summary) -> None:
-    """Figures 2 and 3 side by side, figure 4 below."""
-    st.html(_scrolling(done.cells["algorithm"].nunique()))
+    """Figures 2 and 3, side by side where both can be read without scrolling; figure 4 below."""
+    columns = done.cells["algorithm"].nunique()
+    st.html(_scrolling(columns))
     with st.container(key=_WIDE):
-        left, right = st.columns(2, gap="medium")
+        beside = columns <= _BESIDE
+        left, right = st.columns(2, gap="medium") if beside else (st.container(), st.container())
         with left:
             st.header(f"Difference to {done.k}-fold, in percent", anchor=False)
             st.caption(
