@@ -65,13 +65,15 @@ def test_user_knn_reaches_lenskit(peer_means, fold, lenskit):
     assert peer_means("user-knn", fold)["ndcg@10"] >= lenskit
 
 
-def test_bpr_mf_reaches_lenskit(peer_means):
-    assert peer_means("bpr-mf", 0)["ndcg@10"] >= 0.2643
+@pytest.mark.parametrize(("fold", "lenskit"), [(0, 0.2643), (1, 0.2747)])
+def test_bpr_mf_reaches_lenskit(peer_means, fold, lenskit):
+    assert peer_means("bpr-mf", fold)["ndcg@10"] >= lenskit
 
 
 @pytest.mark.slow
-def test_multi_vae_is_well_above_recbole(peer_means):
-    assert peer_means("multi-vae", 0)["ndcg@10"] >= 0.310  # RecBole: 0.2972
+@pytest.mark.parametrize(("fold", "asked"), [(0, 0.310), (1, 0.325)])
+def test_multi_vae_is_well_above_recbole(peer_means, fold, asked):
+    assert peer_means("multi-vae", fold)["ndcg@10"] >= asked  # RecBole: 0.2972 and 0.3169
 
 
 @pytest.mark.slow
