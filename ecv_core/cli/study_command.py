@@ -6,6 +6,7 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -26,6 +27,12 @@ ALSO = ("recall@10",)
 """
 
 
+_STOPS = (
+    "For slow runs: end each at its stop, and record it in FOLDER/stopped; where this is left out, "
+    "all folds are run. A run that is recorded whole is not run again."
+)
+
+
 def study_options(parser: argparse.ArgumentParser) -> None:
     """The options of `study`."""
     parser.add_argument("--datasets", default="", metavar="A,B", help="ids, with commas")
@@ -43,11 +50,13 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="with --space; - for stdout")
     add_setting(parser, "seed")
+    add_setting(parser, "rule", help=_STOPS)
+    add_setting(parser, "tolerance", help="Of the rule precision.")
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
     )
-    add_setting(parser, "alpha", help="of the summary")
+    add_setting(parser, "alpha", help="of the summary, or of --rule e-fold")
     parser.set_defaults(command=run_study)
 
 
@@ -75,7 +84,7 @@ def run_study(options: argparse.Namespace) -> int:
             [name for name in options.splits.split(",") if name],
             folder=Path(options.folder),
             seed=options.seed,
-            full=True,
+            **_stopping(options),
         )
     )
     todo = [cell for cell in wanted if not cell.recorded]
@@ -103,6 +112,15 @@ def run_study(options: argparse.Namespace) -> int:
     if failed:
         raise RunError("; ".join(failed))
     return OK
+
+
+def _stopping(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings of when to stop; without a rule all folds are run."""
+    if options.rule is None:
+        if options.tolerance is not None:
+            raise InputError("--tolerance belongs to --rule precision; give both, or neither")
+        return {"full": True}
+    return {"rule": options.rule, "alpha": options.alpha, "tolerance": options.tolerance}
 
 
 def _possible(wanted: list[Cell]) -> list[Cell]:

@@ -16,8 +16,15 @@ from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
 from ecv_core.records import SETTINGS
-from ecv_core.runs.recorded import recorded_user_scores
-from ecv_core.study.summary import WITHIN_PERCENT, recorded_study, summary, systems_of
+from ecv_core.runs.recorded import recorded_stopped, recorded_user_scores
+from ecv_core.study.cells import of_the_paper
+from ecv_core.study.summary import (
+    WITHIN_PERCENT,
+    recorded_study,
+    scores_frame,
+    summary,
+    systems_of,
+)
 
 
 def print_summary(options: argparse.Namespace) -> int:
@@ -47,14 +54,25 @@ def print_summary(options: argparse.Namespace) -> int:
     )
     if out := left_out_words(runs):
         print(out)
+    if papers := [number for number, run in enumerate(runs) if of_the_paper(run.spec)]:
+        own = found.headline_of(papers).iloc[0]
+        print(
+            f"the paper's cells, {len(papers)} of 30: {own['difference_percent']:.2f} %, "
+            f"{own['mean_stop']:.2f} folds, {own['energy_percent']:.1f} % of the energy"
+        )
+    early = [run for run in recorded_stopped(folder) if not run.whole]
     for title, frame in (
         ("Runs (figures 2 and 3)", found.cells),
         ("Ranks (figure 4)", found.ranks),
         ("What stays", found.stability),
+        (
+            "Scores, those with fewer than k folds in no average",
+            scores_frame([*runs, *early], ids=True),
+        ),
         ("Rules", found.rules(curves)),
     ):
         print(f"\n{title}")
-        print(_text(frame.drop(columns="alpha")))
+        print(_text(frame.drop(columns="alpha", errors="ignore")))
     return OK
 
 

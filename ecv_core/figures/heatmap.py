@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,22 @@ _DARK = [[0.0, "#1C2833"], [1.0, "#1B6699"]]
 _ROOMY = 6
 """Columns up to which their names need little tilt."""
 
+_SHORT = 14
+"""Pixels of numbers of at most four signs, which fit into the narrowest column."""
 
-def _number_size(columns: int) -> int:
-    """Pixels of the numbers' type: two of them side by side must not touch."""
-    return min(16, max(11, 128 // max(1, columns)))
+Marks = Mapping[tuple[str, str], tuple[str, str]]
+"""(Dataset, algorithm) -> what stands in a cell without a number, and why."""
+NO_MARKS: Marks = {}
+
+
+def number_size(columns: int, least: int = 11) -> int:
+    """Pixels of the numbers' type: two of them side by side must not touch.
+
+    Args:
+        columns: of the table.
+        least: what many columns get; longer numbers less than short ones.
+    """
+    return min(16, max(least, 128 // max(1, columns)))
 
 
 def height_of(frame: pd.DataFrame) -> int:
@@ -59,6 +71,7 @@ def heatmap_figure(
     value: str,
     scale: CellScale,
     hover: str,
+    marks: Marks = NO_MARKS,
     dark: bool = False,
 ) -> go.Figure:
     """The frame at its first alpha; a stronger colour is worse.
@@ -68,15 +81,25 @@ def heatmap_figure(
         value: the column to show.
         scale: of the colours; the same for all alphas.
         hover: what the number is, with `%{text}` for it.
+        marks: of cells without a number.
         dark: colours for a dark page.
     """
     colours = palette(dark)
     datasets, algorithms, values = grid(frame, value, [frame["alpha"].iloc[0]])
     figure = go.Figure()
     figure.add_trace(
-        cells_trace(datasets, algorithms, values[0], scale, hover, dark, **legend(scale))
+        cells_trace(
+            datasets,
+            algorithms,
+            values[0],
+            scale,
+            hover,
+            dark,
+            **legend(scale),
+            textfont={"size": number_size(len(algorithms), _SHORT), "color": colours.ink},
+        )
     )
-    missing_cells(figure, datasets, algorithms, values[0], colours)
+    missing_cells(figure, datasets, algorithms, values[0], colours, marks)
     lay_out(figure, cells_layout(datasets, algorithms, colours, height_of(frame)))
     return figure
 
@@ -142,7 +165,7 @@ def cells_trace(
             "z": rounded(values),
             "text": labels(values, lambda _: ""),
             "texttemplate": "%{text}",
-            "textfont": {"size": _number_size(len(algorithms)), "color": palette(dark).ink},
+            "textfont": {"size": number_size(len(algorithms)), "color": palette(dark).ink},
             "zmin": min(scale.best, scale.worst),
             "zmax": max(scale.best, scale.worst),
             "reversescale": scale.best > scale.worst,
@@ -186,16 +209,19 @@ def missing_cells(
     algorithms: Sequence[str],
     values: NDArray[np.float64],
     colours: Palette,
+    marks: Marks = NO_MARKS,
 ) -> None:
-    """A dash where there is no run."""
-    gaps = np.argwhere(np.isnan(values)).tolist()
+    """A dash where there is no run, and the mark of a cell that has one."""
+    gaps = [(datasets[row], algorithms[column]) for row, column in np.argwhere(np.isnan(values))]
+    known = [marks.get(gap, ("-", "no complete run")) for gap in gaps]
     figure.add_scatter(
-        x=[algorithms[column] for _, column in gaps],
-        y=[datasets[row] for row, _ in gaps],
+        x=[algorithm for _, algorithm in gaps],
+        y=[dataset for dataset, _ in gaps],
         mode="text",
-        text=["-"] * len(gaps),
-        textfont={"size": _number_size(len(algorithms)), "color": colours.muted},
-        hovertemplate="%{x} on %{y}: no complete run<extra></extra>",
+        text=[mark for mark, _ in known],
+        customdata=[why for _, why in known],
+        textfont={"size": number_size(len(algorithms), _SHORT), "color": colours.muted},
+        hovertemplate="%{x} on %{y}: %{customdata}<extra></extra>",
     )
 
 

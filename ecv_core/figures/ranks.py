@@ -9,6 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.heatmap import (
+    NO_MARKS,
+    Marks,
     cells_layout,
     cells_trace,
     grid,
@@ -29,12 +31,15 @@ RANKS, KEPT = 0, 1
 """Numbers of the traces that move."""
 
 
-def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+def ranks_figure(
+    ranks: pd.DataFrame, stability: pd.DataFrame, *, marks: Marks = NO_MARKS, dark: bool = False
+) -> go.Figure:
     """Ranks as a heatmap, and beside it how often they are those of k folds.
 
     Args:
         ranks: with alpha, dataset, algorithm, rank_k_fold and rank_e_fold.
         stability: with alpha, dataset, same_order_percent and same_winner_percent.
+        marks: of cells without a rank.
         dark: colours for a dark page.
     """
     colours = palette(dark)
@@ -64,7 +69,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
             xaxis="x2",
         )
     )
-    missing_cells(figure, datasets, algorithms, values[0], colours)
+    missing_cells(figure, datasets, algorithms, values[0], colours, marks)
     layout = cells_layout(datasets, algorithms, colours, height_of(ranks))
     share = len(algorithms) / (len(algorithms) + len(SAME) + 0.4)
     layout["xaxis"] |= {"domain": [0, share - 0.01]}

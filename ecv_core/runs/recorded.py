@@ -25,6 +25,10 @@ RATINGS = FOLDER / "ratings"
 SPLITS = "splits"
 """Folder below it for studies of splits: one `<dataset>--<algorithm>--<split>.json` per run."""
 
+STOPPED = "stopped"
+"""Folder below it for runs that ended at their rule's stop, folds left: slow models on large data.
+"""
+
 
 def recorded_runs(folder: Path | None = None) -> list[Run]:
     """The recorded runs, ordered by file name; empty where there is no folder.
@@ -40,11 +44,21 @@ def recorded_runs(folder: Path | None = None) -> list[Run]:
     return [_read(path, path.stat().st_mtime_ns) for path in files]
 
 
-def recorded_path(folder: Path, dataset: str, algorithm: str, split: str | None = None) -> Path:
-    """Where a run belongs in a folder of recorded runs; `split` in a study of splits only."""
+def recorded_path(
+    folder: Path, dataset: str, algorithm: str, split: str | None = None, *, stops: bool = False
+) -> Path:
+    """Where a run belongs in a folder of recorded runs.
+
+    Args:
+        folder: of the study.
+        dataset, algorithm: ids.
+        split: in a study of splits only.
+        stops: whether it ends at its rule's stop.
+    """
+    inner = folder / STOPPED if stops else folder
     if split is None:
-        return folder / f"{dataset}--{algorithm}.json"
-    return folder / SPLITS / f"{dataset}--{algorithm}--{split}.json"
+        return inner / f"{dataset}--{algorithm}.json"
+    return inner / SPLITS / f"{dataset}--{algorithm}--{split}.json"
 
 
 def recorded_under_splits(folder: Path | None = None) -> list[Run]:
@@ -55,6 +69,15 @@ def recorded_under_splits(folder: Path | None = None) -> list[Run]:
     """
     folder = FOLDER if folder is None else folder
     return recorded_runs(folder) + recorded_runs(folder / SPLITS)
+
+
+def recorded_stopped(folder: Path | None = None) -> list[Run]:
+    """The recorded runs that ended at their rule's stop; one may have needed all its folds.
+
+    Args: as `recorded_runs`.
+    Raises: as there.
+    """
+    return recorded_runs((FOLDER if folder is None else folder) / STOPPED)
 
 
 def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, UserScores]:
@@ -97,7 +120,7 @@ def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, A
 
 
 def _path_of(run_id: str, folder: Path) -> Path | None:
-    within = (folder, folder / SPLITS, folder / RATINGS.name)
+    within = (folder, folder / SPLITS, folder / RATINGS.name, folder / STOPPED)
     paths = [path for one in within for path in sorted(one.glob("*.json"))]
     for path in paths:
         if path.stem == run_id:
@@ -123,7 +146,7 @@ def record(
     """Write a complete run with what it ran on, as a whole or not at all.
 
     Args:
-        run: with all its folds.
+        run: with all its folds, or those up to its rule's stop.
         path: of the JSON document; per-user scores go beside it.
         users: fold -> per-user scores, where they are known.
         also: metrics such as 'recall@10' to keep of them, besides the run's own.
@@ -132,7 +155,7 @@ def record(
     from ecv_core.runs.document import run_document
     from ecv_core.runs.environment import environment
 
-    if not run.complete:
+    if not run.complete and run.stopped_at != len(run.folds):
         raise InputError(f"run {run.run_id} has only {len(run.folds)} folds; finish it first")
     text = json.dumps(run_document(run) | {"made_with": environment()}, indent=1)
     users = users or {}

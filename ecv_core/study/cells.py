@@ -20,6 +20,13 @@ from ecv_core.runs.recorded import recorded_path
 from ecv_core.spec import make_spec
 from ecv_core.store import Cell
 
+PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
+PAPER_DATASETS = (
+    *("amazon-cell-phones", "amazon-apps", "amazon-instant-video"),
+    *("hetrec-lastfm", "ml-100k", "ml-1m"),
+)
+"""The paper's 30 cells are each of these algorithms on each of these datasets."""
+
 USUAL_SPLIT = "user-k-fold"
 """The paper's, where no other is asked for; every prepared dataset can be split so."""
 
@@ -39,21 +46,28 @@ def planned(
         algorithms: ids.
         splits_of: ids of strategies, each with its own default number of folds; single splits too.
             Without any it is a study of datasets x algorithms, under each algorithm's usual split.
-        folder: where the runs are to be recorded, if they are.
+        folder: where the runs are to be recorded, if they are: those that their rule ends early
+            apart, unless the whole run is there.
         settings: of all runs, as of `make_spec`; one seed for all, so that algorithms share folds.
     Raises: InputError for an unknown name, or a setting that cannot be.
     """
     algorithms = list(algorithms)
     ways: list[str | None] = list(splits_of) or [None]
-    return [
-        Cell(
-            spec=make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings),
-            path=None if folder is None else recorded_path(folder, dataset, algorithm, split),
-        )
-        for dataset in datasets_of
-        for split in ways
-        for algorithm in algorithms
-    ]
+    cells = []
+    for dataset in datasets_of:
+        for split in ways:
+            for algorithm in algorithms:
+                spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
+                path = folder and recorded_path(folder, dataset, algorithm, split)
+                if folder and path and spec.rule != "never" and not spec.full and not path.exists():
+                    path = recorded_path(folder, dataset, algorithm, split, stops=True)
+                cells.append(Cell(spec=spec, path=path))
+    return cells
+
+
+def of_the_paper(spec: RunSpec) -> bool:
+    """Whether it is one of the paper's 30 cells."""
+    return spec.dataset in PAPER_DATASETS and spec.algorithm in PAPER_ALGORITHMS
 
 
 def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:

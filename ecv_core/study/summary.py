@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -13,6 +14,7 @@ from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import (
     System,
     Tradeoff,
+    averaged,
     explorable,
     slider_alphas,
     system_of,
@@ -28,12 +30,28 @@ from ecv_core.analysis.tradeoff.study_frames import (
     stability_frame,
 )
 from ecv_core.errors import InputError
+from ecv_core.evaluation import METRICS
+from ecv_core.frames import with_columns
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.words import algorithm_title, alpha_text, dataset_title, metric_label, run_title
 
 WITHIN_PERCENT = 2.0
 """The difference that a study counts as close enough."""
+
+SCORES_COLUMNS = {
+    "dataset": "evaluated on",
+    "algorithm": "what was evaluated",
+    "metric": "the score's name",
+    "score": "mean of the folds that were used: all k, or those up to the stop",
+    "low": "where the k-fold mean is, by the rule that said stop; empty where all k are in",
+    "high": "the other end",
+    "folds": "how many were used",
+    "k": "how many the whole has",
+    "of_best_percent": "the score, of the best on this dataset; the other way round for errors",
+    "run_id": "its run",
+}
+"""The columns of `scores_frame` and what they mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +77,18 @@ class Summary:
     def k(self) -> int:
         """Folds of every run."""
         return self.tradeoff.average.k
+
+    def headline_of(self, numbers: Sequence[int]) -> pd.DataFrame:
+        """The headline over some of the systems, by number: a row per alpha, as in `headline`."""
+        explored = self.tradeoff
+        curves = tuple(explored.curves[number] for number in numbers)
+        some = Tradeoff(
+            systems=tuple(explored.systems[number] for number in numbers),
+            curves=curves,
+            average=averaged(curves),
+            baseline=None,
+        )
+        return headline_frame(some, self.alphas)
 
     def rules(self, precision: Mapping[int, Curve]) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.
@@ -100,6 +130,42 @@ def systems_of(runs: Sequence[Run], *, ids: bool = False) -> list[System]:
         )
         for run in runs
     ]
+
+
+@with_columns(SCORES_COLUMNS)
+def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
+    """One row per run, with the SCORES_COLUMNS, in the order in which they are given.
+
+    Args:
+        runs: whole ones, and others that ended at their stop; of one metric.
+        ids: whether datasets and algorithms go by their ids, as in `systems_of`.
+    """
+    rows = []
+    for run in runs:
+        at = run.at_stop
+        interval = None if run.whole or at is None else at.interval
+        scores = [fold.score for fold in run.folds[: None if run.whole else run.folds_used]]
+        mean = sum(scores) / len(scores) if run.whole or at is None else at.mean
+        rows.append(
+            {
+                "dataset": run.spec.dataset if ids else dataset_title(run.spec.dataset),
+                "algorithm": (run.spec.algorithm if ids else algorithm_title(run.spec.algorithm)),
+                "metric": metric_label(run.spec),
+                "score": mean,
+                "low": interval.low if interval else math.nan,
+                "high": interval.high if interval else math.nan,
+                "folds": len(scores),
+                "k": run.spec.k,
+                "run_id": run.run_id,
+            }
+        )
+    frame = pd.DataFrame(rows, columns=[one for one in SCORES_COLUMNS if one != "of_best_percent"])
+    per_dataset = frame.groupby("dataset")["score"]
+    if runs and not METRICS[runs[0].spec.metric].higher_is_better:
+        frame["of_best_percent"] = 100 * per_dataset.transform("min") / frame["score"]
+    else:
+        frame["of_best_percent"] = 100 * frame["score"] / per_dataset.transform("max")
+    return frame[list(SCORES_COLUMNS)]
 
 
 def summary(systems: Sequence[System], alpha: float | None = None) -> Summary:

@@ -42,11 +42,50 @@ def test_the_summary_says_headline_cells_ranks_and_rules(folder, capsys):
     assert "cells\tfixed\t2\t60\t" in out
 
 
+def test_the_summary_has_runs_that_their_rule_ended_in_no_average(folder, capsys):
+    whole = folder / "synthetic--ease.json"
+    document = json.loads(whole.read_text())
+    document["folds"], document["moments"] = document["folds"][:3], document["moments"][:3]
+    document |= {"run_id": "0123456789ab", "stopped_at": 3}
+    (folder / "stopped").mkdir()
+    (folder / "stopped" / "synthetic--item-knn.json").write_text(
+        json.dumps(document | {"spec": document["spec"] | {"algorithm": "item-knn", "full": False}})
+    )
+    assert main(["study", "--summary", "--alpha", "1", "--folder", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 runs at alpha ")
+    # 0.40, 0.44, 0.41; ease has 0.42 over all five folds.
+    assert "synthetic\titem-knn\tnDCG@10\t0.4167\t" in out
+    assert "\t3\t5\t99.21\t0123456789ab" in out
+    assert "synthetic\tease\tnDCG@10\t0.42\t\t\t5\t5\t100\t" in out
+
+
+def test_runs_that_end_at_their_stop_are_recorded_apart(tmp_path, capsys):
+    asked = ["study", "--datasets", "synthetic", "--algorithms", "popular", "--rule", "precision"]
+    assert main([*asked, "--tolerance", "0.3", "--folder", str(tmp_path)]) == 0
+    document = json.loads((tmp_path / "stopped" / "synthetic--popular.json").read_text())
+    assert document["state"] == "finished"
+    assert len(document["folds"]) == document["stopped_at"] < 10
+    low, high = document["interval"]
+    assert low > 0.7 * document["mean"]
+    assert high < 1.3 * document["mean"]
+    assert main([*asked, "--tolerance", "0.3", "--folder", str(tmp_path)]) == 0
+    assert "1 run, 0 to compute" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([], "a study needs --datasets and --algorithms"),
         (["--datasets", "ml-100k"], "a study needs --datasets and --algorithms"),
+        (
+            ["--datasets", "synthetic", "--algorithms", "popular", "--tolerance", "0.02"],
+            "--tolerance belongs to --rule precision",
+        ),
+        (
+            ["--datasets", "synthetic", "--algorithms", "popular", "--rule", "precision"],
+            "the precision rule needs a tolerance, for example 0.03 for 3 %",
+        ),
         (["--summary", "--alpha", "0"], "alpha must be a positive number, but is 0.0"),
         (["--summary", "--folder", "nowhere"], "no complete run is recorded in nowhere"),
     ],

@@ -8,9 +8,11 @@ import pytest
 from ecv_core.figures.heatmap import grid, heatmap_figure, heatmap_steps
 from ecv_core.figures.ranks import KEPT, RANKS, ranks_figure, ranks_steps
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
+from ecv_core.figures.study_scores import scores_figure, scores_words
 
 SCALE = CellScale(best=0, worst=300, best_words="nothing", worst_words="three hundred")
 ALPHAS, TEXTS = [1e-5, 1e-3], ["1e-5", "1e-3"]
+NAN = float("nan")
 
 
 @pytest.fixture
@@ -130,3 +132,47 @@ def _contrast(one, other):
 
     bright, dim = sorted((luminance(one), luminance(other)), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
+
+
+def test_a_cell_without_a_number_has_its_mark_and_why(cells, ranks, stability):
+    marks = {("two", "b"): ("†", "stopped after 3 of 10 folds")}
+    figure = heatmap_figure(cells, value="value", scale=SCALE, hover="", marks=marks)
+    (gaps,) = [trace for trace in figure.data if trace.type == "scatter"]
+    assert (gaps.x, gaps.y) == (("b",), ("two",))
+    assert gaps.text == ("†",)
+    assert gaps.customdata == ("stopped after 3 of 10 folds",)
+    figure = ranks_figure(ranks[ranks["algorithm"] == "a"], stability, marks=marks)
+    assert not [trace for trace in figure.data if trace.type == "scatter" and trace.text]
+
+
+@pytest.fixture
+def scores():
+    rows = [
+        ("one", "a", 0.25, NAN, NAN, 10, 50.0),
+        ("one", "b", 0.5, NAN, NAN, 10, 100.0),
+        ("two", "a", 0.0625, 0.06, 0.065, 3, 100.0),
+    ]
+    columns = ["dataset", "algorithm", "score", "low", "high", "folds", "of_best_percent"]
+    return pd.DataFrame(rows, columns=columns).assign(metric="nDCG@10", k=10)
+
+
+def test_scores_are_in_their_cells_the_best_bold_and_those_that_ended_early_marked(scores):
+    figure = scores_figure(scores)
+    heat, gaps = figure.data
+    assert [list(row) for row in heat.text] == [
+        ["0.2500", "<b>0.5000</b>"],
+        ["<b>0.0625†</b>", ""],
+    ]
+    assert [list(row) for row in heat.z] == [[50, 0], [0, None]]  # percent behind the best
+    assert heat.customdata[0][0] == "nDCG@10 0.2500, all 10 folds"
+    assert heat.customdata[1][0] == (
+        "nDCG@10 0.0625, stopped by its rule after 3 of 10 folds "
+        "(the 10-fold mean is between 0.0600 and 0.0650)"
+    )
+    assert (gaps.x, gaps.y) == (("b",), ("two",))
+
+
+def test_the_sentence_names_who_is_best_where(scores):
+    assert scores_words(scores) == "Best by nDCG@10: b on one; a on two."
+    more = scores.assign(dataset=["one", "one", "two"], algorithm=["a", "b", "b"])
+    assert scores_words(more) == "Best by nDCG@10: b on one, two."

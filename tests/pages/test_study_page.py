@@ -157,16 +157,6 @@ def test_a_setting_that_cannot_be_is_a_sentence(app, key, value, words):
     assert app.button(key="start-study").disabled
 
 
-def test_only_the_papers_algorithms_can_be_picked_at_once(app, record):
-    for place, name in enumerate(["popular", "item-knn", "ease"]):
-        record("ml-100k", name, 0.2 * place)
-    open_study(app)
-    app.button(key="papers-only").click().run()
-    pills = {one.key: one.value for one in app.get("button_group")}
-    assert pills["study_algorithms"] == ["popular", "item-knn"]
-    assert not app.exception
-
-
 def test_missing_cells_are_named_once_where_an_algorithm_is_nowhere(a_run):
     runs = [a_run(SCORES, dataset="ml-1m", algorithm=name) for name in ("popular", "ease")]
     text = missing_sentence(runs)

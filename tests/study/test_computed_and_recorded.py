@@ -14,7 +14,13 @@ import sqlalchemy as sa
 
 from ecv_core.errors import InputError, RunError, StoreError
 from ecv_core.records import FoldResult, Run, RunSpec, RunState, UserScores
-from ecv_core.runs.recorded import record, recorded_user_scores
+from ecv_core.runs.recorded import (
+    record,
+    recorded_run,
+    recorded_runs,
+    recorded_stopped,
+    recorded_user_scores,
+)
 from ecv_core.store import Cell, Store, interrupt, open_store
 from ecv_core.study.cells import planned
 from ecv_core.study.engine import compute
@@ -209,3 +215,26 @@ def test_on_a_full_disk_it_says_so_and_stops(
     (run,) = store.runs()
     assert len(run.folds) == 2
     assert run.state is (RunState.RUNNING if nothing_at_all else RunState.FAILED)
+
+
+def test_a_run_that_its_rule_ends_is_recorded_apart(store: Store, tmp_path: Path) -> None:
+    # The widths of the first two intervals are 0.127 and 0.025: below alpha after the third fold.
+    (cell,) = planned(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
+    assert cell.path == tmp_path / "stopped" / "synthetic--popular.json"
+    (run,) = runs_of(compute(store, [cell], job=job))
+    assert (run.stopped_at, len(run.folds)) == (3, 3)
+    assert recorded_runs(tmp_path) == []
+    (found,) = recorded_stopped(tmp_path)
+    assert [fold.score for fold in found.folds] == pytest.approx([0.30, 0.31, 0.32])
+    assert recorded_run(run.run_id, tmp_path) is not None  # its address opens it
+    assert list(compute(store, [c for c in [cell] if not c.recorded], job=job)) == []
+
+
+def test_a_run_that_is_recorded_whole_is_not_recorded_apart_too(
+    store: Store, tmp_path: Path
+) -> None:
+    list(compute(store, two_cells(tmp_path)[:1], job=job))
+    (cell,) = planned(["synthetic"], ["popular"], folder=tmp_path, rule="e-fold", alpha=1.0)
+    assert cell.recorded
+    (other,) = planned(["synthetic"], ["ease"], folder=tmp_path, rule="never")
+    assert other.path == tmp_path / "synthetic--ease.json"  # nothing ends it early

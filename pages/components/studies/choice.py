@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.records import Need, Run, Task
-from ecv_core.runs.recorded import recorded_runs
+from ecv_core.runs.recorded import recorded_runs, recorded_stopped
 from ecv_core.store import StudyRecord
+from ecv_core.study.cells import PAPER_ALGORITHMS, PAPER_DATASETS, of_the_paper
 from ecv_core.words import counted
 from pages.components.shared.link import label_from_link
 from pages.components.shared.picked import picked_line, runs_words
@@ -18,11 +21,20 @@ from pages.components.shared.words import algorithm_title, dataset_title, in_ord
 from pages.components.studies.live import cells_of, live_grid
 from pages.components.studies.picker import RECORDED, StudyPicker
 
-PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
-PAPER_DATASETS = (
-    *("amazon-cell-phones", "amazon-apps", "amazon-instant-video"),
-    *("hetrec-lastfm", "ml-100k", "ml-1m"),
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The runs to look at, in the order of rows and columns."""
+
+    whole: list[Run]
+    early: list[Run]
+    """Those that ended at their stop, so that their k-fold mean is not known."""
+
+    @property
+    def papers(self) -> list[int]:
+        """Numbers of the paper's own cells among the whole ones; empty where these are all."""
+        found = [number for number, run in enumerate(self.whole) if of_the_paper(run.spec)]
+        return found if len(found) < len(self.whole) else []
 
 
 def _counts(study: StudyRecord) -> str:
@@ -43,9 +55,12 @@ STUDIES = StudyPicker(
 )
 
 
-def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
+def choose_runs(study_id: str, recorded: Sequence[Run]) -> Chosen:
     """The study as it stands, and what of it to look at; empty while there is nothing.
 
+    Args:
+        study_id: RECORDED, or of one's own.
+        recorded: whole ones, and those that ended at their stop.
     Raises: InputError if there is no such study.
     """
     if study_id == RECORDED:
@@ -56,12 +71,12 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
     else:
         cells = cells_of(study_id)
         live_grid(study_id, cells, STUDIES)
-        runs = [cell.run for cell in cells if cell.run and cell.run.whole]
+        runs = [cell.run for cell in cells if cell.run and (cell.run.whole or cell.early)]
         specs = [cell.spec for cell in cells]
-        if not runs:
+        if not any(run.whole for run in runs):
             st.info("The figures come as soon as a run has all its folds.")
     if not runs:
-        return []
+        return Chosen(whole=[], early=[])
     rows = in_order(spec.dataset for spec in specs)
     columns = in_order(spec.algorithm for spec in specs)
     words, widgets = picked_line("Choose", key="picked-study")
@@ -69,19 +84,29 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> list[Run]:
         chosen = narrowed(runs, rows, columns)
         if study_id == RECORDED:
             st.caption(missing_sentence(runs))
-    words.markdown(runs_words(chosen))
+    chosen.sort(key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm)))
+    found = Chosen(
+        whole=[run for run in chosen if run.whole], early=[run for run in chosen if not run.whole]
+    )
+    early = f", and {len(found.early)} that ended early" if found.early else ""
+    words.markdown(runs_words(found.whole) + early)
     if not chosen:
         st.info("Pick at least one dataset and one algorithm that has all its folds there.")
-    return sorted(
-        chosen, key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm))
-    )
+    return found
 
 
 def recorded_study() -> list[Run]:
-    """The complete recorded runs; a damaged file is a sentence, and the others still count."""
+    """The whole recorded runs, and of the other cells those that ended at their stop.
+
+    A damaged file is a sentence, and the others still count.
+    """
+    whole: list[Run] = []
     with sentences():
-        return [run for run in recorded_runs() if run.whole]
-    return []
+        whole = [run for run in recorded_runs() if run.whole]
+        there = {(run.spec.dataset, run.spec.algorithm) for run in whole}
+        early = recorded_stopped()
+        return whole + [r for r in early if (r.spec.dataset, r.spec.algorithm) not in there]
+    return whole
 
 
 def missing_sentence(runs: Sequence[Run]) -> str:
@@ -102,6 +127,9 @@ def missing_sentence(runs: Sequence[Run]) -> str:
         f"**{have} of {cells} runs** are recorded, {paper} of them among the paper's "
         f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."
     )
+    if early := [run for run in runs if not run.whole]:
+        named = ", ".join(f"{run.spec.algorithm} on {run.spec.dataset}" for run in early)
+        text += f" Ended at the stop of their rule: {named}."
     return f"{text} Not recorded: {'; '.join(gaps)}." if gaps else text
 
 
@@ -111,20 +139,24 @@ def narrowed(
     """The runs of the datasets and algorithms that are picked; all of them at first.
 
     Args:
-        runs: the complete ones, in order.
+        runs: in order.
         datasets_of, algorithms_of: of the whole study, so that the choice stays as runs come in.
     """
     chosen = _pills("Datasets", "study_datasets", titles_of(datasets_of, dataset_title))
     picked = _pills("Algorithms", "study_algorithms", titles_of(algorithms_of, algorithm_title))
     papers = [name for name in algorithms_of if name in PAPER_ALGORITHMS]
-    if 0 < len(papers) < len(algorithms_of) and set(picked) != set(papers):
-        st.button(
-            "Only the paper's algorithms",
-            key="papers-only",
-            type="tertiary",
-            icon=":material/filter_alt:",
-            on_click=lambda: st.session_state.update(study_algorithms=papers),
-        )
+    for label, key, names in (
+        ("Only the paper's algorithms", "papers-only", papers),
+        ("All algorithms", "all-algorithms", list(algorithms_of)),
+    ):
+        if 0 < len(papers) < len(algorithms_of) and set(picked) != set(names):
+            st.button(
+                label,
+                key=key,
+                type="tertiary",
+                icon=":material/filter_alt:",
+                on_click=partial(st.session_state.update, study_algorithms=names),
+            )
     return [r for r in runs if r.spec.dataset in chosen and r.spec.algorithm in picked]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import factorial, sqrt
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import (
@@ -21,29 +22,20 @@ from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
 from ecv_core.figures.ranks import ranks_figure, ranks_steps
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
-from ecv_core.report import provenance, study_report
-from ecv_core.report.describe import Description, describe_study
-from ecv_core.report.table_pictures import cells_picture, ranks_picture
-from ecv_core.store import Origin, origins
 from ecv_core.study.summary import Summary
-from ecv_core.words import counted
-from pages.components.shared.alpha_slider import KEY as ALPHA_KEY
 from pages.components.shared.alpha_slider import SLIDER, usual_alpha
-from pages.components.shared.cite import PAPER_LINK, cite_and_describe, made_with
+from pages.components.shared.cite import PAPER_LINK
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
-from pages.components.shared.link import chosen, copy_link
 from pages.components.shared.plot import plot
-from pages.components.shared.print_figure import print_figures
 from pages.components.shared.slider_watch import numbers
-from pages.components.shared.state import store
-from pages.components.shared.words import alpha_text
+from pages.components.studies.scores_view import EARLY_WORDS, NAMES, addresses, marks
 
 _WIDE, _RANKS = "study-figures", "study-ranks-figure"
 _BESIDE = 10
 """Algorithms up to which two heatmaps are wide enough side by side on a laptop."""
-_NAMES, _COLUMN, _RANK_COLUMN = 140, 35, 62
-"""Pixels of the datasets' names, and of a column that can still be read."""
+_COLUMN, _RANK_COLUMN = 42, 62
+"""Pixels of a column that can still be read."""
 
 
 def _scrolling(columns: int) -> str:
@@ -51,14 +43,19 @@ def _scrolling(columns: int) -> str:
     return f"""
 <style>
 .st-key-{_WIDE} .ecv-chart, .st-key-{_RANKS} .ecv-chart {{ overflow-x: auto; }}
-.st-key-{_WIDE} .ecv-figure {{ min-width: {_NAMES + _COLUMN * columns}px; }}
-.st-key-{_RANKS} .ecv-figure {{ min-width: {_NAMES + _RANK_COLUMN * (columns + 2)}px; }}
+.st-key-{_WIDE} .ecv-figure {{ min-width: {NAMES + _COLUMN * columns}px; }}
+.st-key-{_RANKS} .ecv-figure {{ min-width: {NAMES + _RANK_COLUMN * (columns + 2)}px; }}
 </style>
 """
 
 
-def headline(done: Summary) -> None:
-    """Difference, folds and energy beside the paper's, as a sentence and four numbers."""
+def headline(done: Summary, papers: Sequence[int]) -> None:
+    """Difference, folds and energy beside the paper's, as a sentence and four numbers.
+
+    Args:
+        done: the study.
+        papers: numbers of the paper's own cells, where there are others too.
+    """
     cells, k = len(done.tradeoff.systems), done.k
     over = "the one run" if cells == 1 else f"{cells} runs"
     labels = [
@@ -73,7 +70,8 @@ def headline(done: Summary) -> None:
     values, notes, sentences = [], [], []
     columns = ("difference_percent", "mean_stop", "energy_percent", "folds_percent")
     rows = done.headline[[*columns, "joules_percent"]].to_numpy(dtype=np.float64).tolist()
-    for (off, stop, energy, by_folds, bill), text in zip(rows, done.texts, strict=True):
+    alone = _alone(done, papers)
+    for (off, stop, energy, by_folds, bill), text, own in zip(rows, done.texts, alone, strict=True):
         billed = bill == bill  # NaN where some cell has no energy
         values.append(
             [
@@ -95,7 +93,7 @@ def headline(done: Summary) -> None:
         sentences.append(
             f"With alpha {text}, e-fold uses {stop:.2f} of {k} folds and "
             f"{energy:.0f} % of the energy on average over {over}, and ends "
-            f"{off:.2f} % from the {k}-fold mean. The paper reports "
+            f"{off:.2f} % from the {k}-fold mean. {own}The paper reports "
             f"{PAPER_STOP} folds, {PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
         )
     numbers(
@@ -109,20 +107,31 @@ def headline(done: Summary) -> None:
     st.caption(f"{_how_known(done)} The paper: {PAPER_LINK}.")
 
 
+def _alone(done: Summary, papers: Sequence[int]) -> list[str]:
+    """Per alpha what the paper's own cells say without the others; empty where none are to tell."""
+    if not papers:
+        return [""] * len(done.alphas)
+    rows = done.headline_of(papers)[["mean_stop", "energy_percent", "difference_percent"]]
+    return [
+        f"Over the paper's own {len(papers)} among them it is {stop:.2f} folds, {energy:.0f} % and "
+        f"{off:.2f} %. "
+        for stop, energy, off in rows.to_numpy(dtype=np.float64).tolist()
+    ]
+
+
 def usual_of(done: Summary) -> float:
     """The alpha to start with."""
     return usual_alpha(done.alphas, done.tradeoff.average)
 
 
-def view_link(done: Summary) -> None:
-    """Copies the link to what is chosen, defaults too: another place has other cells."""
-    copy_link(
-        chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(usual_of(done))]}
-    )
+def figures(done: Summary, scores: pd.DataFrame) -> None:
+    """Figures 2 and 3, side by side where both can be read without scrolling; figure 4 below.
 
-
-def figures(done: Summary) -> None:
-    """Figures 2 and 3, side by side where both can be read without scrolling; figure 4 below."""
+    Args:
+        done: the study.
+        scores: of all its runs, and of those that ended at their stop.
+    """
+    early = scores[scores["folds"] < scores["k"]]
     columns = done.cells["algorithm"].nunique()
     st.html(_scrolling(columns))
     with st.container(key=_WIDE):
@@ -139,6 +148,7 @@ def figures(done: Summary) -> None:
                 done,
                 "difference_percent",
                 difference_scale(done.cells),
+                early,
                 what="difference",
                 hover="difference %{text} %",
             )
@@ -152,17 +162,24 @@ def figures(done: Summary) -> None:
                 done,
                 "mean_stop",
                 stop_scale(done.k),
+                early,
                 what="stop",
                 hover=f"stops after %{{text}} of {done.k} folds",
             )
-    _ranks(done)
+    if len(early):
+        st.caption(EARLY_WORDS)
+    _ranks(done, early)
 
 
-def _heatmap(done: Summary, value: str, scale: CellScale, *, what: str, hover: str) -> None:
+def _heatmap(
+    done: Summary, value: str, scale: CellScale, early: pd.DataFrame, *, what: str, hover: str
+) -> None:
     titles = {"difference": "Difference to the k-fold mean in percent", "stop": "Mean stop"}
     plot(
-        lambda dark: heatmap_figure(done.cells, value=value, scale=scale, hover=hover, dark=dark),
-        version=done.version,
+        lambda dark: heatmap_figure(
+            done.cells, value=value, scale=scale, hover=hover, marks=marks(early), dark=dark
+        ),
+        version=(done.version, *early["run_id"]),
         key=f"study-{what}",
         alt=f"{titles[what]}, datasets by algorithms.",
         height=height_of(done.cells),
@@ -176,12 +193,12 @@ def _heatmap(done: Summary, value: str, scale: CellScale, *, what: str, hover: s
             title=titles[what],
         ),
         name=f"study {what}",
-        opens=_addresses(done),
+        opens=addresses(early) | _addresses_of(done),
         table=lambda: done.cells,
     )
 
 
-def _addresses(done: Summary) -> dict[str, str]:
+def _addresses_of(done: Summary) -> dict[str, str]:
     """Where a click on a cell leads: its run, fold by fold."""
     return {
         f"{one.algorithm}|{one.dataset}": f"replay?run={one.run_id}"
@@ -189,7 +206,7 @@ def _addresses(done: Summary) -> dict[str, str]:
     }
 
 
-def _ranks(done: Summary) -> None:
+def _ranks(done: Summary, early: pd.DataFrame) -> None:
     st.header(f"Do the algorithms keep their ranks? e-fold (and {done.k}-fold)", anchor=False)
     if done.ranks.empty:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
@@ -207,15 +224,15 @@ def _ranks(done: Summary) -> None:
     )
     with st.container(key=_RANKS):
         plot(
-            lambda dark: ranks_figure(done.ranks, done.stability, dark=dark),
-            version=done.version,
+            lambda dark: ranks_figure(done.ranks, done.stability, marks=marks(early), dark=dark),
+            version=(done.version, *early["run_id"]),
             key="study-ranks",
             alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
             height=height_of(done.ranks),
             slider=SLIDER,
             steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
             name="study ranks",
-            opens=_addresses(done),
+            opens=addresses(early) | _addresses_of(done),
             table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
         )
 
@@ -237,60 +254,3 @@ def made_up(runs: Sequence[Run]) -> None:
     """What the energy of these runs is made up of, and how many are in no sum."""
     own = counted_runs(runs)
     energy_bar((fold for run in own for fold in run.folds), left_out_words(runs))
-
-
-def take_away(done: Summary, runs: Sequence[Run], alpha: float) -> None:
-    """What can be taken from the page: the report at this alpha, and a link to the view."""
-    with st.container(horizontal=True):
-        report_button(done, runs, alpha)
-        _print(done, alpha)
-        view_link(done)
-
-
-def _print(done: Summary, alpha: float) -> None:
-    """Figures 2, 3 and 4 at this alpha, for a paper."""
-    cells = done.cells[done.cells["alpha"] == alpha]
-    pictures = {
-        "Difference": partial(
-            cells_picture, cells, "difference_percent", scale=difference_scale(cells)
-        ),
-        "Folds used": partial(cells_picture, cells, "mean_stop", scale=stop_scale(done.k)),
-    }
-    if not done.ranks.empty:
-        ranks, kept = (one[one["alpha"] == alpha] for one in (done.ranks, done.stability))
-        pictures["Ranks"] = partial(ranks_picture, ranks, kept)
-    title = f"{counted(len(done.tradeoff.systems), 'run')}, alpha {alpha_text(alpha)}"
-    print_figures(pictures, key="study", title=title)
-
-
-def report_button(done: Summary, runs: Sequence[Run], alpha: float) -> None:
-    """A download of the report at this alpha; it is made when the button is pressed."""
-    st.download_button(
-        f"Report at alpha {alpha_text(alpha)}",
-        partial(_report, done, runs, alpha, origins(store())),
-        file_name="e-fold-study.html",
-        mime="text/html",
-        icon=":material/description:",
-        key="study-report",
-        on_click="ignore",
-        help="One page to print or to send: headline, figures 2 and 3 at this alpha, energy, how "
-        "to repeat every run, what to cite.",
-    )
-
-
-def _report(
-    done: Summary, runs: Sequence[Run], alpha: float, imported: Mapping[str, Origin]
-) -> str:
-    """Made away from the page, so everything of the session comes as an argument."""
-    known = provenance((run.spec.dataset for run in runs), made_with(runs, imported))
-    return study_report(done.cells, runs, known, alpha=alpha, title="e-fold study")
-
-
-def cite(done: Summary, runs: Sequence[Run]) -> None:
-    """Text for a paper, at the alpha that is picked when it is opened."""
-
-    def make() -> Description:
-        alpha = float(st.session_state.get(ALPHA_KEY, usual_of(done)))
-        return describe_study(done.cells, runs, made_with(runs), alpha=alpha)
-
-    cite_and_describe(make, key="study")

@@ -12,13 +12,15 @@ export default function ({ data, parentElement }) {
   table.append(element("caption", data.caption));
   const head = element("thead");
   const groups = element("tr");
-  groups.append(element("th", "Rule", { rowspan: 2, scope: "col" }));
+  groups.append(element("th", data.of, { rowspan: data.columns.length ? 2 : 1, scope: "col" }));
   const names = element("tr");
   for (const group of data.groups) {
-    groups.append(element("th", group, { colspan: data.columns.length, scope: "colgroup" }));
+    const wide = { colspan: data.columns.length, scope: "colgroup" };
+    groups.append(element("th", group, data.columns.length ? wide : { scope: "col" }));
     for (const column of data.columns) names.append(element("th", column, { scope: "col" }));
   }
-  head.append(groups, names);
+  head.append(groups);
+  if (data.columns.length) head.append(names);
   const body = element("tbody");
   table.append(head, body);
   node.replaceChildren(table);

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 import ecv_core.datasets as datasets
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
 from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, JOULES
 from ecv_core.disarming import csv_of
 from ecv_core.study.summary import Summary
-from ecv_core.words import setting_words
+from ecv_core.words import counted, setting_words
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.component import component
 from pages.components.shared.slider_watch import numbers
@@ -48,6 +54,7 @@ def rules_table(done: Summary, frame: pd.DataFrame) -> None:
         data={
             "slider": SLIDER,
             "caption": "Rules compared at the alpha picked above",
+            "of": "Rule",
             "groups": [_GROUPS[name] for name in groups],
             "columns": ["difference at e-fold's energy", "energy at e-fold's difference"],
             "steps": table_steps(frame, done.alphas, groups),
@@ -65,6 +72,77 @@ def rules_table(done: Summary, frame: pd.DataFrame) -> None:
         "standard error)."
     )
     chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
+
+
+def papers_table(done: Summary, papers: Sequence[int]) -> None:
+    """The paper's own cells beside all, and the rest, at each alpha.
+
+    Args:
+        done: the study.
+        papers: numbers of the paper's cells; some, but not all.
+    """
+    cells = len(done.tradeoff.systems)
+    rest = [number for number in range(cells) if number not in papers]
+    st.header("Do other models behave like the paper's?", anchor=False)
+    frames = {
+        f"All {cells} runs": done.headline,
+        f"The paper's cells ({len(papers)} of 30)": done.headline_of(papers),
+        f"The other {counted(len(rest), 'run')}": done.headline_of(rest),
+    }
+    rows = {name: _headline_rows(frame) for name, frame in frames.items()}
+    reported = [f"{PAPER_DIFFERENCE_PERCENT} %", f"{PAPER_STOP}", f"{PAPER_COST_PERCENT} %"]
+    own, others = list(rows.values())[1:]
+    numbers(
+        SLIDER,
+        key="study-papers-sentence",
+        labels=[],
+        values=[],
+        notes=[],
+        sentences=[
+            f"With alpha {text}, the paper's algorithms use {mine[1][0]} of {done.k} folds and end "
+            f"{mine[0][0]} from the {done.k}-fold mean, the others use {theirs[1][0]} and end "
+            f"{theirs[0][0]} from it."
+            for text, mine, theirs in zip(done.texts, own, others, strict=True)
+        ],
+    )
+    _table(
+        key="study-papers",
+        data={
+            "slider": SLIDER,
+            "caption": "The paper's cells and all others at the alpha picked above",
+            "of": "Average over",
+            "groups": ["Difference", "Folds used", "Energy used", "Share of total energy"],
+            "columns": [],
+            "steps": [
+                [
+                    *((name, of[step]) for name, of in rows.items()),
+                    (
+                        "The paper's own runs",
+                        [*((value, "as it reports") for value in reported), ("-", "not reported")],
+                    ),
+                ]
+                for step in range(len(done.alphas))
+            ],
+        },
+    )
+    st.caption(
+        "The paper's cells are its five algorithms on its six datasets; each run counts the same. "
+        "**Choose**, at the top, has a button that leaves only these on the page."
+    )
+
+
+def _headline_rows(frame: pd.DataFrame) -> list[list[TwoLines]]:
+    """Per alpha the four numbers."""
+    columns = ["difference_percent", "mean_stop", "energy_percent", "joules_percent"]
+    return [
+        [
+            (f"{off:.2f} %", ""),
+            (f"{stop:.2f}", ""),
+            (f"{energy:.1f} %", ""),
+            (f"{bill:.1f} %" if bill == bill else "-", ""),
+        ]
+        for off, stop, energy, bill in frame[columns].to_numpy(dtype=np.float64).tolist()
+    ]
 
 
 def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:

@@ -10,21 +10,27 @@ import streamlit as st
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import System
 from ecv_core.stopping import RULES
-from ecv_core.study.summary import WITHIN_PERCENT, Summary, summary, systems_of
+from ecv_core.study.summary import (
+    WITHIN_PERCENT,
+    Summary,
+    scores_frame,
+    summary,
+    systems_of,
+)
 from pages.components.shared.alpha_slider import alpha_slider
 from pages.components.shared.precision_curves import precision_of
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
 from pages.components.studies.figures import (
-    cite,
     figures,
     headline,
     made_up,
-    take_away,
     usual_of,
 )
 from pages.components.studies.form import start_form
+from pages.components.studies.scores_view import scores_section
 from pages.components.studies.selections import by_selection
-from pages.components.studies.tables import datasets_table, rules_table
+from pages.components.studies.tables import datasets_table, papers_table, rules_table
+from pages.components.studies.take_away import cite, take_away
 
 
 def study() -> None:
@@ -35,16 +41,21 @@ def study() -> None:
     recorded = recorded_study()
     study_id = STUDIES.pick()
     chosen = choose_runs(study_id, recorded)
-    if chosen:
-        done = studied(systems_of(chosen))
-        alpha_slider(done.alphas, usual_of(done), partial(take_away, done, chosen))
-        headline(done)
-        figures(done)
-        made_up(chosen)
-        by_selection(chosen)
-        cite(done, chosen)
+    shown = [*chosen.whole, *chosen.early]
+    if chosen.whole:
+        done = studied(systems_of(chosen.whole))
+        alpha_slider(done.alphas, usual_of(done), partial(take_away, done, chosen.whole))
+        headline(done, chosen.papers)
+        figures(done, scores_frame(shown))
+        made_up(chosen.whole)
+        by_selection(chosen.whole)
+        cite(done, chosen.whole)
+        if chosen.papers:
+            papers_table(done, chosen.papers)
         rules_table(done, rules_of(done))
-        datasets_table(list(dict.fromkeys(run.spec.dataset for run in chosen)))
+    if shown:
+        scores_section(scores_frame(shown))
+        datasets_table(list(dict.fromkeys(run.spec.dataset for run in shown)))
     with (
         st.container(key="new-study"),
         # Another study is another form, so that it closes when one has been started.

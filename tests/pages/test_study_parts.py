@@ -1,0 +1,109 @@
+"""The Studies page: the paper's cells beside the others, and runs that their rule ended early."""
+
+import json
+
+import pytest
+
+from ecv_core.runs.document import run_document
+from ecv_core.store import Cell
+from ecv_core.study.engine import begin
+from pages.components.shared.state import manager
+from tests.pages.test_study_page import SCORES, open_study, record, texts
+
+__all__ = ["record"]
+pytestmark = pytest.mark.usefixtures("recorded")
+
+
+def test_only_the_papers_algorithms_can_be_picked_at_once(app, record):
+    for place, name in enumerate(["popular", "item-knn", "ease"]):
+        record("ml-100k", name, 0.2 * place)
+    open_study(app)
+    app.button(key="papers-only").click().run()
+    pills = {one.key: one.value for one in app.get("button_group")}
+    assert pills["study_algorithms"] == ["popular", "item-knn"]
+    assert not app.exception
+
+
+def test_all_algorithms_can_be_picked_again_at_once(app, record):
+    for place, name in enumerate(["popular", "item-knn", "ease"]):
+        record("ml-100k", name, 0.2 * place)
+    open_study(app)
+    assert not [one for one in app.button if one.key == "all-algorithms"]  # they are
+    app.button(key="papers-only").click().run()
+    app.button(key="all-algorithms").click().run()
+    pills = {one.key: one.value for one in app.get("button_group")}
+    assert pills["study_algorithms"] == ["popular", "item-knn", "ease"]
+
+
+def steps_of(app, key):
+    """What a component that follows the slider is given."""
+    (found,) = [
+        json.loads(one.proto.json)
+        for one in app.get("bidi_component")
+        if one.proto.id.endswith(f"-{key}")
+    ]
+    return found
+
+
+def test_the_papers_cells_are_beside_the_others(app, record):
+    for place, name in enumerate(["popular", "item-knn", "ease"]):
+        record("ml-100k", name, 0.2 * place)
+    open_study(app)
+    rows = dict(steps_of(app, "study-papers")["steps"][0])
+    assert list(rows) == [
+        "All 3 runs",
+        "The paper's cells (2 of 30)",
+        "The other 1 run",
+        "The paper's own runs",
+    ]
+    assert [value for value, _ in rows["The paper's own runs"]] == ["1.81 %", "4.15", "41.5 %", "-"]
+    sentence = steps_of(app, "study-numbers")["sentences"][0]
+    assert "Over the paper's own 2 among them it is " in sentence
+    app.button(key="papers-only").click().run()
+    assert not app.exception
+    assert "Do other models behave" not in " ".join(one.value for one in app.header)
+    assert "Over the paper's own" not in steps_of(app, "study-numbers")["sentences"][0]
+
+
+@pytest.fixture
+def early(recorded, a_run, store):
+    """A recorded run that its rule ended after four of ten folds."""
+    run = a_run(SCORES[:4], stopped_at=4, dataset="ml-100k", algorithm="ngcf")
+    folder = recorded / "stopped"
+    folder.mkdir()
+    (folder / "ml-100k--ngcf.json").write_text(json.dumps(run_document(run)))
+    store.delete(run.run_id)
+    return run
+
+
+def test_a_run_that_its_rule_ended_has_its_score_and_is_in_no_average(app, record, early):
+    for place, name in enumerate(["popular", "ease"]):
+        record("ml-100k", name, -0.1 * place)
+    open_study(app)
+    shown = texts(app)
+    assert "**2 runs**: 1 dataset, 2 algorithms, and 1 that ended early" in shown
+    assert "Ended at the stop of their rule: ngcf on ml-100k." in shown
+    assert "on average over 2 runs" in steps_of(app, "study-numbers")["sentences"][0]
+    # The mean of .30, .34, .31, .33 is .32; popular's ten folds have .3155.
+    assert "Best by nDCG@10: NGCF on MovieLens 100K." in shown
+    assert "† ended at the stop of its rule" in shown
+
+
+def test_a_run_that_is_recorded_whole_takes_the_place_of_the_one_that_ended_early(
+    app, record, early
+):
+    record("ml-100k", "popular")
+    record("ml-100k", "ngcf", -0.5)
+    open_study(app)
+    shown = texts(app)
+    assert "**2 runs**: 1 dataset, 2 algorithms" in shown
+    assert "ended early" not in shown
+    assert "Best by nDCG@10: Popularity on MovieLens 100K." in shown
+
+
+def test_a_study_of_ones_own_shows_the_scores_of_runs_that_ended_early(app, store, a_run):
+    run = a_run(SCORES[:4], stopped_at=4, algorithm="popular")
+    study_id = begin(store, manager(), [Cell(spec=run.spec)])
+    open_study(app, study=study_id)
+    assert "Best by nDCG@10: Popularity on Synthetic." in texts(app)
+    assert "† ended at the stop of its rule" in texts(app)
