@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,8 @@ USER = "user"
 """The column that a file need not have: without it a score is the mean of a fold."""
 _ALSO_CONTENDER = ("system", "model", "algorithm")
 _SHOWN = 60
+_GZIP = b"\x1f\x8b"
+"""What a packed file begins with."""
 
 
 def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
@@ -163,6 +167,10 @@ def _table(path: Path) -> pa.Table:
 
     if path.exists() and not path.is_file():  # a pipe or device may never end
         raise InputError(f"the file {path.name} is no regular file; give a table of scores")
+    if path.suffix == ".gz" and _packed_twice(path):
+        raise InputError(
+            f"the file {path.name} is packed twice; unpack it once and give what comes out"
+        )
     try:
         # .gz is recognised by its ending
         table = _parquet(path) if path.suffix == ".parquet" else csv.read_csv(path)
@@ -182,6 +190,15 @@ def _table(path: Path) -> pa.Table:
     if "contender" not in names and len(also) == 1:
         return table.rename_columns(["contender" if one == also[0] else one for one in names])
     return table
+
+
+def _packed_twice(path: Path) -> bool:
+    """Whether what a gzip file holds begins as one."""
+    try:
+        with gzip.open(path) as file:
+            return file.read(len(_GZIP)) == _GZIP
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def _parquet(path: Path) -> pa.Table:

@@ -35,6 +35,15 @@ def test_folds_and_contenders_come_in_the_order_of_the_file(tmp_path: Path) -> N
     assert all(one.random for one in contenders)  # nothing is known of them
 
 
+@pytest.mark.parametrize("rows", [1, 50_000])
+def test_a_file_that_is_packed_twice_says_so(tmp_path: Path, rows: int) -> None:
+    packed = tmp_path / "scores.csv.gz"
+    text = GOOD + "".join(f"c{row},{row},0.{row}\n" for row in range(rows))
+    packed.write_bytes(gzip.compress(gzip.compress(text.encode())))
+    with pytest.raises(InputError, match=r"scores\.csv\.gz is packed twice; unpack it once"):
+        read_contenders(packed)
+
+
 def test_gz_and_parquet_say_the_same_as_csv(tmp_path: Path) -> None:
     packed = tmp_path / "scores.csv.gz"
     packed.write_bytes(gzip.compress(GOOD.encode()))
