@@ -72,12 +72,17 @@ def recorded_under_splits(folder: Path | None = None) -> list[Run]:
 
 
 def recorded_stopped(folder: Path | None = None) -> list[Run]:
-    """The recorded runs that ended at their rule's stop; one may have needed all its folds.
+    """The runs that are recorded up to their rule's stop, and not whole.
 
     Args: as `recorded_runs`.
     Raises: as there.
     """
-    return recorded_runs((FOLDER if folder is None else folder) / STOPPED)
+    folder = FOLDER if folder is None else folder
+    return [
+        run
+        for run in recorded_runs(folder / STOPPED)
+        if not recorded_path(folder, run.spec.dataset, run.spec.algorithm).exists()
+    ]
 
 
 def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, UserScores]:

@@ -107,3 +107,12 @@ def test_a_study_of_ones_own_shows_the_scores_of_runs_that_ended_early(app, stor
     open_study(app, study=study_id)
     assert "Best by nDCG@10: Popularity on Synthetic." in texts(app)
     assert "† ended at the stop of its rule" in texts(app)
+
+
+def test_a_click_on_a_run_that_its_rule_ended_plays_it(app, early):
+    app.switch_page("pages/replay.py")
+    app.query_params["run"] = early.run_id
+    app.run()
+    assert not app.exception
+    assert not app.warning
+    assert app.selectbox(key="run-choice").value == early.run_id

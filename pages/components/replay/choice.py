@@ -11,7 +11,7 @@ from ecv_core.analysis.replay import Replay
 from ecv_core.analysis.replay import replay as replayed
 from ecv_core.errors import EcvError, InputError
 from ecv_core.records import Run, RunSpec
-from ecv_core.runs.recorded import recorded_runs
+from ecv_core.runs.recorded import recorded_runs, recorded_stopped
 from ecv_core.stopping import rule
 from pages.components.run.stop_settings import ALPHAS
 from pages.components.shared.glossary import explained
@@ -177,7 +177,7 @@ def choose_run(
     """
     recorded: list[Run] = []
     with sentences():  # a damaged recorded file does not hide one's own runs
-        recorded = recorded_runs()
+        recorded = recorded_runs() + recorded_stopped()
     own = [run for run in store().runs() if _fits(run, active)]
     runs = {run.run_id: run for run in [*own, *recorded]}
     if not runs:

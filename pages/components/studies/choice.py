@@ -103,9 +103,7 @@ def recorded_study() -> list[Run]:
     whole: list[Run] = []
     with sentences():
         whole = [run for run in recorded_runs() if run.whole]
-        there = {(run.spec.dataset, run.spec.algorithm) for run in whole}
-        early = recorded_stopped()
-        return whole + [r for r in early if (r.spec.dataset, r.spec.algorithm) not in there]
+        return whole + recorded_stopped()
     return whole
 
 

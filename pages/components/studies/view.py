@@ -42,11 +42,12 @@ def study() -> None:
     study_id = STUDIES.pick()
     chosen = choose_runs(study_id, recorded)
     shown = [*chosen.whole, *chosen.early]
+    scores = scores_frame(shown)
     if chosen.whole:
         done = studied(systems_of(chosen.whole))
         alpha_slider(done.alphas, usual_of(done), partial(take_away, done, chosen.whole))
         headline(done, chosen.papers)
-        figures(done, scores_frame(shown))
+        figures(done, scores)
         made_up(chosen.whole)
         by_selection(chosen.whole)
         cite(done, chosen.whole)
@@ -54,7 +55,7 @@ def study() -> None:
             papers_table(done, chosen.papers)
         rules_table(done, rules_of(done))
     if shown:
-        scores_section(scores_frame(shown))
+        scores_section(scores)
         datasets_table(list(dict.fromkeys(run.spec.dataset for run in shown)))
     with (
         st.container(key="new-study"),
