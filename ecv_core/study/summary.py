@@ -162,9 +162,9 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=[one for one in SCORES_COLUMNS if one != "of_best_percent"])
     per_dataset = frame.groupby("dataset")["score"]
     if runs and not METRICS[runs[0].spec.metric].higher_is_better:
-        frame["of_best_percent"] = 100 * per_dataset.transform("min") / frame["score"]
+        frame["of_best_percent"] = 100 * (per_dataset.transform("min") / frame["score"])
     else:
-        frame["of_best_percent"] = 100 * frame["score"] / per_dataset.transform("max")
+        frame["of_best_percent"] = 100 * (frame["score"] / per_dataset.transform("max"))
     return frame[list(SCORES_COLUMNS)]
 
 

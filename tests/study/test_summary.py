@@ -15,6 +15,9 @@ from tests.jobs import fold_result
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 
 
+SCORE = 0.041
+
+
 def a_run(algorithm: str, scores: Sequence[float], stopped_at: int | None = None) -> Run:
     store = open_store()
     spec = make_spec(dataset="synthetic", algorithm=algorithm, k=5, full=stopped_at is None)
@@ -43,6 +46,13 @@ def test_a_run_checked_after_its_stop_scores_by_all_its_folds() -> None:
     checked = a_run("popular", SCORES, stopped_at=3)
     assert checked.whole
     assert scores_frame([checked])["score"].tolist() == pytest.approx([0.32])
+
+
+def test_the_best_has_exactly_all_of_the_best() -> None:
+    runs = [a_run("popular", [SCORE] * 5), a_run("ease", [SCORE / 2] * 5)]
+    mean = sum([SCORE] * 5) / 5
+    assert 100 * mean / mean != 100  # rounded on the way
+    assert scores_frame(runs)["of_best_percent"].tolist() == [100, 50]
 
 
 def test_errors_are_best_where_they_are_least() -> None:
