@@ -24,12 +24,17 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[n
     Returns: 1 the first, -1 the second, 0 neither; NaN where a score is NaN; shape (..., pairs),
         in the order of `pair_numbers`.
     """
-    values = np.asarray(scores, dtype=np.float64)
-    first, second = pair_numbers(values.shape[-1])
-    one, other = values[..., first], values[..., second]
-    ahead = np.sign(one - other)
-    ahead[np.abs(one - other) <= _SAME * np.maximum(np.abs(one), np.abs(other))] = 0.0
-    return ahead if higher_is_better else -ahead + 0.0  # no minus zero
+    values = np.moveaxis(np.asarray(scores, dtype=np.float64), -1, 0)
+    values = np.ascontiguousarray(values if higher_is_better else -values)
+    noise = _SAME * np.abs(values)
+    ahead = np.empty((len(pair_numbers(len(values))[0]), *values.shape[1:]))
+    end = 0
+    for first in range(len(values) - 1):
+        start, end = end, end + len(values) - 1 - first
+        by = values[first] - values[first + 1 :]
+        apart = np.abs(by) > np.maximum(noise[first], noise[first + 1 :])
+        np.multiply(np.sign(by), apart, out=ahead[start:end])
+    return np.moveaxis(ahead + 0.0, 0, -1)  # no minus zero
 
 
 def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[np.float64]:

@@ -105,10 +105,10 @@ def _ranking(
     stopped = np.empty((len(alphas), len(systems)))
     same_order, same_winner = np.empty(len(alphas)), np.empty(len(alphas))
     for row, alpha in enumerate(alphas):
-        scores = np.stack([_at_stop(means, least, alpha) for means, least in along], axis=1)
-        signs = pair_signs(scores * better)
+        scores = np.stack([_at_stop(means, least, alpha) for means, least in along])
+        signs = pair_signs(scores.T * better)
         same = signs == goal
-        stopped[row] = ranks_of(signs, len(systems)).mean(axis=0)
+        stopped[row] = ranks_of(signs.mean(axis=0), len(systems))  # ranks are linear in signs
         same_order[row] = same.all(axis=1).mean()
         same_winner[row] = same[:, with_winner].all(axis=1).mean()
     return Ranking(
