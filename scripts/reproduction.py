@@ -62,7 +62,7 @@ def headline() -> str:
         for alpha, why in ((ALPHA, ""), (nearest, ", mean stop nearest to the paper's")):
             words = f"{name} ({len(some)} runs), alpha {alpha_text(float(f'{alpha:.1e}'))}{why}"
             rows.append([words, *_headline(explored, alpha)])
-    heads = ["", "difference to 10-fold", "folds", "energy per run", "energy of all runs together"]
+    heads = ["", "difference to 10-fold", "folds", "energy per run", "of the joules together"]
     return _table(heads, rows)
 
 
@@ -72,7 +72,7 @@ def _headline(explored: Tradeoff, alpha: float) -> list[str]:
         f"{at['difference_percent']:.2f} %",
         f"{at['mean_stop']:.2f}",
         f"{at['energy_percent']:.1f} %",
-        f"{at['joules_percent']:.1f} %",
+        f"{at['joules_percent']:.1f} % ({at['joules_runs']:.0f} runs)",
     ]
 
 

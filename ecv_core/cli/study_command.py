@@ -17,6 +17,7 @@ from ecv_core.errors import InputError, RunError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runner import work
 from ecv_core.runs.recorded import FOLDER
+from ecv_core.stopping import RULES
 from ecv_core.store import Cell, open_store
 from ecv_core.study.cells import USUAL_SPLIT, planned, with_obstacles
 from ecv_core.study.engine import compute
@@ -28,8 +29,9 @@ ALSO = ("recall@10",)
 
 
 _STOPS = (
-    "For slow runs: end each at its stop, and record it in FOLDER/stopped; where this is left out, "
-    "all folds are run. A run that is recorded whole is not run again."
+    "for slow models: end each run at the stop of this rule, mostly precision, and record it in "
+    f"FOLDER/stopped; one of {', '.join(RULES)}. Without it all folds are run. What is recorded "
+    "whole is not run again."
 )
 
 
@@ -50,8 +52,13 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="with --space; - for stdout")
     add_setting(parser, "seed")
-    add_setting(parser, "rule", help=_STOPS)
-    add_setting(parser, "tolerance", help="Of the rule precision.")
+    add_setting(parser, "rule", help=_STOPS, metavar="precision")
+    add_setting(
+        parser,
+        "tolerance",
+        help="needed by --rule precision: a share of the score, 0.02 for 2 %%",
+        metavar="0.02",
+    )
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
@@ -62,6 +69,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
 
 def run_study(options: argparse.Namespace) -> int:
     """Run what is missing, one after the other; with --summary, print what is there instead."""
+    settings = _stopping(options)
     if options.summary:
         from ecv_core.cli.study_summary import print_summary
 
@@ -84,7 +92,7 @@ def run_study(options: argparse.Namespace) -> int:
             [name for name in options.splits.split(",") if name],
             folder=Path(options.folder),
             seed=options.seed,
-            **_stopping(options),
+            **settings,
         )
     )
     todo = [cell for cell in wanted if not cell.recorded]
@@ -115,11 +123,22 @@ def run_study(options: argparse.Namespace) -> int:
 
 
 def _stopping(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings of when to stop; without a rule all folds are run."""
+    """The settings of when to stop; without a rule all folds are run.
+
+    Raises: InputError for a setting that would be ignored.
+    """
+    if options.tolerance is not None and options.rule != "precision":
+        raise InputError("--tolerance belongs to --rule precision; give both, or neither")
     if options.rule is None:
-        if options.tolerance is not None:
-            raise InputError("--tolerance belongs to --rule precision; give both, or neither")
         return {"full": True}
+    for name in ("summary", "space", "splits"):
+        if getattr(options, name):
+            raise InputError(f"--rule does not go with --{name}; leave one of them out")
+    if options.rule == "fixed":
+        raise InputError(
+            "--rule fixed would stop every run after the same fold; use --rule precision, or run "
+            "all folds"
+        )
     return {"rule": options.rule, "alpha": options.alpha, "tolerance": options.tolerance}
 
 

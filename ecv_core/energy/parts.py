@@ -74,6 +74,8 @@ def left_out_words(runs: Iterable[Metered]) -> str:
         return ""
     if len(told) == 1:
         return "Other work ran on the machine during this run, so its joules are in no sum."
+    if out == len(told):
+        return f"Other work ran on the machine during all {out} runs, so their joules are rough."
     return (
         f"{out} of {len(told)} runs {'is' if out == 1 else 'are'} in no sum of joules: other work "
         f"ran on the machine while {'it' if out == 1 else 'they'} did."

@@ -23,7 +23,9 @@ from ecv_core.figures.scales import CellScale
 EARLY = "†"
 """Behind the score of a run that ended at its stop."""
 
-_SCALE = CellScale(best=0.0, worst=50.0, best_words="the best", worst_words="half of it or less")
+_SCALE = CellScale(
+    best=0.0, worst=50.0, best_words="as good as the best", worst_words="half of it or less"
+)
 """Of how far behind the best, in percent."""
 
 
@@ -63,24 +65,32 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
 
 def scores_words(scores: pd.DataFrame) -> str:
-    """Which algorithm is best on which dataset, those that win most first, as a sentence."""
+    """Which algorithm is best on which dataset, those that win most first, as a sentence.
+
+    Empty where there is one algorithm.
+    """
+    count = scores["algorithm"].nunique()
+    if count < 2:
+        return ""
     best = scores[scores["of_best_percent"] == 100.0].drop_duplicates("dataset")
     wins = best.groupby("algorithm", sort=False)["dataset"].agg(list)
     parts = [
         f"{algorithm} on {', '.join(datasets)}"
         for algorithm, datasets in sorted(wins.items(), key=lambda one: -len(one[1]))
     ]
-    return f"Best by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
+    return f"Best of {count} algorithms by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
 
 
 def score_words(row: Mapping[Any, Any]) -> str:
-    """'nDCG@10 0.0702, all 10 folds', or where its k-fold mean is, after how many folds."""
+    """'nDCG@10 0.0702, all 10 folds', or after how many which rule ended it, and what it knew."""
     text = f"{row['metric']} {row['score']:.4f}"
     if row["folds"] == row["k"]:
         return f"{text}, all {row['k']} folds"
-    text = f"{text}, stopped by its rule after {row['folds']} of {row['k']} folds"
+    text = f"{text}, ended by its rule ({row['rule']}) after {row['folds']} of {row['k']} folds"
     if row["low"] == row["low"]:
-        text += f" (the {row['k']}-fold mean is between {row['low']:.4f} and {row['high']:.4f})"
+        between = f"between {row['low']:.4f} and {row['high']:.4f}"
+        sure = f"with {100 * row['confidence']:g} % confidence"
+        text += f";<br>the mean of all {row['k']} is {between} {sure}"
     return text
 
 

@@ -53,12 +53,11 @@ def recorded_path(
         folder: of the study.
         dataset, algorithm: ids.
         split: in a study of splits only.
-        stops: whether it ends at its rule's stop.
+        stops: whether it ends at its rule's stop; not in a study of splits.
     """
-    inner = folder / STOPPED if stops else folder
     if split is None:
-        return inner / f"{dataset}--{algorithm}.json"
-    return inner / SPLITS / f"{dataset}--{algorithm}--{split}.json"
+        return (folder / STOPPED if stops else folder) / f"{dataset}--{algorithm}.json"
+    return folder / SPLITS / f"{dataset}--{algorithm}--{split}.json"
 
 
 def recorded_under_splits(folder: Path | None = None) -> list[Run]:

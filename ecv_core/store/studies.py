@@ -112,7 +112,7 @@ def stored_study(store: Store, study_id: str) -> StudyRecord:
     if row is None:
         raise InputError(
             f"there is no study '{study_id}' here; it may have been removed, or belongs to another "
-            "installation: pick one in the list, or start a new one"
+            "installation; start it anew"
         )
     return _record(row)
 

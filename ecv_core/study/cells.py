@@ -58,9 +58,10 @@ def planned(
         for split in ways:
             for algorithm in algorithms:
                 spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
+                stops = split is None and spec.rule != "never" and not spec.full
                 path = folder and recorded_path(folder, dataset, algorithm, split)
-                if folder and path and spec.rule != "never" and not spec.full and not path.exists():
-                    path = recorded_path(folder, dataset, algorithm, split, stops=True)
+                if folder and path and stops and not path.exists():
+                    path = recorded_path(folder, dataset, algorithm, stops=True)
                 cells.append(Cell(spec=spec, path=path))
     return cells
 

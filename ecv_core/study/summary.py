@@ -32,9 +32,16 @@ from ecv_core.analysis.tradeoff.study_frames import (
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.frames import with_columns
-from ecv_core.records import Run
+from ecv_core.records import IntervalKind, Run
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.words import algorithm_title, alpha_text, dataset_title, metric_label, run_title
+from ecv_core.words import (
+    algorithm_title,
+    alpha_text,
+    dataset_title,
+    metric_label,
+    rule_words,
+    run_title,
+)
 
 WITHIN_PERCENT = 2.0
 """The difference that a study counts as close enough."""
@@ -44,8 +51,10 @@ SCORES_COLUMNS = {
     "algorithm": "what was evaluated",
     "metric": "the score's name",
     "score": "mean of the folds that were used: all k, or those up to the stop",
-    "low": "where the k-fold mean is, by the rule that said stop; empty where all k are in",
+    "low": "where the k-fold mean is, by the precision rule at its stop; empty elsewhere",
     "high": "the other end",
+    "confidence": "of that interval",
+    "rule": "what stops the run, and its setting",
     "folds": "how many were used",
     "k": "how many the whole has",
     "of_best_percent": "the score, of the best on this dataset; the other way round for errors",
@@ -144,6 +153,8 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
     for run in runs:
         at = run.at_stop
         interval = None if run.whole or at is None else at.interval
+        if interval is not None and interval.kind is not IntervalKind.K_FOLD_MEAN:
+            interval = None
         scores = [fold.score for fold in run.folds[: None if run.whole else run.folds_used]]
         mean = sum(scores) / len(scores) if run.whole or at is None else at.mean
         rows.append(
@@ -154,6 +165,8 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
                 "score": mean,
                 "low": interval.low if interval else math.nan,
                 "high": interval.high if interval else math.nan,
+                "confidence": run.spec.confidence,
+                "rule": f"{run.spec.rule}, {rule_words(run.spec)}",
                 "folds": len(scores),
                 "k": run.spec.k,
                 "run_id": run.run_id,

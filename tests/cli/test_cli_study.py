@@ -56,8 +56,8 @@ def test_the_summary_has_runs_that_their_rule_ended_in_no_average(folder, capsys
     assert out.startswith("2 runs at alpha ")
     # 0.40, 0.44, 0.41; ease has 0.42 over all five folds.
     assert "synthetic\titem-knn\tnDCG@10\t0.4167\t" in out
-    assert "\t3\t5\t99.21\t0123456789ab" in out
-    assert "synthetic\tease\tnDCG@10\t0.42\t\t\t5\t5\t100\t" in out
+    assert "\te-fold, alpha 1e-4\t3\t5\t99.21\t0123456789ab" in out
+    assert "synthetic\tease\tnDCG@10\t0.42\t\t\t0.95\te-fold, alpha 1e-4\t5\t5\t100\t" in out
 
 
 def test_runs_that_end_at_their_stop_are_recorded_apart(tmp_path, capsys):
@@ -86,6 +86,14 @@ def test_runs_that_end_at_their_stop_are_recorded_apart(tmp_path, capsys):
             ["--datasets", "synthetic", "--algorithms", "popular", "--rule", "precision"],
             "the precision rule needs a tolerance, for example 0.03 for 3 %",
         ),
+        (["--rule", "e-fold", "--tolerance", "0.02"], "--tolerance belongs to --rule precision"),
+        (
+            ["--summary", "--rule", "precision", "--tolerance", "0.02"],
+            "--rule does not go with --summary",
+        ),
+        (["--splits", "user-split", "--rule", "e-fold"], "--rule does not go with --splits"),
+        (["--space", "default", "--rule", "e-fold"], "--rule does not go with --space"),
+        (["--rule", "fixed"], "--rule fixed would stop every run after the same fold"),
         (["--summary", "--alpha", "0"], "alpha must be a positive number, but is 0.0"),
         (["--summary", "--folder", "nowhere"], "no complete run is recorded in nowhere"),
     ],

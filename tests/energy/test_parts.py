@@ -89,6 +89,9 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         "1 of 2 runs is in no sum of joules: other work ran on the machine while it did."
     )
     assert left_out_words([own]) == ""
+    assert left_out_words([disturbed, disturbed]) == (
+        "Other work ran on the machine during all 2 runs, so their joules are rough."
+    )
     assert left_in_words([own, disturbed]) == (
         "These joules include 1 of 2 runs during which other work ran on the machine, so they are "
         "too high there."

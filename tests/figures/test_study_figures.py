@@ -153,7 +153,8 @@ def scores():
         ("two", "a", 0.0625, 0.06, 0.065, 3, 100.0),
     ]
     columns = ["dataset", "algorithm", "score", "low", "high", "folds", "of_best_percent"]
-    return pd.DataFrame(rows, columns=columns).assign(metric="nDCG@10", k=10)
+    more = {"metric": "nDCG@10", "k": 10, "rule": "precision, within 5.0%", "confidence": 0.95}
+    return pd.DataFrame(rows, columns=columns).assign(**more)
 
 
 def test_scores_are_in_their_cells_the_best_bold_and_those_that_ended_early_marked(scores):
@@ -166,13 +167,14 @@ def test_scores_are_in_their_cells_the_best_bold_and_those_that_ended_early_mark
     assert [list(row) for row in heat.z] == [[50, 0], [0, None]]  # percent behind the best
     assert heat.customdata[0][0] == "nDCG@10 0.2500, all 10 folds"
     assert heat.customdata[1][0] == (
-        "nDCG@10 0.0625, stopped by its rule after 3 of 10 folds "
-        "(the 10-fold mean is between 0.0600 and 0.0650)"
+        "nDCG@10 0.0625, ended by its rule (precision, within 5.0%) after 3 of 10 folds;<br>"
+        "the mean of all 10 is between 0.0600 and 0.0650 with 95 % confidence"
     )
     assert (gaps.x, gaps.y) == (("b",), ("two",))
 
 
 def test_the_sentence_names_who_is_best_where(scores):
-    assert scores_words(scores) == "Best by nDCG@10: b on one; a on two."
+    assert scores_words(scores) == "Best of 2 algorithms by nDCG@10: b on one; a on two."
+    assert scores_words(scores[scores["algorithm"] == "a"]) == ""  # nobody to be better than
     more = scores.assign(dataset=["one", "one", "two"], algorithm=["a", "b", "b"])
-    assert scores_words(more) == "Best by nDCG@10: b on one, two."
+    assert scores_words(more) == "Best of 2 algorithms by nDCG@10: b on one, two."

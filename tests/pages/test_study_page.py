@@ -161,10 +161,10 @@ def test_missing_cells_are_named_once_where_an_algorithm_is_nowhere(a_run):
     runs = [a_run(SCORES, dataset="ml-1m", algorithm=name) for name in ("popular", "ease")]
     text = missing_sentence(runs)
     assert "**2 of 72 runs**" in text
-    assert "**item-knn, implicit-mf, multi-vae, neu-mf" in text
+    assert "**ItemKNN, ImplicitMF, MultiVAE, NeuMF" in text
     assert "on every dataset" in text
-    assert "**popular, ease** on ml-100k" in text
-    assert "on ml-1m" not in text
+    assert "**Popularity, EASE** on MovieLens 100K" in text
+    assert "on MovieLens 1M" not in text
 
 
 def test_the_grid_says_state_folds_score_and_time_left(store, a_run):

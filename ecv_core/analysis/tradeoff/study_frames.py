@@ -43,7 +43,8 @@ HEADLINE_COLUMNS = {
     "mean_stop": "mean over runs of the expected folds used",
     "energy_percent": "mean over runs of the energy used, of all k folds",
     "folds_percent": "the same by fold count",
-    "joules_percent": "of the sum of all runs' joules; empty where some have no energy",
+    "joules_percent": "of the sum of the runs' joules; empty where some have no energy",
+    "joules_runs": "runs in that sum: without other work of the machine, or all where each had it",
 }
 """The frames' columns and what they mean."""
 
@@ -116,10 +117,11 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     shares = np.array(
         [curve.mean_stop[rows] / curve.k for curve in explored.curves], dtype=np.float64
     )
-    bill = np.full(len(rows), np.nan)
+    bill, billed = np.full(len(rows), np.nan), 0
     if (joules := joules_of(explored.systems)) is not None:
         used = np.array([curve.cost_percent[rows] for curve in explored.curves])
         bill = joules @ used / joules.sum()
+        billed = int(np.count_nonzero(joules))
     return pd.DataFrame(
         {
             "alpha": list(alphas),
@@ -128,5 +130,6 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
             "energy_percent": average.cost_percent[rows],
             "folds_percent": 100 * shares.mean(axis=0),
             "joules_percent": bill,
+            "joules_runs": billed,
         }
     )

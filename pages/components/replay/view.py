@@ -10,6 +10,7 @@ from ecv_core.analysis.replay import explanations
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
+from ecv_core.records import Run
 from ecv_core.stopping.efold import least_alpha
 from pages.components.replay.choice import ALPHA, ORDER, Chosen, from_address, settings
 from pages.components.shared.energy_parts import energy_bar
@@ -223,9 +224,17 @@ def _around(chosen: Chosen) -> None:
     how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
     st.caption(
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
-        f"({how}). {source_sentence(run.folds[-1].energy.source)}"
+        f"({how}). {_rest_words(run)}{source_sentence(run.folds[-1].energy.source)}"
     )
     energy_bar(run.folds, left_in_words([run]))
+
+
+def _rest_words(run: Run) -> str:
+    """That folds never ran, where they did not."""
+    if run.complete or run.state.active:
+        return ""
+    why = ": its rule ended it" if run.stopped_early and not run.checked else ""
+    return f"Only {len(run.folds)} of {run.k} folds ran{why}. "
 
 
 _PRESENT_HEIGHT = 488

@@ -147,18 +147,26 @@ def step_from_link(
     st.rerun()  # a slider reads the address as it was when the run of the page began
 
 
-def label_from_link(key: str, labels: Mapping[str, str]) -> None:
+def label_from_link(key: str, labels: Mapping[str, str], *, strict: bool = False) -> None:
     """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
 
     Args:
         key: of the widget, and in the address, where it may stand several times.
         labels: id -> how the widget writes it, which is how Streamlit knows it in the address.
+        strict: whether a name that is none of them is said, and dropped.
     """
     asked = st.query_params.get_all(key)
-    if all(labels.get(one, one) == one for one in asked):
+    names = {*labels, *labels.values()} if strict else set(asked)
+    unknown = [one for one in asked if one not in names]
+    for one in unknown:
+        link_warning(f"there is no {escaped(one)} to choose here; the choice goes without it.")
+    known = [labels.get(one, one) for one in asked if one not in unknown]
+    if known == asked or not known:
         return
+    if unknown:
+        keep_link_warnings()
     try:
-        st.query_params[key] = [labels.get(one, one) for one in asked]
+        st.query_params[key] = known
     except StreamlitAPIException:  # the way back in the browser: the widget is there already
         several = isinstance(st.session_state.get(key), list)
         st.session_state[key] = asked if several else asked[0]

@@ -88,10 +88,10 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> Chosen:
     found = Chosen(
         whole=[run for run in chosen if run.whole], early=[run for run in chosen if not run.whole]
     )
-    early = f", and {len(found.early)} that ended early" if found.early else ""
-    words.markdown(runs_words(found.whole) + early)
-    if not chosen:
-        st.info("Pick at least one dataset and one algorithm that has all its folds there.")
+    early = f", {len(found.early)} of them ended early †" if found.early else ""
+    words.markdown(runs_words(chosen) + early)
+    if not found.whole and any(run.whole for run in runs):
+        st.info("The figures need a run that has all its folds; pick more datasets or algorithms.")
     return found
 
 
@@ -113,11 +113,11 @@ def missing_sentence(runs: Sequence[Run]) -> str:
     # None of the paper's datasets has baskets.
     able = [a for a in serving(Task.TOP_N) if ALGORITHMS[a].needs is not Need.BASKETS]
     nowhere = [a for a in able if not any((d, a) in there for d in PAPER_DATASETS)]
-    gaps = [f"**{', '.join(nowhere)}** on every dataset"] if nowhere else []
+    gaps = [f"**{_titles(nowhere)}** on every dataset"] if nowhere else []
     for dataset in PAPER_DATASETS:
         absent = [a for a in able if (dataset, a) not in there and a not in nowhere]
         if absent:
-            gaps.append(f"**{', '.join(absent)}** on {dataset}")
+            gaps.append(f"**{_titles(absent)}** on {dataset_title(dataset)}")
     cells = len(PAPER_DATASETS) * len(able)
     paper = sum((d, a) in there for d in PAPER_DATASETS for a in PAPER_ALGORITHMS)
     have = sum((d, a) in there for d in PAPER_DATASETS for a in able)
@@ -126,9 +126,16 @@ def missing_sentence(runs: Sequence[Run]) -> str:
         f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."
     )
     if early := [run for run in runs if not run.whole]:
-        named = ", ".join(f"{run.spec.algorithm} on {run.spec.dataset}" for run in early)
+        named = ", ".join(
+            f"{algorithm_title(run.spec.algorithm)} on {dataset_title(run.spec.dataset)}"
+            for run in early
+        )
         text += f" Ended at the stop of their rule: {named}."
     return f"{text} Not recorded: {'; '.join(gaps)}." if gaps else text
+
+
+def _titles(algorithms: Sequence[str]) -> str:
+    return ", ".join(map(algorithm_title, algorithms))
 
 
 def narrowed(
@@ -159,7 +166,7 @@ def narrowed(
 
 
 def _pills(label: str, key: str, titles: Mapping[str, str]) -> list[str]:
-    label_from_link(key, titles)
+    label_from_link(key, titles, strict=True)
     options = list(titles)
     if not set(st.session_state.get(key, options)) <= set(options):
         st.session_state[key] = options  # another study's choice

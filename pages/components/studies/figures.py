@@ -23,6 +23,7 @@ from ecv_core.figures.ranks import ranks_figure, ranks_steps
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
 from ecv_core.study.summary import Summary
+from ecv_core.words import counted
 from pages.components.shared.alpha_slider import SLIDER, usual_alpha
 from pages.components.shared.cite import PAPER_LINK
 from pages.components.shared.energy_parts import energy_bar
@@ -64,12 +65,14 @@ def headline(done: Summary, papers: Sequence[int]) -> None:
         ("Energy used", f"Of all k folds, averaged over {over}."),
         (
             "Share of total energy",
-            "Of the sum of all runs' joules: large data and slow models dominate.",
+            "Of the sum of joules of the runs beside which the machine did nothing else: large "
+            "data and slow models dominate.",
         ),
     ]
     values, notes, sentences = [], [], []
     columns = ("difference_percent", "mean_stop", "energy_percent", "folds_percent")
     rows = done.headline[[*columns, "joules_percent"]].to_numpy(dtype=np.float64).tolist()
+    of_runs = joules_words(done.headline)
     alone = _alone(done, papers)
     for (off, stop, energy, by_folds, bill), text, own in zip(rows, done.texts, alone, strict=True):
         billed = bill == bill  # NaN where some cell has no energy
@@ -87,7 +90,7 @@ def headline(done: Summary, papers: Sequence[int]) -> None:
                 f"paper {PAPER_DIFFERENCE_PERCENT} %",
                 f"of {k} · paper {PAPER_STOP}",
                 f"{by_count} · paper {PAPER_COST_PERCENT} %",
-                "of the sum of joules" if billed else "some runs have no energy",
+                of_runs,
             ]
         )
         sentences.append(
@@ -108,15 +111,21 @@ def headline(done: Summary, papers: Sequence[int]) -> None:
 
 
 def _alone(done: Summary, papers: Sequence[int]) -> list[str]:
-    """Per alpha what the paper's own cells say without the others; empty where none are to tell."""
+    """Per alpha what the paper's cells say without the others; empty where none are to tell."""
     if not papers:
         return [""] * len(done.alphas)
     rows = done.headline_of(papers)[["mean_stop", "energy_percent", "difference_percent"]]
     return [
-        f"Over the paper's own {len(papers)} among them it is {stop:.2f} folds, {energy:.0f} % and "
-        f"{off:.2f} %. "
+        f"Over the {len(papers)} of the paper's algorithms it is {stop:.2f} folds, {energy:.0f} % "
+        f"and {off:.2f} %. "
         for stop, energy, off in rows.to_numpy(dtype=np.float64).tolist()
     ]
+
+
+def joules_words(frame: pd.DataFrame) -> str:
+    """Of how many runs a share of joules is; `frame` as `headline_frame` makes it."""
+    runs = int(frame["joules_runs"].iloc[0])
+    return f"of the joules of {counted(runs, 'run')}" if runs else "some runs have no energy"
 
 
 def usual_of(done: Summary) -> float:
@@ -132,6 +141,10 @@ def figures(done: Summary, scores: pd.DataFrame) -> None:
         scores: of all its runs, and of those that ended at their stop.
     """
     early = scores[scores["folds"] < scores["k"]]
+    seen = (early["dataset"].isin(done.cells["dataset"])) & (
+        early["algorithm"].isin(done.cells["algorithm"])
+    )
+    note = f" {EARLY_WORDS}" if seen.any() else ""
     columns = done.cells["algorithm"].nunique()
     st.html(_scrolling(columns))
     with st.container(key=_WIDE):
@@ -142,7 +155,7 @@ def figures(done: Summary, scores: pd.DataFrame) -> None:
             st.caption(
                 f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
                 f"{glossary_link('k-fold-mean', 'k-fold mean')}. Smaller is better. "
-                "A click on a cell opens its run."
+                f"A click on a cell opens its run.{note}"
             )
             _heatmap(
                 done,
@@ -166,8 +179,6 @@ def figures(done: Summary, scores: pd.DataFrame) -> None:
                 what="stop",
                 hover=f"stops after %{{text}} of {done.k} folds",
             )
-    if len(early):
-        st.caption(EARLY_WORDS)
     _ranks(done, early)
 
 

@@ -89,7 +89,9 @@ class StudyPicker:
             said = self.elsewhere
         except InputError as error:
             said = sentence(error)
-        st.warning(f"From the link: {said}", icon=":material/link_off:")
+        st.warning(
+            f"From the link: {said} The recorded ones are shown.", icon=":material/link_off:"
+        )
 
 
 def begin_study(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:

@@ -10,9 +10,9 @@ from ecv_core.figures.study_scores import EARLY, score_words, scores_figure, sco
 from pages.components.shared.plot import plot
 
 EARLY_WORDS = (
-    f"{EARLY} ended at the stop of its rule, as slow models on large data do here: its score is of "
-    "those folds, and it is in no average, since only all folds tell how far off a stop is. "
-    "Hover, or tap it, for its folds."
+    f"{EARLY} ran only until its own rule said stop, whatever alpha is picked above: its score is "
+    "of those folds, and it is in no average, since only all folds tell how far off a stop is. "
+    "Hover, or tap it, for its rule and folds."
 )
 _SCORES = "study-scores-figure"
 NAMES = 215
@@ -24,10 +24,14 @@ _COLUMN = 56
 def scores_section(scores: pd.DataFrame) -> None:
     """Which algorithm is best where: every score, those that ended at their stop too."""
     st.header("Which algorithm is best where?", anchor=False)
-    st.markdown(scores_words(scores))
+    if words := scores_words(scores):
+        st.markdown(words)
     early = (scores["folds"] < scores["k"]).any()
     why = f" {EARLY_WORDS}" if early else ""
-    st.caption(f"The mean over all folds; the best on each dataset is bold.{why}")
+    st.caption(
+        "The mean over all folds, whatever alpha; the paler, the nearer to the dataset's best, "
+        f"which is bold.{why}"
+    )
     columns = scores["algorithm"].nunique()
     least = NAMES + _COLUMN * columns
     st.html(
@@ -39,7 +43,7 @@ def scores_section(scores: pd.DataFrame) -> None:
             lambda dark: scores_figure(scores, dark=dark),
             version=tuple(scores["run_id"]),
             key="study-scores",
-            alt=scores_words(scores),
+            alt=f"Scores, datasets by algorithms. {scores_words(scores)}".strip(),
             height=height_of(scores),
             name="study scores",
             opens=addresses(scores),

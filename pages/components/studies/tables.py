@@ -17,11 +17,12 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, JOULES
 from ecv_core.disarming import csv_of
 from ecv_core.study.summary import Summary
-from ecv_core.words import counted, setting_words
+from ecv_core.words import counted, dataset_title, setting_words
 from pages.components.shared.alpha_slider import SLIDER
 from pages.components.shared.component import component
 from pages.components.shared.slider_watch import numbers
 from pages.components.shared.tables import chart_table
+from pages.components.studies.figures import joules_words
 
 _GROUPS = {CELLS: "Every run counts the same", JOULES: "Every joule counts the same"}
 
@@ -67,7 +68,7 @@ def rules_table(done: Summary, frame: pd.DataFrame) -> None:
         "difference lie on the straight line between both, so every interpolated point is "
         "achievable. The difference is averaged over runs in both halves; in the right half "
         "energy is the sum of joules, where "
-        "large data and neural models dominate. e-fold, fixed and precision are exact over every "
+        "large data and slow models dominate. e-fold, fixed and precision are exact over every "
         "order; rules that need the whole history, as std-stagnation does, are sampled (± is the "
         "standard error)."
     )
@@ -86,8 +87,8 @@ def papers_table(done: Summary, papers: Sequence[int]) -> None:
     st.header("Do other models behave like the paper's?", anchor=False)
     frames = {
         f"All {cells} runs": done.headline,
-        f"The paper's cells ({len(papers)} of 30)": done.headline_of(papers),
-        f"The other {counted(len(rest), 'run')}": done.headline_of(rest),
+        f"The paper's algorithms, run here ({len(papers)} of 30)": done.headline_of(papers),
+        f"The other algorithms ({counted(len(rest), 'run')})": done.headline_of(rest),
     }
     rows = {name: _headline_rows(frame) for name, frame in frames.items()}
     reported = [f"{PAPER_DIFFERENCE_PERCENT} %", f"{PAPER_STOP}", f"{PAPER_COST_PERCENT} %"]
@@ -117,8 +118,8 @@ def papers_table(done: Summary, papers: Sequence[int]) -> None:
                 [
                     *((name, of[step]) for name, of in rows.items()),
                     (
-                        "The paper's own runs",
-                        [*((value, "as it reports") for value in reported), ("-", "not reported")],
+                        "What the paper reports (30 runs)",
+                        [*((value, "") for value in reported), ("-", "not reported")],
                     ),
                 ]
                 for step in range(len(done.alphas))
@@ -126,8 +127,9 @@ def papers_table(done: Summary, papers: Sequence[int]) -> None:
         },
     )
     st.caption(
-        "The paper's cells are its five algorithms on its six datasets; each run counts the same. "
-        "**Choose**, at the top, has a button that leaves only these on the page."
+        "The paper has five algorithms on these six datasets. It gives averages, and no scores of "
+        "single folds, so where its larger difference comes from cannot be seen. **Choose**, at "
+        "the top, has a button that leaves only its algorithms on the page."
     )
 
 
@@ -139,7 +141,7 @@ def _headline_rows(frame: pd.DataFrame) -> list[list[TwoLines]]:
             (f"{off:.2f} %", ""),
             (f"{stop:.2f}", ""),
             (f"{energy:.1f} %", ""),
-            (f"{bill:.1f} %" if bill == bill else "-", ""),
+            (f"{bill:.1f} %" if bill == bill else "-", joules_words(frame)),
         ]
         for off, stop, energy, bill in frame[columns].to_numpy(dtype=np.float64).tolist()
     ]
@@ -236,7 +238,7 @@ def datasets_frame(names: Sequence[str]) -> pd.DataFrame:
         full = users * items if users and items else None
         rows.append(
             {
-                "dataset": name,
+                "dataset": dataset_title(name),
                 "users": users,
                 "items": items,
                 "interactions": interactions,

@@ -18,6 +18,7 @@ from ecv_core.study.summary import (
     systems_of,
 )
 from pages.components.shared.alpha_slider import alpha_slider
+from pages.components.shared.link import link_warnings_again
 from pages.components.shared.precision_curves import precision_of
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
 from pages.components.studies.figures import (
@@ -38,6 +39,7 @@ def study() -> None:
 
     Raises: EcvError for a study that cannot be shown.
     """
+    link_warnings_again()
     recorded = recorded_study()
     study_id = STUDIES.pick()
     chosen = choose_runs(study_id, recorded)
