@@ -24,14 +24,18 @@ def test_the_slider_moves_sentence_cells_rules_and_report_by_keyboard(
     stops = page.locator(f".st-key-study-figures {DRAWN}").nth(1)
     expect(stops).to_be_visible(timeout=30_000)
     expect(page.get_by_role("button", name="Report at alpha 1e-4")).to_be_visible()
-    rules = page.locator(".ecv-steps tbody")
+    rules = page.get_by_role("region", name="Rules compared").locator("tbody")
     expect(rules).to_contain_text("fixed", timeout=60_000)
+    papers = page.get_by_role("region", name="The paper's cells and all others").locator("tbody")
+    expect(papers).to_contain_text("What the paper reports (30 runs)")
     before = sentence.inner_text(), stops.get_attribute("aria-label"), rules.inner_text()
+    reported = papers.inner_text()
     slider = page.get_by_role("slider").first
     slider.focus()
     for _ in range(5):
         slider.press("ArrowRight")
-    for locator, text in zip((sentence, rules), (before[0], before[2]), strict=True):
+    moved = {before[0]: sentence, before[2]: rules, reported: papers}
+    for text, locator in moved.items():
         expect(locator).not_to_have_text(text)
     expect(stops).not_to_have_attribute("aria-label", before[1] or "")
     picked = slider.get_attribute("aria-valuetext")

@@ -8,6 +8,7 @@ const element = (tag, text, attributes = {}) => {
 
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".ecv-steps");
+  node.setAttribute("aria-label", data.caption);
   const table = element("table");
   table.append(element("caption", data.caption));
   const head = element("thead");

@@ -29,7 +29,7 @@ _GROUPS = {CELLS: "Every run counts the same", JOULES: "Every joule counts the s
 _table = component(
     __file__,
     "ecv_step_table",
-    html='<div class="ecv-steps" role="region" tabindex="0" aria-label="Rules compared"></div>',
+    html='<div class="ecv-steps" role="region" tabindex="0"></div>',
     css="rules_table.css",
     js="rules_table.js",
 )
