@@ -49,6 +49,7 @@ class BayesianFM:
         report(0, self._steps)
         fm = import_myfm()
         found = blocks(train, asked, **self._features, days=self._days)
+        self._ask_for_memory(found)
         none = [csr_matrix((size, 0), dtype=np.float64) for size in (len(train), len(asked))]
         learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in found]
         wanted = [fm.RelationBlock(block.asked.tolist(), block.rows) for block in found]
@@ -80,6 +81,14 @@ class BayesianFM:
             after,
         )
         return average
+
+    def _ask_for_memory(self, found: list[Block]) -> None:
+        """Have about as much as myFM will take, for a moment.
+
+        Raises: MemoryError where there is none; inside myFM that mostly ends the whole process.
+        """
+        rows, features = np.sum([block.rows.shape for block in found], axis=0)
+        np.empty((2 * int(features) + int(rows), self._dimension))
 
     def _config(self, fm: Any, found: list[Block]) -> object:  # noqa: ANN401
         """myFM's own settings, with a prior for each kind of feature."""
