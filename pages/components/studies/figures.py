@@ -30,7 +30,7 @@ from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.plot import plot
 from pages.components.shared.slider_watch import numbers
-from pages.components.studies.scores_view import EARLY_WORDS, NAMES, addresses, marks
+from pages.components.studies.scores_view import EARLY_WORDS, NAMES, addresses, early_of, marks
 
 _WIDE, _RANKS = "study-figures", "study-ranks-figure"
 _BESIDE = 10
@@ -140,15 +140,15 @@ def figures(done: Summary, scores: pd.DataFrame) -> None:
         done: the study.
         scores: of all its runs, and of those that ended at their stop.
     """
-    early = scores[scores["folds"] < scores["k"]]
+    early = early_of(scores)
     seen = (early["dataset"].isin(done.cells["dataset"])) & (
         early["algorithm"].isin(done.cells["algorithm"])
     )
-    note = f" {EARLY_WORDS}" if seen.any() else ""
     columns = done.cells["algorithm"].nunique()
+    beside = columns <= _BESIDE
+    note = f" {EARLY_WORDS}" if seen.any() and not beside else ""
     st.html(_scrolling(columns))
     with st.container(key=_WIDE):
-        beside = columns <= _BESIDE
         left, right = st.columns(2, gap="medium") if beside else (st.container(), st.container())
         with left:
             st.header(f"Difference to {done.k}-fold, in percent", anchor=False)
@@ -161,7 +161,7 @@ def figures(done: Summary, scores: pd.DataFrame) -> None:
                 done,
                 "difference_percent",
                 difference_scale(done.cells),
-                early,
+                scores,
                 what="difference",
                 hover="difference %{text} %",
             )
@@ -175,22 +175,24 @@ def figures(done: Summary, scores: pd.DataFrame) -> None:
                 done,
                 "mean_stop",
                 stop_scale(done.k),
-                early,
+                scores,
                 what="stop",
                 hover=f"stops after %{{text}} of {done.k} folds",
             )
-    _ranks(done, early)
+    if seen.any() and beside:  # below both, so that their rows stay level
+        st.caption(EARLY_WORDS)
+    _ranks(done, scores)
 
 
 def _heatmap(
-    done: Summary, value: str, scale: CellScale, early: pd.DataFrame, *, what: str, hover: str
+    done: Summary, value: str, scale: CellScale, scores: pd.DataFrame, *, what: str, hover: str
 ) -> None:
     titles = {"difference": "Difference to the k-fold mean in percent", "stop": "Mean stop"}
     plot(
         lambda dark: heatmap_figure(
-            done.cells, value=value, scale=scale, hover=hover, marks=marks(early), dark=dark
+            done.cells, value=value, scale=scale, hover=hover, marks=marks(scores), dark=dark
         ),
-        version=(done.version, *early["run_id"]),
+        version=(done.version, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{titles[what]}, datasets by algorithms.",
         height=height_of(done.cells),
@@ -204,20 +206,12 @@ def _heatmap(
             title=titles[what],
         ),
         name=f"study {what}",
-        opens=addresses(early) | _addresses_of(done),
+        opens=addresses(scores),
         table=lambda: done.cells,
     )
 
 
-def _addresses_of(done: Summary) -> dict[str, str]:
-    """Where a click on a cell leads: its run, fold by fold."""
-    return {
-        f"{one.algorithm}|{one.dataset}": f"replay?run={one.run_id}"
-        for one in done.tradeoff.systems
-    }
-
-
-def _ranks(done: Summary, early: pd.DataFrame) -> None:
+def _ranks(done: Summary, scores: pd.DataFrame) -> None:
     st.header(f"Do the algorithms keep their ranks? e-fold (and {done.k}-fold)", anchor=False)
     if done.ranks.empty:
         st.caption("Figure 4 needs a dataset with at least two complete algorithms.")
@@ -235,15 +229,15 @@ def _ranks(done: Summary, early: pd.DataFrame) -> None:
     )
     with st.container(key=_RANKS):
         plot(
-            lambda dark: ranks_figure(done.ranks, done.stability, marks=marks(early), dark=dark),
-            version=(done.version, *early["run_id"]),
+            lambda dark: ranks_figure(done.ranks, done.stability, marks=marks(scores), dark=dark),
+            version=(done.version, *scores["run_id"]),
             key="study-ranks",
             alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
             height=height_of(done.ranks),
             slider=SLIDER,
             steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
             name="study ranks",
-            opens=addresses(early) | _addresses_of(done),
+            opens=addresses(scores),
             table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
         )
 

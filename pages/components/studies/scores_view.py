@@ -26,8 +26,7 @@ def scores_section(scores: pd.DataFrame) -> None:
     st.header("Which algorithm is best where?", anchor=False)
     if words := scores_words(scores):
         st.markdown(words)
-    early = (scores["folds"] < scores["k"]).any()
-    why = f" {EARLY_WORDS}" if early else ""
+    why = f" {EARLY_WORDS}" if len(early_of(scores)) else ""
     st.caption(
         "The mean over all folds, whatever alpha; the paler, the nearer to the dataset's best, "
         f"which is bold.{why}"
@@ -51,11 +50,16 @@ def scores_section(scores: pd.DataFrame) -> None:
         )
 
 
-def marks(early: pd.DataFrame) -> Marks:
+def early_of(scores: pd.DataFrame) -> pd.DataFrame:
+    """The rows whose k-fold mean is not known."""
+    return scores[scores["folds"] < scores["k"]]
+
+
+def marks(scores: pd.DataFrame) -> Marks:
     """Of the cells whose k-fold mean is not known."""
     return {
         (str(row["dataset"]), str(row["algorithm"])): (EARLY, score_words(row))
-        for row in early.to_dict("records")
+        for row in early_of(scores).to_dict("records")
     }
 
 
