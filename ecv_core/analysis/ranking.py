@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -27,7 +29,7 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> NDArray[n
     values = np.moveaxis(np.asarray(scores, dtype=np.float64), -1, 0)
     values = np.ascontiguousarray(values if higher_is_better else -values)
     noise = _SAME * np.abs(values)
-    ahead = np.empty((len(pair_numbers(len(values))[0]), *values.shape[1:]))
+    ahead = np.empty((math.comb(len(values), 2), *values.shape[1:]))
     end = 0
     for first in range(len(values) - 1):
         start, end = end, end + len(values) - 1 - first

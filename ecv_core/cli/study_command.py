@@ -1,4 +1,7 @@
-"""`study`: datasets x algorithms x splits as whole recorded runs; goes on where it was cut off."""
+"""`study`: datasets x algorithms x splits as recorded runs, whole or up to a rule's stop.
+
+It goes on where it was cut off.
+"""
 
 from __future__ import annotations
 

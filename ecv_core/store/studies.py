@@ -29,11 +29,11 @@ class Cell:
     run: Run | None = None
     """It, as it was when it was looked up; None where there is none, or it has been deleted."""
     path: Path | None = None
-    """Where it is recorded once it is whole; None where it stays in the database only."""
+    """Where it is recorded once it has ended; None where it stays in the database only."""
 
     @property
     def recorded(self) -> bool:
-        """Whether its whole run is on disk."""
+        """Whether its run is on disk, with all folds that were asked for."""
         return self.path is not None and self.path.exists()
 
     @property

@@ -155,19 +155,17 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
         interval = None if run.whole or at is None else at.interval
         if interval is not None and interval.kind is not IntervalKind.K_FOLD_MEAN:
             interval = None
-        scores = [fold.score for fold in run.folds[: None if run.whole else run.folds_used]]
-        mean = sum(scores) / len(scores) if run.whole or at is None else at.mean
         rows.append(
             {
                 "dataset": run.spec.dataset if ids else dataset_title(run.spec.dataset),
                 "algorithm": (run.spec.algorithm if ids else algorithm_title(run.spec.algorithm)),
                 "metric": metric_label(run.spec),
-                "score": mean,
+                "score": run.k_fold_mean if run.whole else at.mean if at else math.nan,
                 "low": interval.low if interval else math.nan,
                 "high": interval.high if interval else math.nan,
                 "confidence": run.spec.confidence,
                 "rule": f"{run.spec.rule}, {rule_words(run.spec)}",
-                "folds": len(scores),
+                "folds": run.spec.k if run.whole else run.folds_used,
                 "k": run.spec.k,
                 "run_id": run.run_id,
             }
