@@ -74,21 +74,24 @@ def _row() -> DeltaGenerator:
 
 def _energy(run: Run) -> None:
     facts = energy_of(run)
-    if facts.source == "none":
+    if facts.source == "none" and run.folds:
         row = _row()
         row.metric("Energy used", "-", width=_HALF)
         row.metric("Energy saved", "-", width=_HALF)
-        if run.folds:
-            st.caption(source_sentence("none"))
+        st.caption(source_sentence("none"))
         return
     row = _row()
-    row.metric("Energy used", watt_hours(facts.joules), width=_HALF)
-    row.metric("Energy per fold", watt_hours(facts.joules / len(run.folds)), width=_HALF)
+    used, per_fold, emitted = "-", "-", "-"  # until the first fold, each where it will be told
+    if run.folds:
+        used, emitted = watt_hours(facts.joules), grams(facts.grams_co2e)
+        per_fold = watt_hours(facts.joules / len(run.folds))
+    row.metric("Energy used", used, width=_HALF)
+    row.metric("Energy per fold", per_fold, width=_HALF)
     row = _row()
     _saved(row, facts, run)
     row.metric(
         "Emissions",
-        grams(facts.grams_co2e),
+        emitted,
         width=100,
         help=explained(
             f"Grams CO2e of the energy used, at the carbon intensity of "
@@ -97,6 +100,8 @@ def _energy(run: Run) -> None:
             "carbon-intensity",
         ),
     )
+    if not run.folds:
+        return
     st.caption(source_sentence(facts.source))
     if said := shared_words(run):
         st.caption(said)

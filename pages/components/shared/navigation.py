@@ -45,7 +45,7 @@ _OLD: dict[str, tuple[str, dict[str, str]]] = {
 # Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
 # The line of what runs has a row of its own on a narrow screen, its buttons the next.
 # On the page of a run nothing moves as its results come: the bar has room for its words, the box of
-# the verdict for its sentence and the rule's arithmetic.
+# the verdict for its sentence and the rule's arithmetic, the facts for what energy they will tell.
 # The CSV button of a chart sits in the line of "Table" and leaves the open table its whole width.
 _STYLE = """
 <style>
@@ -58,6 +58,9 @@ _STYLE = """
   flex: 1 1 18rem; min-width: 0;
 }
 .st-key-verdict [data-testid="stAlertContainer"] { min-height: 6rem; }
+@media (min-width: 641px) {
+  .st-key-facts { min-height: 36rem; }
+}
 @media (max-width: 900px) {
   .st-key-verdict [data-testid="stAlertContainer"] { min-height: 7.5rem; }
 }
