@@ -58,8 +58,12 @@ _STYLE = """
   flex: 1 1 18rem; min-width: 0;
 }
 .st-key-verdict [data-testid="stAlertContainer"] { min-height: 6rem; }
-@media (min-width: 641px) {
-  .st-key-facts { min-height: 36rem; }
+.st-key-facts { min-height: 36rem; }
+@media (641px <= width < 1280px) {
+  .st-key-facts { min-height: 41rem; }
+}
+@media (641px <= width < 1150px) {
+  .st-key-facts { min-height: 57.5rem; }
 }
 @media (max-width: 900px) {
   .st-key-verdict [data-testid="stAlertContainer"] { min-height: 7.5rem; }
