@@ -37,7 +37,7 @@ CURVES = ("bayesian-mf", "bayesian-svd++", "bayesian-time-svd++-flipped")
 TEN_FOLDS = 16
 """Dimension of the Bayesian models' ten folds; the others have the first fold alone."""
 ASKED = (0, 1, 2)
-"""The folds of ml-1m that the precision rule asks for, at 0.5 %, of a model that draws numbers."""
+"""The folds of ml-1m: as many as the precision rule asks for at 0.5 %, of any model here."""
 DIMENSIONS = (32, 64, 8, 128)
 SGD_DIMENSIONS = (8, 16, 32, 128)
 
