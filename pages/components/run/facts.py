@@ -31,7 +31,17 @@ _HALF = 130
 
 
 def fact_panel(run: Run) -> None:
-    """A pure function of the completed folds; the clock is in the bar."""
+    """A pure function of the completed folds; the clock is in the bar.
+
+    Where energy may still come they have their key, by which the look of a page gives them room.
+    """
+    energy = energy_of(run)
+    with st.container(key="facts" if run.state.active or energy.source != "none" else None):
+        _score(run)
+        _energy(run, energy)
+
+
+def _score(run: Run) -> None:
     k, at = run.k, run.at_stop
     mean, named = "-", ""
     if at:
@@ -64,7 +74,6 @@ def fact_panel(run: Run) -> None:
         width=_HALF,
         help="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
-    _energy(run)
 
 
 def _row() -> DeltaGenerator:
@@ -72,8 +81,7 @@ def _row() -> DeltaGenerator:
     return st.container(horizontal=True, gap="small")
 
 
-def _energy(run: Run) -> None:
-    facts = energy_of(run)
+def _energy(run: Run, facts: EnergyFacts) -> None:
     if facts.source == "none" and run.folds:
         row = _row()
         row.metric("Energy used", "-", width=_HALF)

@@ -156,7 +156,7 @@ def _run(following: bool, read: list[list[Run]]) -> None:
         left, right = st.columns([3, 1.2], gap="medium")
         with left:
             _figure(run)
-        with right, st.container(key="facts"):
+        with right:
             fact_panel(run)
         if len(runs) > 1:
             _compare(runs)

@@ -65,6 +65,9 @@ _STYLE = """
 @media (641px <= width < 1150px) {
   .st-key-facts { min-height: 57.5rem; }
 }
+@media (641px <= width < 790px) {
+  .st-key-facts { min-height: 60.5rem; }
+}
 @media (max-width: 900px) {
   .st-key-verdict [data-testid="stAlertContainer"] { min-height: 7.5rem; }
 }
