@@ -44,6 +44,7 @@ runs = sa.Table(
     sa.Column("stopped_at", sa.Integer),
     sa.Column("error", sa.Text),
     sa.Column("started_by", sa.Text),
+    sa.Column("anew", sa.Boolean),
 )
 folds = sa.Table(
     "folds",
@@ -106,20 +107,12 @@ removed = sa.Table(
     sa.Column("run_id", sa.String(32), primary_key=True),
     sa.Column("removed_at", sa.String(32), nullable=False),
 )
-studies = sa.Table(
-    "studies",
+plans = sa.Table(
+    "plans",
     metadata,
     sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("study_id", sa.String(32), nullable=False, unique=True),
-    sa.Column("created_at", sa.String(32), nullable=False),
-    sa.Column("cells", sa.Text, nullable=False),
-    sa.Column("started_by", sa.Text),
-)
-selections = sa.Table(
-    "selections",
-    metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("selection_id", sa.String(32), nullable=False, unique=True),
+    sa.Column("plan_id", sa.String(32), nullable=False, unique=True),
+    sa.Column("kind", sa.String(16), nullable=False, index=True),
     sa.Column("created_at", sa.String(32), nullable=False),
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("started_by", sa.Text),

@@ -122,13 +122,22 @@ class Store:
         owner: str,
         started_by: str = "",
         quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
     ) -> list[str]:
-        """Queue one run per spec, as one group named by its first run's id; gives the run ids.
+        """Queue one run per spec, as one group; gives the run ids.
 
-        `owner` is the process in whose queue they wait, `started_by` the id of a person.
-        Raises: RightsError beyond the quota of that person; nothing is queued then.
+        Args:
+            specs: what is run.
+            owner: the process in whose queue they wait.
+            started_by: the id of a person.
+            quota: of that person.
+            plan_id: of the plan that they compute for, which names the group; else their first
+                run's id does.
+            anew: whether each fold is computed, also those that another run has.
+        Raises: RightsError beyond the quota; nothing is queued then.
         """
-        rows = queued_rows(specs, owner, started_by)
+        rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
         with self.transaction("written") as connection:
             if quota is not None:
                 insist(connection, quota, started_by, len(rows))
@@ -179,6 +188,15 @@ class Store:
                     .where(runs.c.run_id == run_id)
                     .values(state=state, error=error, finished_at=now())
                 )
+
+    def leave_queue(
+        self, run_id: str, state: RunState, *, error: str | None = None, owner: str
+    ) -> None:
+        """End a run that still waits in this owner's queue, though nobody needs its fold."""
+        mine = (runs.c.run_id == run_id, runs.c.owner == owner, runs.c.state == RunState.QUEUED)
+        values = {"state": state, "error": error, "finished_at": now()}
+        with self.transaction("written") as connection:
+            connection.execute(runs.update().where(*mine).values(**values))
 
     def add_fold(
         self,
