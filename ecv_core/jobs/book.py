@@ -151,7 +151,7 @@ class Book:
         return self._running
 
     def start(self) -> None:
-        """Claim the runs that wait in the owner's queue; finish those that only have not said so."""
+        """Claim what waits in the owner's queue; finish what has all its folds and never said so."""
         for run_id in self._given:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:

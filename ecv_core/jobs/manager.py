@@ -111,7 +111,7 @@ class RunManager(Queue):
                 time.sleep(RETRY_SECONDS)
 
     def _compute(self, run: Run) -> None:
-        """Compute a run, or the next folds of the selection that has queued it; queue what follows."""
+        """Compute a run, or a fold of the selection that has queued it; queue what comes next."""
         says = Says(trouble=self._set_trouble)
         record = plan_behind(self._store, run.group)
         plan: Plan

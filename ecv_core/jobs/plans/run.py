@@ -1,4 +1,4 @@
-"""A run: one fold after the other until its rule says stop, its cheap models first if it has some."""
+"""A run: fold after fold until its rule says stop, its cheap models first if it has some."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ def compute(
     trouble: Callable[[str | None], object] = lambda sentence: None,
     also: Sequence[str] = (),
 ) -> list[Cell]:
-    """Run what is not recorded yet, in this process, and record it; gives the cells with their runs.
+    """Run and record what is not recorded yet, in this process; gives the cells with their runs.
 
     Only the same run goes on or is recorded, not any that has the scores: its document says the
     rule. A cell that fails ends with its failed run, and the study goes on.
