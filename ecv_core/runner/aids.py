@@ -8,7 +8,7 @@ from ecv_core.records import Run, RunSpec
 from ecv_core.runs import adjusting
 from ecv_core.spec import rule_of
 from ecv_core.stopping import Precision, StoppingRule
-from ecv_core.store import Store
+from ecv_core.store import Results, Store
 
 
 def aid_runs(store: Store, spec: RunSpec) -> dict[str, Run | None]:
@@ -20,7 +20,8 @@ def aid_runs(store: Store, spec: RunSpec) -> dict[str, Run | None]:
     """
     if not spec.adjust_by:
         return {}
-    return adjusting.aid_runs(spec, spec.adjust_by, store.runs(), store.user_scores)
+    results = Results(store, recorded=False)
+    return adjusting.aid_runs(spec, spec.adjust_by, results.runs, results.user_scores)
 
 
 def adjusted_rule(store: Store, spec: RunSpec) -> StoppingRule:
@@ -31,5 +32,6 @@ def adjusted_rule(store: Store, spec: RunSpec) -> StoppingRule:
     rule = rule_of(spec)
     if not (spec.adjust_by and isinstance(rule, Precision)):
         return rule
-    aids = adjusting.aids_of(spec, spec.adjust_by, store.runs(), store.user_scores)
+    results = Results(store, recorded=False)
+    aids = adjusting.aids_of(spec, spec.adjust_by, results.runs, results.user_scores)
     return replace(rule, aids=aids)

@@ -10,6 +10,7 @@ from ecv_core.store.ownership import GONE, active_owners, beat, interrupt, owner
 from ecv_core.store.packing import START, give_back, pack_some
 from ecv_core.store.people import introduce, people_names, starters, used_by
 from ecv_core.store.quota import Quota, Used
+from ecv_core.store.results import Results
 from ecv_core.store.schema import database_url
 from ecv_core.store.selections import (
     PlannedContender,
@@ -42,6 +43,7 @@ __all__ = [
     "Origin",
     "PlannedContender",
     "Quota",
+    "Results",
     "RunList",
     "SelectionRecord",
     "Store",

@@ -173,6 +173,7 @@ def queued_rows(specs: Sequence[RunSpec], owner: str, started_by: str) -> list[d
             "run_id": run_id,
             "group_id": run_ids[0],
             "spec": spec.to_json(),
+            "score_key": spec.score_key,
             "state": RunState.QUEUED,
             "owner": owner,
             "cancel_requested": False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ecv_core.errors import StoreError
 from ecv_core.places import OWN
+from ecv_core.records import RunSpec
 from ecv_core.store.database_errors import first_line, way_out, without_password
 
-SCHEMA_VERSION = 4
-"""4: per-user scores are packed. 3: who started what. 2: progress got a curve. 1: the first."""
+SCHEMA_VERSION = 5
+"""5: runs are found by what decides their scores. 4: per-user scores are packed. 3: who started
+what. 2: progress got a curve. 1: the first."""
 
 _PATIENCE_SECONDS, _RETRY_SECONDS = 15.0, 0.05
 """How long another process may take to make the tables."""
@@ -44,6 +46,7 @@ runs = sa.Table(
     sa.Column("stopped_at", sa.Integer),
     sa.Column("error", sa.Text),
     sa.Column("started_by", sa.Text),
+    sa.Column("score_key", sa.String(32), index=True),  # null where the spec is damaged
 )
 folds = sa.Table(
     "folds",
@@ -208,12 +211,33 @@ def _make_tables(engine: sa.Engine) -> None:
 
 
 def _add_columns(connection: sa.Connection) -> None:
-    """Those that tables of an older version lack; they may be empty."""
+    """Those that tables of an older version lack; only the key of a run's scores is filled."""
     known = sa.inspect(connection)
-    for table in (runs, studies, selections):
-        have = {column["name"] for column in known.get_columns(table.name)}
-        if table.c.started_by.name not in have:
-            connection.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN started_by TEXT"))
+    added = set()
+    for column in (
+        *(runs.c.started_by, studies.c.started_by, selections.c.started_by),
+        runs.c.score_key,
+    ):
+        table = column.table.name
+        if column.name not in {one["name"] for one in known.get_columns(table)}:
+            kind = column.type.compile(connection.dialect)
+            connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind}"))
+            added.add(column)
+    if runs.c.score_key in added:
+        for index in runs.indexes:
+            index.create(connection, checkfirst=True)
+        _fill_score_keys(connection)
+
+
+def _fill_score_keys(connection: sa.Connection) -> None:
+    """Give every run the key of its scores; a damaged spec has none and is never found by it."""
+    keys = []
+    for row in connection.execute(sa.select(runs.c.sequence, runs.c.spec)).all():
+        with suppress(ValueError):
+            keys.append({"place": row.sequence, "key": RunSpec.from_json(row.spec).score_key})
+    if keys:
+        of_place = runs.update().where(runs.c.sequence == sa.bindparam("place"))
+        connection.execute(of_place.values(score_key=sa.bindparam("key")), keys)
 
 
 def _somebody_else_makes_them(error: StoreError) -> bool:

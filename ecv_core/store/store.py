@@ -23,6 +23,7 @@ from ecv_core.store.schema import (
     connect,
     database_url,
     folds,
+    imports,
     progress,
     runs,
     transaction,
@@ -86,12 +87,37 @@ class Store:
         """The runs that were started together, in the order of their start; empty if none."""
         return self._load(runs.c.group_id == group_id)
 
-    def user_scores(self, run_id: str) -> dict[int, UserScores]:
+    def runs_like(self, spec: RunSpec, *, imported: bool = True) -> list[Run]:
+        """The runs whose folds have the same scores, newest first.
+
+        Args:
+            spec: one of them; see `RunSpec.same_scores`.
+            imported: whether those that were computed elsewhere count.
+        """
+        elsewhere = sa.select(imports.c.run_id)
+        here = sa.true() if imported else runs.c.run_id.not_in(elsewhere)
+        return self._load(runs.c.score_key == spec.score_key, here)[::-1]
+
+    def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
+        """Run id and fold index of the folds of these runs that have per-user scores."""
+        place = user_scores.c.run_id, user_scores.c.fold
+        with self.transaction("read") as connection:
+            rows = connection.execute(sa.select(*place).where(place[0].in_(run_ids))).all()
+        return {(row.run_id, row.fold) for row in rows}
+
+    def user_scores(
+        self, run_id: str, only: Collection[int] | None = None
+    ) -> dict[int, UserScores]:
         """Per-user scores of each finished fold that has them, by fold index.
 
+        Args:
+            run_id: of the run.
+            only: indices of the folds that are wanted; all by default.
         Raises: StoreError if they are damaged.
         """
         query = user_scores.select().where(user_scores.c.run_id == run_id)
+        if only is not None:
+            query = query.where(user_scores.c.fold.in_(only))
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
         return {row.fold: record_of(row) for row in rows}
@@ -144,6 +170,7 @@ class Store:
         values = {
             "state": RunState.QUEUED,
             "spec": spec.to_json(),
+            "score_key": spec.score_key,
             "owner": owner,
             "cancel_requested": False,
             "queued_at": now(),
