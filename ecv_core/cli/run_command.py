@@ -83,9 +83,9 @@ def run(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from ecv_core.jobs import Book, GivesUp, Here, RunPlan, Says, drive, this_process
-    from ecv_core.jobs.plans.run import aid_folds
     from ecv_core.runs.document import run_document
     from ecv_core.store import open_store
+    from ecv_core.store.adjusting import aid_folds
     from ecv_core.words import watt_hours
 
     store = open_store()

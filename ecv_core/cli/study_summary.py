@@ -39,7 +39,7 @@ def print_summary(options: argparse.Namespace) -> int:
     found = summary(systems_of(runs, ids=True), alpha)
     curves = {}
     for number, (run, system) in enumerate(zip(runs, found.tradeoff.systems, strict=True)):
-        users = recorded_user_scores(run.run_id, folder)
+        users = recorded_user_scores(run, folder)
         curve = precision_of_run(run, users, system, within_percent=WITHIN_PERCENT)
         if curve is not None:
             curves[number] = curve

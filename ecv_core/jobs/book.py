@@ -18,11 +18,11 @@ from ecv_core.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.evaluation import METRICS
 from ecv_core.jobs.owner import this_process
 from ecv_core.jobs.plan import Task, next_fold
-from ecv_core.jobs.plans.run import adjusted_rule
 from ecv_core.records import FoldResult, Progress, Run, RunSpec, RunState
 from ecv_core.spec import rule_of
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import Results, Store
+from ecv_core.store.adjusting import adjusted_rule
 
 log = logging.getLogger(__name__)
 
@@ -151,11 +151,12 @@ class Book:
         return self._running
 
     def start(self) -> None:
-        """Claim what waits in the owner's queue; finish what has all its folds and never said so."""
+        """Claim what waits in the queue; finish what has all its folds and never said so."""
         for run_id in self._given:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                self._start(run_id) or self._lose(run_id)
+                if not self._start(run_id):
+                    self._lose(run_id)
             elif run.state.resumable and next_fold(run) is None:
                 self._end(run_id, RunState.FINISHED, None)
 

@@ -34,19 +34,17 @@ def recorded_contenders(folder: Path | None = None) -> dict[str, list[Contender]
 def contenders_of(
     runs: Sequence[Run],
     folder: Path | None = None,
-    user_scores: Callable[[str], dict[int, UserScores]] | None = None,
+    user_scores: Callable[[Run], dict[int, UserScores]] | None = None,
 ) -> list[Contender]:
     """Runs of one dataset, split and metric, as contenders named by their algorithm.
 
     Args:
         runs: each of another algorithm.
         folder: of recorded runs; by default the project's.
-        user_scores: of a run, by its id; by default those in the folder.
+        user_scores: of a run; by default those in the folder.
     """
-    scores_of = user_scores or (lambda run_id: recorded_user_scores(run_id, folder))
-    return _contenders(
-        [(run.spec.algorithm, run.spec, run.folds, scores_of(run.run_id)) for run in runs]
-    )
+    scores_of = user_scores or (lambda run: recorded_user_scores(run, folder))
+    return _contenders([(run.spec.algorithm, run.spec, run.folds, scores_of(run)) for run in runs])
 
 
 def _contenders(

@@ -1,6 +1,7 @@
 """Runs and folds in a database (SQLAlchemy Core; SQLite by default)."""
 
 from ecv_core.store.backup import back_up, restore
+from ecv_core.store.engine import database_url
 from ecv_core.store.going import Going, going_on
 from ecv_core.store.holding import OUTSIDE
 from ecv_core.store.imports import Origin, import_run, origins
@@ -21,7 +22,7 @@ from ecv_core.store.plans import (
     stored_plans,
 )
 from ecv_core.store.quota import Quota, Used
-from ecv_core.store.schema import database_url
+from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "PlanRecord",
     "PlannedRun",
     "Quota",
+    "Results",
     "RunList",
     "Store",
     "Used",

@@ -176,6 +176,7 @@ def queued_rows(
             "run_id": run_id,
             "group_id": group or run_ids[0],
             "spec": spec.to_json(),
+            "score_key": spec.score_key,
             "state": RunState.QUEUED,
             "owner": owner,
             "cancel_requested": False,

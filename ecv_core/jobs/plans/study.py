@@ -159,21 +159,22 @@ def reusable(spec: RunSpec, runs: Iterable[Run]) -> Run | None:
 
 
 def filled(
-    cells: Iterable[Cell], results: Results, may_go_on: Callable[[Run], bool] = lambda run: True
+    cells: Iterable[Cell], store: Store, may_go_on: Callable[[Run], bool] = lambda run: True
 ) -> list[Cell]:
     """The same, each with the run that answers for it, or else the one begun that has most folds.
 
     Args:
         cells: of a study.
-        results: where to look.
+        store: where to look; recorded runs may fill a cell as well.
         may_go_on: which runs of the database may be gone on with; others answer where they can.
     """
     found = []
+    results = Results(store)
     for cell in cells:
         runs = results.runs(cell.spec)
         run = reusable(cell.spec, runs)
         if run is None:
-            begun = [one for one in begun_runs(results.store, cell.spec) if may_go_on(one)]
+            begun = [one for one in begun_runs(store, cell.spec) if may_go_on(one)]
             run = max(begun, key=lambda one: len(one.folds), default=None)
         found.append(cell if run is None else replace(cell, run=run, borrowed=True))
     return found
@@ -221,7 +222,7 @@ def begin(
     study_id = keep_plan(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
-    found = list(cells) if anew else filled(cells, Results(store), may_go_on)
+    found = list(cells) if anew else filled(cells, store, may_go_on)
     _queue(queue, study_id, found, anew=anew)
     for cell in found:
         if cell.run and not cell.active and not answers(cell.run, cell.spec):
@@ -239,7 +240,7 @@ def look(store: Store, study_id: str) -> list[Cell]:
     for one in stored_plan(store, STUDY, study_id).content.runs:
         mine = [run for run in own if run.spec.same_run(one.spec)]
         cell = Cell(spec=one.spec, run=mine[-1] if mine else None)
-        cells += [cell] if mine else filled([cell], Results(store))
+        cells += [cell] if mine else filled([cell], store)
     return cells
 
 

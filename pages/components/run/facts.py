@@ -8,10 +8,10 @@ from streamlit.delta_generator import DeltaGenerator
 from ecv_core.energy import country_in_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
-from ecv_core.jobs.plans.run import aid_spec
 from ecv_core.records import Run
 from ecv_core.report.shared_work import shared_words
 from ecv_core.store import Results
+from ecv_core.store.adjusting import aid_spec
 from ecv_core.words import FORECAST, half_named, uncertainty
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term

@@ -11,10 +11,8 @@ import streamlit as st
 
 from ecv_core.errors import EcvError
 from ecv_core.jobs import RunManager
-from ecv_core.records import UserScores
 from ecv_core.rights import settings
-from ecv_core.runs.recorded import recorded_user_scores
-from ecv_core.store import RunList, Store, database_url, open_store
+from ecv_core.store import Results, RunList, Store, database_url, open_store
 
 _Made = TypeVar("_Made")
 
@@ -52,12 +50,12 @@ def manager() -> RunManager:
     return _manager(database_url())
 
 
-def user_scores(run_id: str) -> dict[int, UserScores]:
-    """Fold -> per-user scores of an own or a recorded run; empty where none are known.
+def results() -> Results:
+    """Every fold score there is: of the database, and of recorded runs.
 
-    Raises: StoreError if the database cannot be read; InputError for a damaged recorded file.
+    Raises: StoreError if the database cannot be used.
     """
-    return store().user_scores(run_id) or recorded_user_scores(run_id)
+    return Results(store())
 
 
 def made_once(make: Callable[[str], _Made]) -> Callable[[str], _Made]:

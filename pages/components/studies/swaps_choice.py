@@ -19,7 +19,7 @@ from ecv_core.runs.recorded import recorded_under_splits
 from ecv_core.store import PlanRecord
 from ecv_core.words import counted
 from pages.components.shared.link import label_from_link
-from pages.components.shared.state import KEPT, sentences, user_scores
+from pages.components.shared.state import KEPT, results, sentences
 from pages.components.shared.words import algorithm_title, dataset_title, in_order, titles_of
 from pages.components.studies.live import cells_of, live_grid
 from pages.components.studies.picker import RECORDED, StudyPicker
@@ -111,7 +111,7 @@ def _compared(block: Block, metric: str, reference: str, left_out: tuple[str, ..
 
 @st.cache_data(show_spinner="Drawing users a thousand times ...", max_entries=24)
 def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
-    return rank_swaps.swaps(_block, metric, user_scores)
+    return rank_swaps.swaps(_block, metric, results().user_scores)
 
 
 def _with_several_splits(runs: Sequence[Run]) -> list[str]:
