@@ -196,14 +196,14 @@ def _energy(run: Run) -> str:
 
 
 def _summary(run: Run) -> str:
-    from ecv_core.words import interval_lines, metric_label, run_name, verdict
+    from ecv_core.words import interval_lines, metric_label, reused_words, run_name, verdict
 
-    return "\n".join(
-        [
-            f"{run_name(run)}, {metric_label(run.spec)}",
-            verdict(run),
-            *interval_lines(run),
-            _energy(run),
-            f"run {run.run_id}",
-        ]
-    )
+    lines = [
+        f"{run_name(run)}, {metric_label(run.spec)}",
+        verdict(run),
+        *interval_lines(run),
+        reused_words(run),
+        _energy(run),
+        f"run {run.run_id}",
+    ]
+    return "\n".join(line for line in lines if line)
