@@ -341,7 +341,9 @@ class ProgressWriter:
         self._store = store
         self._news: dict[str, tuple[int, str, int, int, Sequence[float]]] = {}
         self._arrived, self._closing = threading.Event(), threading.Event()
+        self._writing = threading.Lock()
         self._thread = threading.Thread(target=self._write, name="ecv-progress", daemon=True)
+        self._thread.start()
 
     def of(self, run_id: str, fold: int) -> Progress:
         """What to tell of a fold of a run."""
@@ -353,20 +355,27 @@ class ProgressWriter:
         return report
 
     def forget(self) -> None:
-        """A fold itself comes next, which says more."""
-        self._news.clear()
+        """A fold itself comes next, which says more: nothing is written after this."""
+        with self._writing:
+            self._news.clear()
+
+    def close(self) -> None:
+        """End the thread."""
+        self.forget()
+        self._closing.set()
+        self._arrived.set()
+        self._thread.join()
 
     def _write(self) -> None:
         while not self._closing.is_set():
             self._arrived.wait()
             self._arrived.clear()
-            for run_id in list(self._news):
-                if (news := self._news.pop(run_id, None)) is None:
-                    continue
-                try:
-                    self._store.set_progress(run_id, *news)
-                except StoreError as error:
-                    log.warning("progress was not written: %s", error)  # a fold is worth more
+            with self._writing:
+                for run_id in list(self._news):
+                    try:
+                        self._store.set_progress(run_id, *self._news.pop(run_id))
+                    except StoreError as error:
+                        log.warning("progress was not written: %s", error)  # a fold is worth more
             self._closing.wait(PROGRESS_SECONDS)
 
 
@@ -374,11 +383,7 @@ class ProgressWriter:
 def writing_progress(store: Store) -> Iterator[ProgressWriter]:
     """A writer while the block runs."""
     writer = ProgressWriter(store)
-    writer._thread.start()
     try:
         yield writer
     finally:
-        writer._news.clear()
-        writer._closing.set()
-        writer._arrived.set()
-        writer._thread.join()
+        writer.close()

@@ -130,7 +130,7 @@ class _Drive:
                     self._take_end(said)
         for task, begun in list(self._begun.items()):
             try:
-                if self._book.cancelled(task.specs):
+                if self._plan.independent and self._book.cancelled(task.specs):
                     raise Cancelled
                 self._book.insist_on_time(task, self._seconds, time.monotonic() - begun)
             except Cancelled as cancelled:

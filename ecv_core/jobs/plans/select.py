@@ -134,6 +134,8 @@ class SelectPlan:
             return []
         place, index = now.needed
         places = self._sharing(now, place, index) if self._share else [place]
+        if any(known.ended(self.named[each][1]) for each in places):
+            return []  # failed, or another program goes on with it
         for each in places:
             if self.named[each][1].tracked:
                 raise missing(*self.named[each], index, known.folds(self.named[each][1]))

@@ -110,8 +110,10 @@ class DrawPlan:
         self._known = known
         while not under_way:
             if self.drawn:
-                newest = FoldsPlan([self.tuning.spec_of(self.drawn[-1])], self.folds, share=False)
-                if tasks := newest.next(known, under_way):
+                newest = self.tuning.spec_of(self.drawn[-1])
+                if known.ended(newest):
+                    break
+                if tasks := FoldsPlan([newest], self.folds).next(known, under_way):
                     return tasks
             configuration = next(self._draws, None)
             if configuration is None:
