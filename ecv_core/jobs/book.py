@@ -307,7 +307,10 @@ class Book:
         """
         if most is None:
             return
-        took = max(self.store.run(self._ids[_key(spec)]).seconds for spec in task.specs)
+        runs = [self.store.run(self._ids[_key(spec)]) for spec in task.specs]
+        took = max(
+            sum(result.total_seconds for result in run.folds if not result.reused) for run in runs
+        )
         if took + now / len(task.specs) >= most:
             raise Cancelled(f"a run has {most:g} s here, and this one has had them")
 
