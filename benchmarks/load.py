@@ -35,7 +35,7 @@ from ecv_core.runner.drive import save_fold
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from tests.browser.dashboard import CHROMIUM, FLAGS, Dashboard
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SECONDS_PER_FOLD, STEPS = 4.0, 16
 CLOCK = """() => {

@@ -28,7 +28,7 @@ from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 from ecv_core.store.schema import folds, runs
 from tests.browser.dashboard import CHROMIUM, FLAGS, Dashboard
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 VIEW: ViewportSize = {"width": 1280, "height": 900}
 DRAWN = '.ecv-figure[data-drawn="true"]'

@@ -18,7 +18,7 @@ from ecv_core.store.schema import progress
 from pages.components.shared import push
 from pages.components.shared.alike import Part
 from pages.components.shared.watch import Watch
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 
 def test_a_part_has_changed_once_for_every_change_of_what_it_shows(store, a_run):

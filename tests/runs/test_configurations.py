@@ -9,7 +9,7 @@ from ecv_core.errors import InputError
 from ecv_core.records import UserScores
 from ecv_core.runs.configurations import read_configurations, specs_of, write_configurations
 from ecv_core.spec import make_spec
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SPEC = make_spec(dataset="synthetic", algorithm="item-knn", k=2, rule="never")
 FOUND = [{"neighbours": 10}, {"neighbours": 20}]

@@ -18,7 +18,7 @@ from ecv_core.store import START, Store, novelty_scores, open_store, pack_some
 from ecv_core.store.hit_patterns import following, patterns_of
 from ecv_core.store.schema import user_scores
 from ecv_core.store.user_scores import is_packed
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 

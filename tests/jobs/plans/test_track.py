@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from ecv_core.runner import recover
 
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.energy import country
 from ecv_core.errors import InputError
 from ecv_core.records import RunState
-from ecv_core.runner import recover
 from ecv_core.store import OUTSIDE, open_store, owner_of
 
 ROOT = Path(__file__).resolve().parents[2]
