@@ -198,9 +198,21 @@ def _named(folder: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def _numbered(random: Random, count: int, *kinds: int) -> list[list[str]]:
-    """Rows of whole numbers below these."""
-    return [[str(random.randrange(kind)) for kind in kinds] for _ in range(count)]
+def _table(folder: Path, names: list[str], rows: list[list[str]], random: Random) -> Path:
+    """A file of these rows: Parquet, JSON lines, or text, packed or not; damaged in some way."""
+    way = random.randrange(8)
+    if way < 2:
+        columns = {
+            name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=True)
+        }
+        return _named(folder, "table.parquet", parquet(columns, random))
+    if way == 2:
+        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+        odd = dict.fromkeys([*names, random.choice(TOKENS)], random.choice(VALUES))
+        lines[random.randrange(len(lines))] = json.dumps(odd)
+        return _named(folder, "a.jsonl", packed("\n".join(lines).encode(), "a.jsonl", random))
+    name = random.choice(("a.csv", "a.csv", "a.csv", "a.csv.gz", "a.zip", "a.xz"))
+    return _named(folder, name, packed(table_text(names, rows, random), "a.csv", random))
 
 
 def own(random: Random, folder: Path) -> None:
@@ -208,20 +220,9 @@ def own(random: Random, folder: Path) -> None:
     from ecv_core.datasets.own import Corrections, add_file, remove
     from ecv_core.datasets.own.plain import no_report
 
-    names = ["user", "item", "rating", "timestamp"]
-    rows = _numbered(random, 60, 6, 9, 6, 2**31)
-    way = random.randrange(6)
-    if way == 0:
-        content = parquet(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), random)
-    elif way == 1:
-        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
-        lines[random.randrange(60)] = json.dumps(
-            dict.fromkeys([*names, random.choice(TOKENS)], random.choice(VALUES))
-        )
-        content = packed("\n".join(lines).encode(), "a.jsonl", random)
-    else:
-        content = packed(table_text(names, rows, random), "a.csv", random)
-    path = _named(folder, "own.csv", content)
+    below = {"user": 6, "item": 9, "rating": 6, "timestamp": 2**31}
+    rows = [[str(random.randrange(most)) for most in below.values()] for _ in range(60)]
+    path = _table(folder, list(below), rows, random)
     asked = Corrections()
     if random.random() < 0.2:
         asked = Corrections(
@@ -238,30 +239,26 @@ def folds(random: Random, folder: Path) -> None:
     from ecv_core.fold import import_folds, prepared
 
     data = prepared("synthetic")
-    users, items = data.user_ids[data.users], data.item_ids[data.items]
     count = len(data) if random.random() < 0.1 else 200
-    pairs = zip(users[:count], items[:count], strict=True)
-    rows = [[str(user), str(item), str(random.randrange(4))] for user, item in pairs]
-    names = ["user_id", "item_id", "fold"]
+    users, items = data.user_ids[data.users[:count]], data.item_ids[data.items[:count]]
+    pairs = [[str(user), str(item)] for user, item in zip(users, items, strict=True)]
     way = random.randrange(5)
     if way == 0:
         members = {}
         for index in range(random.choice((1, 2, 3))):
-            parts = [[*row[:2], random.choice(("train", "test"))] for row in rows]
-            members[f"fold-{index}.csv"] = table_text([*names[:2], "part"], parts, random)
+            parts = [[*pair, random.choice(("train", "test"))] for pair in pairs]
+            names = ["user_id", "item_id", "part"]
+            members[f"fold-{index}.csv"] = table_text(names, parts, random)
         content = zipped(members, random)
     elif way == 1:
-        members = {
-            f"x-0.part{part}.inter": "\n".join(
-                ["user_id:token\titem_id:token", *("\t".join(row[:2]) for row in rows)]
-            ).encode()
-            for part in random.choice(((1, 3), (1, 2, 3), (1,)))
-        }
-        content = zipped(members, random)
+        lines = ["user_id:token\titem_id:token", *("\t".join(pair) for pair in pairs)]
+        parts_there = random.choice(((1, 3), (1, 2, 3), (1,)))
+        text = "\n".join(lines).encode()
+        content = zipped({f"x-0.part{part}.inter": text for part in parts_there}, random)
     else:
-        content = table_text(names, rows, random)
-    path = _named(folder, "folds.csv", packed(content, "folds.csv", random))
-    import_folds("synthetic", path)
+        rows = [[*pair, str(random.randrange(4))] for pair in pairs]
+        content = table_text(["user_id", "item_id", "fold"], rows, random)
+    import_folds("synthetic", _named(folder, "folds.csv", packed(content, "folds.csv", random)))
 
 
 def scores(random: Random, folder: Path) -> None:
@@ -271,29 +268,15 @@ def scores(random: Random, folder: Path) -> None:
     names = ["contender", "fold", "score"] + ["user"] * (random.random() < 0.5)
     keys = [(c, f, u) for c in "ab" for f in range(5) for u in range(4 if len(names) > 3 else 1)]
     rows = [[c, str(f), f"{random.random():.3f}", str(u)][: len(names)] for c, f, u in keys]
-    if random.random() < 0.3:
-        content = parquet(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), random)
-        read_contenders(_named(folder, "scores.parquet", content))
-    else:
-        content = packed(table_text(names, rows, random), "scores.csv", random)
-        ending = random.choice(("scores.csv", "scores.csv.gz"))
-        read_contenders(_named(folder, ending, content))
+    read_contenders(_table(folder, names, rows, random))
 
 
 def told(random: Random, folder: Path) -> None:
     """A table of what other code reports."""
     from ecv_core.tracking.asked import read_table
 
-    rows = _numbered(random, 30, 9, 9)
-    if random.random() < 0.3:
-        columns: dict[str, list[Any]] = {
-            "user_id": [row[0] for row in rows],
-            "score": [float(row[1]) for row in rows],
-        }
-        read_table(_named(folder, "told.parquet", parquet(columns, random)))
-    else:
-        content = packed(table_text(["user_id", "score"], rows, random), "told.csv", random)
-        read_table(_named(folder, random.choice(("t.csv", "t.csv.gz", "t.zip", "t.xz")), content))
+    rows = [[str(random.randrange(9)), f"{random.random():.3f}"] for _ in range(30)]
+    read_table(_table(folder, ["user_id", "score"], rows, random))
 
 
 def orders(random: Random, folder: Path) -> None:
@@ -302,8 +285,7 @@ def orders(random: Random, folder: Path) -> None:
 
     names = random.choice((["score"], ["a", "b"], ["system", "fold", "score"]))
     rows = [[f"{random.random():.3f}" for _ in names] for _ in range(random.choice((1, 5, 30)))]
-    content = table_text(names, rows, random)
-    read_scores(_named(folder, "orders.csv", packed(content, "orders.csv", random)))
+    read_scores(_table(folder, names, rows, random))
 
 
 def run(random: Random, folder: Path) -> None:
