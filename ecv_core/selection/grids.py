@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ecv_core import models
-from ecv_core.records import FoldResult, ParamValue, RunSpec
-from ecv_core.runs.configurations import (
-    read_configurations,
-    specs_of,
-    write_configurations,
-)
+from ecv_core.records import ParamValue, RunSpec
+from ecv_core.runs.configurations import read_configurations
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.selection.contenders import Contender
 
 GRIDS = FOLDER / "grids"
-
-Job = Callable[[RunSpec, int], FoldResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,29 +29,6 @@ class Grid:
     contenders: tuple[Contender, ...]
     seconds: float
     """Of all folds together."""
-
-
-def record_grid(
-    name: str,
-    spec: RunSpec,
-    configurations: Sequence[Mapping[str, ParamValue]],
-    job: Job,
-    folder: Path = GRIDS,
-) -> None:
-    """Compute all folds of a grid and write it.
-
-    Args:
-        name: of its files.
-        spec: of every configuration but for its parameters.
-        configurations: parameters that differ from the spec's, by name.
-        job: computes a fold; the joules are as its meter says.
-        folder: made if need be.
-    """
-    found = [
-        (params, [job(one, index) for index in range(spec.k)])
-        for params, one in zip(configurations, specs_of(spec, configurations), strict=True)
-    ]
-    write_configurations(folder / f"{name}.json", spec, found, [spec.metric_name])
 
 
 def recorded_grids(folder: Path = GRIDS) -> Iterator[Grid]:

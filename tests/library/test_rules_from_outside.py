@@ -182,6 +182,7 @@ def test_a_setting_is_said_in_words(rising, rule_id, value, words):
     assert setting_words(rule_id, value) == words
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_the_rules_of_ecv_rules(tmp_path: Path):
     (tmp_path / "my_rules.py").write_text(
         "import ecv_core as ecv\n\n\n"

@@ -183,6 +183,7 @@ def full_disk(store: Store) -> None:
     sa.event.listen(store._engine, "begin", full)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nothing_at_all", [False, True])
 def test_on_a_full_disk_it_says_so_and_stops(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_at_all: bool
