@@ -23,7 +23,7 @@ from ecv_core.analysis.tradeoff import system_of
 from ecv_core.analysis.tradeoff.users import with_users
 from ecv_core.records import Run, UserScores
 from ecv_core.runs.adjusting import aids_of
-from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
+from ecv_core.runs.recorded import recorded_like, recorded_runs, recorded_user_scores
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.fold_variance import fold_variance
 
@@ -57,18 +57,18 @@ def cells(cheap: Sequence[str] | None) -> Iterator[Cell]:
     runs = recorded_runs()
     known: dict[str, dict[int, UserScores]] = {}
 
-    def users_of(run_id: str) -> dict[int, UserScores]:
-        if run_id not in known:
-            known[run_id] = recorded_user_scores(run_id)
-        return known[run_id]
+    def users_of(run: Run) -> dict[int, UserScores]:
+        if run.run_id not in known:
+            known[run.run_id] = recorded_user_scores(run)
+        return known[run.run_id]
 
     for run in runs:
         if run.spec.algorithm not in DEAR:
             continue
-        users = users_of(run.run_id)
+        users = users_of(run)
         scores = with_users(run, users, system_of(run, "").scores)
         if cheap is not None:
-            aids = aids_of(run.spec, cheap, runs, users_of)
+            aids = aids_of(run.spec, cheap, recorded_like, users_of)
             values = aids.matrix(users, run.spec.metric_name)
             scores = replace(scores, aids=aids, users=values)
         walk = explore(scores, "precision", confidence=PROMISED)

@@ -118,7 +118,7 @@ def recorded(folder: Path = FOLDER) -> dict[str, Scores]:
     found = {}
     for run in recorded_runs(folder):
         scores = with_users(
-            run, recorded_user_scores(run.run_id, folder), system_of(run, "").scores
+            run, recorded_user_scores(run, folder), system_of(run, "").scores
         )
         if scores.users is not None:
             usual = ALGORITHMS[run.spec.algorithm].resolve({})

@@ -134,7 +134,7 @@ def entry_of(run: Run, *, by: str) -> Entry:
 def _interval(run: Run, *, random: bool) -> Interval | None:
     scores = [fold.score for fold in run.folds]
     if 1 < len(scores) < run.spec.k:
-        users = recorded_user_scores(run.run_id)
+        users = recorded_user_scores(run)
         if all(fold.fold in users for fold in run.folds):
             metric = run.spec.metric_name
             rule = Precision(tolerance=1.0, k=run.spec.k, metric=metric, random=random)

@@ -25,9 +25,9 @@ from ecv_core.figures.scales import difference_scale, stop_scale
 from ecv_core.records import SETTINGS, Run
 from ecv_core.report import run_pictures, table_pictures
 from ecv_core.report.plotting import FORMS, Draw, Form, saved
-from ecv_core.runs.recorded import FOLDER, recorded_run, recorded_user_scores
+from ecv_core.runs.recorded import FOLDER, recorded_run
 from ecv_core.splits import check_exchangeable
-from ecv_core.store import open_store
+from ecv_core.store import Results, open_store
 from ecv_core.study.summary import WITHIN_PERCENT, recorded_study, systems_of
 from ecv_core.words import alpha_text, in_order, metric_label, rule_words, run_title
 
@@ -156,11 +156,9 @@ def _over_orders(
 
 def _precision(runs: Sequence[Run], found: Tradeoff, folder: Path) -> Curve | None:
     """The precision rule over the same runs; None where users' scores are not known of all."""
-    curves = []
+    curves, results = [], Results(open_store(), folder=folder)
     for run, system in zip(runs, found.systems, strict=True):
-        users = recorded_user_scores(run.run_id, folder)
-        if not users and len(runs) == 1:  # one of the user's own
-            users = open_store().user_scores(run.run_id)
+        users = results.user_scores(run)
         curve = precision_of_run(run, users, system, within_percent=WITHIN_PERCENT)
         if curve is None:
             return None

@@ -15,11 +15,10 @@ from ecv_core.analysis.tradeoff import system_of
 from ecv_core.analysis.tradeoff.users import with_users
 from ecv_core.errors import InputError
 from ecv_core.library.run import Run
-from ecv_core.runs.adjusting import aids_of
-from ecv_core.runs.recorded import recorded_under_splits, recorded_user_scores
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import Precision, StoppingRule
-from ecv_core.store import open_store
+from ecv_core.store import Results, open_store
+from ecv_core.store.adjusting import aids_of
 
 
 def orders(
@@ -67,15 +66,10 @@ def _of_run(run: Run, rule: StoppingRule) -> Scores:
         run.spec.split, "other orders of them mean nothing: look at them in their own order"
     )
     system = system_of(run.record, run.spec.metric_name)
-    users = recorded_user_scores(run.run_id) or open_store().user_scores(run.run_id)
+    results = Results(open_store())
+    users = results.user_scores(run.record)
     found = with_users(run.record, users, system.scores)
     if not (isinstance(rule, Precision) and rule.adjust_by):
         return found
-    store = open_store()
-    aids = aids_of(
-        run.spec,
-        rule.adjust_by,
-        [*recorded_under_splits(), *store.runs()],
-        lambda run_id: recorded_user_scores(run_id) or store.user_scores(run_id),
-    )
+    aids = aids_of(results, run.spec, rule.adjust_by)
     return replace(found, aids=aids, users=aids.matrix(users, run.spec.metric_name))

@@ -9,6 +9,7 @@ from ecv_core.records.need import LACKS, Need
 from ecv_core.records.progress import Progress, no_progress
 from ecv_core.records.ratings import Pairs, Ratings
 from ecv_core.records.run import FoldProgress, Run, RunState
+from ecv_core.records.scores import Scores
 from ecv_core.records.setting import SCORES, Role, Setting, setting
 from ecv_core.records.spec import SETTINGS, WITHOUT_CUTOFF, RunSpec
 from ecv_core.records.task import RATING_METRICS, Task
@@ -42,6 +43,7 @@ __all__ = [
     "Run",
     "RunSpec",
     "RunState",
+    "Scores",
     "Setting",
     "Shared",
     "Task",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Self
 
 from ecv_core.parameters import Params
@@ -267,6 +268,23 @@ class RunSpec:
         mine = replace(self, only_folds=other.only_folds)
         return mine.part(*SCORES) == other.part(*SCORES)
 
+    @property
+    def score_key(self) -> str:
+        """Names what decides the scores of a fold: equal exactly where `same_scores` is True.
+
+        32 hexadecimal digits, the same on every machine and for a spec read from an older file: it
+        hashes canonical JSON of the settings that `same_scores` compares, without those at their
+        default. So a setting that is added later changes no key while it is left at its default;
+        and the default of a setting must never change, which files without it forbid as well.
+        """
+        told = {
+            name: value
+            for name, value in replace(self, only_folds=()).part(*SCORES).items()
+            if value != SETTINGS[name].default
+        }
+        text = json.dumps(_without_kinds(told), sort_keys=True, separators=(",", ":"))
+        return sha256(text.encode()).hexdigest()[:32]
+
     def same_run(self, other: RunSpec) -> bool:
         """Whether both ask for the same run.
 
@@ -290,6 +308,16 @@ class RunSpec:
         from ecv_core.records import codec
 
         return codec.read(cls, text)
+
+
+def _without_kinds(value: object) -> object:
+    """The same, but numbers that are equal are written alike: 1, 1.0 and True."""
+    if isinstance(value, dict):
+        return {name: _without_kinds(part) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return [_without_kinds(part) for part in value]
+    whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole else value  # type: ignore[call-overload]
 
 
 SETTINGS: dict[str, Setting] = settings_of(RunSpec)

@@ -66,6 +66,8 @@ class FoldDocument(_Part):
     inner_curve: tuple[FiniteFloat, ...] = ()
     seconds: Seconds
     energy: Energy
+    reused: bool = False
+    """Whether another run had computed it; False in documents of before it was written."""
     shared: Shared | None = None
 
     @classmethod
@@ -89,6 +91,7 @@ class FoldDocument(_Part):
             evaluate_seconds=self.seconds.evaluate,
             total_seconds=self.seconds.total,
             energy=self.energy,
+            reused=self.reused,
             shared=self.shared,
         )
 

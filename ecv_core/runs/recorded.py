@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from ecv_core.errors import InputError, RunError
 from ecv_core.files import replacing
 from ecv_core.places import SHIPPED
-from ecv_core.records import Run, UserScores
+from ecv_core.records import Run, RunSpec, UserScores
 from ecv_core.runs.user_scores import read_user_scores, write_user_scores
 
 FOLDER = SHIPPED / "recorded"
@@ -84,19 +85,36 @@ def recorded_stopped(folder: Path | None = None) -> list[Run]:
     ]
 
 
-def recorded_user_scores(run_id: str, folder: Path | None = None) -> dict[int, UserScores]:
+def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
+    """The recorded runs whose folds have the same scores; see `RunSpec.same_scores`.
+
+    Args:
+        spec: one of them.
+        folder: as of `recorded_runs`.
+    Raises: as there.
+    """
+    runs = (_read(path, path.stat().st_mtime_ns) for path in _paths_of(spec, folder))
+    return [run for run in runs if run.spec.same_scores(spec)]
+
+
+def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, UserScores]:
     """Fold -> per-user scores of a recorded run's own metric, and of others that were kept.
 
     Empty where none were.
 
     Args:
-        run_id: of one of `recorded_under_splits`; any other id has none.
-        folder: as there.
+        run: any; one that is not recorded has none.
+        folder: as of `recorded_runs`.
     Raises: InputError for a damaged file.
     """
-    folder = FOLDER if folder is None else folder
-    path = _path_of(run_id, folder)
+    path = _path_of_run(run, folder)
     return {} if path is None else read_user_scores(user_scores_path(path))
+
+
+def has_user_scores(run: Run, folder: Path | None = None) -> bool:
+    """Whether `recorded_user_scores` has some; reads none of them."""
+    path = _path_of_run(run, folder)
+    return path is not None and user_scores_path(path).exists()
 
 
 def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
@@ -104,31 +122,44 @@ def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
 
     Args:
         run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
-        folder: as there.
+        folder: as of `recorded_runs`.
     Raises: InputError for a damaged file of this name.
     """
-    path = _path_of(run_id, FOLDER if folder is None else folder)
+    path = _path_of(run_id, folder)
     return None if path is None else _read(path, path.stat().st_mtime_ns)
 
 
 def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
     """Machine and versions that made a recorded run, as `environment` gives them; None if unknown.
 
-    Args: as for `recorded_user_scores`.
+    Args: as of `recorded_run`.
     """
-    path = _path_of(run_id, FOLDER if folder is None else folder)
+    path = _path_of(run_id, folder)
     if path is None:
         return None
     made_with = json.loads(path.read_text(encoding="utf-8")).get("made_with")
     return made_with if isinstance(made_with, dict) else None
 
 
-def _path_of(run_id: str, folder: Path) -> Path | None:
+def _paths_of(spec: RunSpec | None, folder: Path | None) -> list[Path]:
+    """Of the recorded runs of a dataset and an algorithm, as a spec names them; else of all."""
+    folder = FOLDER if folder is None else folder
+    names = "*.json" if spec is None else f"{escape(f'{spec.dataset}--{spec.algorithm}')}*.json"
     within = (folder, folder / SPLITS, folder / RATINGS.name, folder / STOPPED)
-    paths = [path for one in within for path in sorted(one.glob("*.json"))]
-    for path in paths:
-        if path.stem == run_id:
-            return path
+    return [path for one in within for path in sorted(one.glob(names))]
+
+
+def _path_of_run(run: Run, folder: Path | None) -> Path | None:
+    return _with_id(run.run_id, _paths_of(run.spec, folder))
+
+
+def _path_of(run_id: str, folder: Path | None) -> Path | None:
+    paths = _paths_of(None, folder)
+    named = (path for path in paths if path.stem == run_id)
+    return next(named, None) or _with_id(run_id, paths)
+
+
+def _with_id(run_id: str, paths: Sequence[Path]) -> Path | None:
     for path in paths:
         with suppress(InputError):  # a damaged file is not this run's
             if _read(path, path.stat().st_mtime_ns).run_id == run_id:

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ecv_core import models
-from ecv_core.evaluation import METRICS
 from ecv_core.records import FoldResult, Run, RunSpec, UserScores
 from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
-from ecv_core.selection.contenders import Contender, check_contenders, contender_of
-from ecv_core.store import PlannedContender, SelectionRecord, Store
+from ecv_core.selection.contenders import Contender, contender_of
 
 
 def recorded_contenders(folder: Path | None = None) -> dict[str, list[Contender]]:
@@ -36,37 +34,17 @@ def recorded_contenders(folder: Path | None = None) -> dict[str, list[Contender]
 def contenders_of(
     runs: Sequence[Run],
     folder: Path | None = None,
-    user_scores: Callable[[str], dict[int, UserScores]] | None = None,
+    user_scores: Callable[[Run], dict[int, UserScores]] | None = None,
 ) -> list[Contender]:
     """Runs of one dataset, split and metric, as contenders named by their algorithm.
 
     Args:
         runs: each of another algorithm.
         folder: of recorded runs; by default the project's.
-        user_scores: of a run, by its id; by default those in the folder.
+        user_scores: of a run; by default those in the folder.
     """
-    scores_of = user_scores or (lambda run_id: recorded_user_scores(run_id, folder))
-    return _contenders(
-        [(run.spec.algorithm, run.spec, run.folds, scores_of(run.run_id)) for run in runs]
-    )
-
-
-def stored_contenders(
-    store: Store, record: SelectionRecord, runs: Mapping[str, Run]
-) -> list[Contender]:
-    """The contenders of a selection with the folds that are there, in its order.
-
-    Args:
-        store: where it is kept.
-        record: the selection.
-        runs: by id; of the database, and those outside it whose folds it may use.
-    Raises: InputError for contenders that cannot be compared, with the reason.
-    """
-    contenders = _contenders(
-        [(one.name, one.spec, *_folds_of(store, one, runs)) for one in record.contenders]
-    )
-    check_contenders(contenders)
-    return contenders
+    scores_of = user_scores or (lambda run: recorded_user_scores(run, folder))
+    return _contenders([(run.spec.algorithm, run.spec, run.folds, scores_of(run)) for run in runs])
 
 
 def _contenders(
@@ -87,21 +65,3 @@ def _contenders(
         )
         for name, spec, folds, users in found
     ]
-
-
-def _folds_of(
-    store: Store, planned: PlannedContender, runs: Mapping[str, Run]
-) -> tuple[list[FoldResult], dict[int, UserScores]]:
-    """All folds of a contender, from its own run and those that were there; each once."""
-    results: dict[int, FoldResult] = {}
-    users: dict[int, UserScores] = {}
-    per_user = METRICS[planned.spec.metric].per_user
-    for run_id in filter(None, (planned.run_id, *planned.known)):
-        if (run := runs.get(run_id)) is None:
-            continue
-        scores = (store.user_scores(run_id) or recorded_user_scores(run_id)) if per_user else {}
-        for result in run.folds:
-            if result.fold not in results and (result.fold in scores or not per_user):
-                results[result.fold] = result
-                users |= {result.fold: scores[result.fold]} if per_user else {}
-    return list(results.values()), users

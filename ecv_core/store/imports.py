@@ -107,6 +107,7 @@ def _insert(connection: sa.Connection, run: Run, run_id: str, started_by: str) -
             run_id=run_id,
             group_id=run_id,
             spec=run.spec.to_json(),
+            score_key=run.spec.score_key,
             state=RunState.FINISHED,
             owner=OWNER,
             cancel_requested=False,

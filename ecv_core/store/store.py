@@ -16,18 +16,11 @@ import sqlalchemy as sa
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
 from ecv_core.store import removal
+from ecv_core.store.engine import connect, database_url, transaction
 from ecv_core.store.holding import OUTSIDE, held
 from ecv_core.store.quota import Quota, insist
 from ecv_core.store.rows import fold_row, now, queued_rows, run_rows
-from ecv_core.store.schema import (
-    connect,
-    database_url,
-    folds,
-    progress,
-    runs,
-    transaction,
-    user_scores,
-)
+from ecv_core.store.schema import folds, imports, progress, runs, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 
 
@@ -86,12 +79,37 @@ class Store:
         """The runs that were started together, in the order of their start; empty if none."""
         return self._load(runs.c.group_id == group_id)
 
-    def user_scores(self, run_id: str) -> dict[int, UserScores]:
+    def runs_like(self, spec: RunSpec, *, imported: bool = True) -> list[Run]:
+        """The runs whose folds have the same scores, newest first.
+
+        Args:
+            spec: one of them; see `RunSpec.same_scores`.
+            imported: whether those that were computed elsewhere count.
+        """
+        elsewhere = sa.select(imports.c.run_id)
+        here = sa.true() if imported else runs.c.run_id.not_in(elsewhere)
+        return self._load(runs.c.score_key == spec.score_key, here)[::-1]
+
+    def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
+        """Run id and fold index of the folds of these runs that have per-user scores."""
+        place = user_scores.c.run_id, user_scores.c.fold
+        with self.transaction("read") as connection:
+            rows = connection.execute(sa.select(*place).where(place[0].in_(run_ids))).all()
+        return {(row.run_id, row.fold) for row in rows}
+
+    def user_scores(
+        self, run_id: str, only: Collection[int] | None = None
+    ) -> dict[int, UserScores]:
         """Per-user scores of each finished fold that has them, by fold index.
 
+        Args:
+            run_id: of the run.
+            only: indices of the folds that are wanted; all by default.
         Raises: StoreError if they are damaged.
         """
         query = user_scores.select().where(user_scores.c.run_id == run_id)
+        if only is not None:
+            query = query.where(user_scores.c.fold.in_(only))
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
         return {row.fold: record_of(row) for row in rows}
@@ -122,13 +140,22 @@ class Store:
         owner: str,
         started_by: str = "",
         quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
     ) -> list[str]:
-        """Queue one run per spec, as one group named by its first run's id; gives the run ids.
+        """Queue one run per spec, as one group; gives the run ids.
 
-        `owner` is the process in whose queue they wait, `started_by` the id of a person.
-        Raises: RightsError beyond the quota of that person; nothing is queued then.
+        Args:
+            specs: what is run.
+            owner: the process in whose queue they wait.
+            started_by: the id of a person.
+            quota: of that person.
+            plan_id: of the plan that they compute for, which names the group; else their first
+                run's id does.
+            anew: whether each fold is computed, also those that another run has.
+        Raises: RightsError beyond the quota; nothing is queued then.
         """
-        rows = queued_rows(specs, owner, started_by)
+        rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
         with self.transaction("written") as connection:
             if quota is not None:
                 insist(connection, quota, started_by, len(rows))
@@ -144,6 +171,7 @@ class Store:
         values = {
             "state": RunState.QUEUED,
             "spec": spec.to_json(),
+            "score_key": spec.score_key,
             "owner": owner,
             "cancel_requested": False,
             "queued_at": now(),
@@ -179,6 +207,15 @@ class Store:
                     .where(runs.c.run_id == run_id)
                     .values(state=state, error=error, finished_at=now())
                 )
+
+    def leave_queue(
+        self, run_id: str, state: RunState, *, error: str | None = None, owner: str
+    ) -> None:
+        """End a run that still waits in this owner's queue, though nobody needs its fold."""
+        mine = (runs.c.run_id == run_id, runs.c.owner == owner, runs.c.state == RunState.QUEUED)
+        values = {"state": state, "error": error, "finished_at": now()}
+        with self.transaction("written") as connection:
+            connection.execute(runs.update().where(*mine).values(**values))
 
     def add_fold(
         self,
@@ -293,5 +330,5 @@ class Store:
         return rows.runs({})
 
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
-        """One transaction, for this package; see `schema.transaction`."""
+        """One transaction, for this package; see `engine.transaction`."""
         return transaction(self._engine, doing)

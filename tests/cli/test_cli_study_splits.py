@@ -38,11 +38,11 @@ def test_splits_are_recorded_each_with_its_own_number_of_folds_and_compared(tmp_
         ("temporal-global", 1, 1),
         ("leave-last-item", 1, 1),
     }
-    users = recorded_user_scores(runs[0].run_id, tmp_path)
+    users = recorded_user_scores(runs[0], tmp_path)
     assert users[0].metrics == ("ndcg@10", "recall@10")
 
-    def users_of(run_id):
-        return recorded_user_scores(run_id, tmp_path)
+    def users_of(run):
+        return recorded_user_scores(run, tmp_path)
 
     found = swaps(block_of(runs), "recall@10", users_of)
     assert found.without_users == ()

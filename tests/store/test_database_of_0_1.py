@@ -4,13 +4,14 @@ import gzip
 import json
 import math
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ecv_core.records import RunState
 from ecv_core.runs.run_file import read_run
-from ecv_core.store import import_run, open_store, origins, stored_studies
+from ecv_core.store import Results, import_run, open_store, origins, stored_studies
 
 HERE = Path(__file__).parent
 EXPORTED = HERE.parent / "runs" / "run-0.1.json"
@@ -125,6 +126,15 @@ def test_an_exported_run_is_the_one_in_the_database(store):
     assert tuple(found.run.moments) == tuple(here.moments)
     assert found.run.stopped_at == here.stopped_at == 3
     assert found.made_with["e_fold"] == "0.1.0"
+
+
+def test_its_runs_are_found_by_what_decides_their_scores(store):
+    results = Results(store, recorded=False)
+    first = store.runs()[-1]
+    other_rule = replace(first.spec, rule="never", full=True, only_folds=(1,))
+    assert first in results.runs(other_rule)
+    assert all(run.spec.same_scores(first.spec) for run in results.runs(other_rule))
+    assert results.runs(replace(first.spec, seed=first.spec.seed + 1)) == []
 
 
 def test_what_was_imported_then_is_not_imported_again(store):

@@ -66,11 +66,11 @@ def test_the_per_user_scores_are_kept_beside_the_run(store: Store, tmp_path: Pat
         return replace(job(url, run_id, spec, index), user_scores=users)
 
     (run,) = runs_of(compute(store, two_cells(tmp_path)[:1], job=with_users))
-    found = recorded_user_scores(run.run_id, tmp_path)
+    found = recorded_user_scores(run, tmp_path)
     assert list(found) == list(range(10))
     assert found[3].users.tolist() == [1, 5]
     assert found[3].of("ndcg@10").tolist() == [0.5, 0.1875]
-    assert recorded_user_scores("another", tmp_path) == {}
+    assert recorded_user_scores(replace(run, run_id="another"), tmp_path) == {}
 
 
 def test_a_second_start_runs_nothing(store: Store, tmp_path: Path) -> None:

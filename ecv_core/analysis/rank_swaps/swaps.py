@@ -15,8 +15,8 @@ from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.records import Run, UserScores
 
-UsersOf = Callable[[str], Mapping[int, UserScores]]
-"""Run id -> its per-user scores by fold; empty where they are not known."""
+UsersOf = Callable[[Run], Mapping[int, UserScores]]
+"""Run -> its per-user scores by fold; empty where they are not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,7 +150,7 @@ def _users(runs: list[Run], metric: str, users_of: UsersOf) -> list[Mapping[int,
     """Per algorithm; empty where one of them lacks a fold's scores."""
     found: list[Mapping[int, UserScores]] = []
     for run in runs:
-        scores = users_of(run.run_id)
+        scores = users_of(run)
         folds = {fold.fold for fold in run.folds}
         if not folds <= set(scores) or any(metric not in scores[fold].metrics for fold in folds):
             return []

@@ -16,7 +16,7 @@ from ecv_core.stopping import rule
 from pages.components.run.stop_settings import ALPHAS
 from pages.components.shared.glossary import explained
 from pages.components.shared.link import step_from_link
-from pages.components.shared.state import KEPT, sentence, sentences, store, user_scores
+from pages.components.shared.state import KEPT, results, sentence, sentences, store
 from pages.components.shared.words import alpha_text, metric_label, rule_words, run_title
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
@@ -153,7 +153,7 @@ def _seed() -> int:
 def _played(run: Run, spec: RunSpec, seed: int) -> Replay:
     folds = list(run.folds)
     if rule(spec.rule).needs_user_scores:
-        users = user_scores(run.run_id)
+        users = results().user_scores(run)
         folds = [replace(fold, user_scores=users.get(fold.fold)) for fold in folds]
     return replayed(spec, folds, seed)
 

@@ -19,7 +19,7 @@ from ecv_core.analysis.comparison import (
 from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.figures.compare import Entry
 from pages.components.shared.glossary import glossary_link
-from pages.components.shared.state import escaped, store, user_scores
+from pages.components.shared.state import escaped, results, store
 from pages.components.shared.tables import csv_button
 from pages.components.shared.words import dataset_title
 
@@ -138,7 +138,7 @@ def _compared(url: str, version: object, _entries: Sequence[Entry]) -> Found:
             Contender(
                 name=entry.run.run_id,
                 run=entry.run,
-                users=user_scores(entry.run.run_id),
+                users=results().user_scores(entry.run),
                 metric=entry.metric,
                 higher_is_better=entry.higher_is_better,
             )

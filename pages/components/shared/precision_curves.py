@@ -9,7 +9,7 @@ from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.errors import EcvError
 from ecv_core.runs.recorded import recorded_run
-from pages.components.shared.state import store, user_scores
+from pages.components.shared.state import results, store
 
 _Key = tuple[str, str, float]
 
@@ -41,12 +41,10 @@ def _key(system: System, within_percent: float) -> _Key:
 @st.cache_data(show_spinner=False, max_entries=256)
 def _precision_of(key: _Key, _system: System, _run_id: str) -> Curve | None:
     try:
-        users = user_scores(_run_id)
+        run = recorded_run(_run_id) or store().run(_run_id)
+        users = results().user_scores(run)
     except EcvError:
         return None  # whoever shows it says over how many systems it is
-    if not users:
-        return None
-    run = recorded_run(_run_id) or store().run(_run_id)
     return precision_of_run(run, users, _system, within_percent=key[-1])
 
 

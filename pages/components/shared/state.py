@@ -10,11 +10,9 @@ from typing import Final, Literal, TypedDict, TypeVar
 import streamlit as st
 
 from ecv_core.errors import EcvError
-from ecv_core.records import UserScores
+from ecv_core.jobs import RunManager
 from ecv_core.rights import settings
-from ecv_core.runner import RunManager, this_process
-from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
-from ecv_core.store import RunList, Store, database_url, open_store
+from ecv_core.store import Results, RunList, Store, database_url, open_store
 
 _Made = TypeVar("_Made")
 
@@ -52,12 +50,12 @@ def manager() -> RunManager:
     return _manager(database_url())
 
 
-def user_scores(run_id: str) -> dict[int, UserScores]:
-    """Fold -> per-user scores of an own or a recorded run; empty where none are known.
+def results() -> Results:
+    """Every fold score there is: of the database, and of recorded runs.
 
-    Raises: StoreError if the database cannot be read; InputError for a damaged recorded file.
+    Raises: StoreError if the database cannot be used.
     """
-    return store().user_scores(run_id) or recorded_user_scores(run_id)
+    return Results(store())
 
 
 def made_once(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
@@ -80,28 +78,9 @@ def _run_list(url: str) -> RunList:
 
 @made_once
 def _manager(url: str) -> RunManager:
-    started = RunManager(
-        _store(url),
-        after=lambda run_id: _go_on_after(url, run_id),
-        together=lambda run_id: _together(url, run_id),
-        seconds=settings().seconds_per_run,
-    )
+    started = RunManager(_store(url), seconds=settings().seconds_per_run)
     started.warm_up()
     return started
-
-
-def _go_on_after(url: str, run_id: str) -> None:
-    """Queue the next fold of the selections that a run which has just ended computes for."""
-    from ecv_core.selection.live import go_on_after
-
-    go_on_after(_store(url), run_id, owner=this_process(), recorded=recorded_runs())
-
-
-def _together(url: str, run_id: str) -> list[str]:
-    """This run, and the queued ones of its selection that share work with it."""
-    from ecv_core.selection.sharing import queued_together
-
-    return queued_together(_store(url), run_id)
 
 
 @contextmanager

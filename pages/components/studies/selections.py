@@ -12,7 +12,7 @@ from ecv_core.evaluation import METRICS
 from ecv_core.records import Run
 from ecv_core.selection import Terms, play_orders
 from ecv_core.selection.runs import contenders_of
-from pages.components.shared.state import user_scores
+from pages.components.shared.state import results
 
 ORDERS = 100
 """Drawn per dataset."""
@@ -71,7 +71,7 @@ def _table(complete: tuple[str, ...], _runs: Sequence[Run]) -> pd.DataFrame:
     for dataset, found in by_dataset.items():
         if len(found) < 2:
             continue
-        contenders = contenders_of(list(found.values()), user_scores=user_scores)
+        contenders = contenders_of(list(found.values()), user_scores=results().user_scores)
         spec = next(iter(found.values())).spec
         better = METRICS[spec.metric].higher_is_better
         winner, order = (

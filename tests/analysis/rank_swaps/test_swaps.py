@@ -30,7 +30,7 @@ TABLE = {
 }
 
 
-def nobody(run_id):
+def nobody(run):
     return {}
 
 
@@ -96,7 +96,7 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
         {"popular": 0.3, "ease": 0.2, "item-knn": 0.1},
     )
     users = {run.run_id: users_like(run, seed=index) for index, run in enumerate(runs)}
-    found = swaps(block_of(runs), "ndcg@10", users.__getitem__)
+    found = swaps(block_of(runs), "ndcg@10", lambda run: users[run.run_id])
     pairs = pairs_frame(found, "random-holdout")
     assert pairs["swaps"].tolist() == [True] * 3
     assert pairs["both_percent"].tolist() == [100.0] * 3
@@ -109,7 +109,7 @@ def test_a_clear_swap_holds_in_all_samples_and_a_narrow_one_does_not(a_run, user
 
     narrow = two_splits(a_run, {"popular": 0.2, "ease": 0.2001}, {"popular": 0.2001, "ease": 0.2})
     users = {run.run_id: users_like(run, seed=index) for index, run in enumerate(narrow)}
-    found = swaps(block_of(narrow), "ndcg@10", users.__getitem__)
+    found = swaps(block_of(narrow), "ndcg@10", lambda run: users[run.run_id])
     (share,) = pairs_frame(found, "random-holdout")["both_percent"]
     assert 5 < share < 60  # two coins, each a little loaded
     assert headline(found, "random-holdout").endswith(
@@ -134,7 +134,7 @@ def test_the_winners_are_named_with_their_splits(a_run, table_3):
 
 def test_intervals_hold_the_scores(a_run, users_like):
     runs = two_splits(a_run, {"popular": 0.1, "ease": 0.2}, {"popular": 0.15, "ease": 0.3})
-    found = swaps(block_of(runs), "ndcg@10", {r.run_id: users_like(r) for r in runs}.__getitem__)
+    found = swaps(block_of(runs), "ndcg@10", users_like)
     ranks = ranks_frame(found, "random-holdout")
     assert ((ranks["low"] < ranks["score"]) & (ranks["score"] < ranks["high"])).all()
     assert headline(found, "random-holdout") == (

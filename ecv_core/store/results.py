@@ -1,0 +1,132 @@
+"""Every fold score there is, wherever it was computed, found by what decides it.
+
+Runs of this database (imported ones among them) are found through the index on their score key;
+recorded runs by the names of their files, which begin with dataset and algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ecv_core.records import FoldResult, Run, RunSpec, Scores, UserScores
+from ecv_core.runs.recorded import has_user_scores, recorded_like, recorded_user_scores
+from ecv_core.runs.scores import scores_of, scores_of_run
+from ecv_core.store.store import Store
+
+
+class Results:
+    """The one way to fold scores.
+
+    Nothing is kept between calls, so that a fold that was committed meanwhile is there at the next
+    one. Errors, of every method: StoreError for a damaged run or scores, InputError for a damaged
+    file of a recorded run.
+    """
+
+    def __init__(self, store: Store, *, recorded: bool = True, folder: Path | None = None) -> None:
+        """Of a database, and of the recorded runs unless told otherwise.
+
+        Args:
+            store: the database.
+            recorded: whether recorded runs count.
+            folder: where they are; by default the project's.
+        """
+        self._store = store
+        self._recorded = recorded
+        self._folder = folder
+
+    def runs(self, spec: RunSpec, *, own: bool = False) -> list[Run]:
+        """The runs with folds that have the same scores, whichever of the folds they run.
+
+        Args:
+            spec: one of them; how it stops does not matter.
+            own: only those that were computed in this database, neither imported nor recorded.
+        Returns: those with most folds first; among these the database's, newest first.
+        """
+        runs = [run for run in self._store.runs_like(spec, imported=not own) if run.folds]
+        if self._recorded and not own:
+            here = {run.run_id for run in runs}
+            recorded = recorded_like(spec, self._folder)
+            runs += [run for run in recorded if run.run_id not in here]
+        return sorted(runs, key=lambda run: -len(run.folds))
+
+    def folds(
+        self, spec: RunSpec, *, own: bool = False, user_scores: bool = False
+    ) -> dict[int, FoldResult]:
+        """Every fold that there is, whichever run it is of, by index in ascending order.
+
+        Where several runs have a fold, one with users' scores is taken, and among these the one
+        that `runs` names first.
+
+        Args:
+            spec, own: as of `runs`.
+            user_scores: whether the folds carry users' scores, where they were kept.
+        """
+        runs = self.runs(spec, own=own)
+        with_users = self._folds_with_users(runs)
+        places = [(run, result) for run in runs for result in run.folds]
+        places.sort(key=lambda place: (place[0].run_id, place[1].fold) not in with_users)
+        chosen: dict[int, tuple[Run, FoldResult]] = {}
+        for run, result in places:
+            chosen.setdefault(result.fold, (run, result))
+        folds = {fold: chosen[fold][1] for fold in sorted(chosen)}
+        for run in runs if user_scores else ():
+            wanted = [fold for fold, (its_run, _) in chosen.items() if its_run is run]
+            for fold, users in self._user_scores(run, wanted).items() if wanted else ():
+                folds[fold] = replace(folds[fold], user_scores=users)
+        return folds
+
+    def fold(self, spec: RunSpec, index: int, *, own: bool = False) -> FoldResult | None:
+        """One fold, with users' scores where they were kept; None where it is nowhere.
+
+        Args: as of `folds`.
+        """
+        return self.folds(spec, own=own, user_scores=True).get(index)
+
+    def user_scores(self, of: RunSpec | Run) -> dict[int, UserScores]:
+        """Fold -> every user's scores, where they were kept.
+
+        Args:
+            of: a run, for its own folds; or a spec, for all folds as `folds` finds them.
+        """
+        if isinstance(of, Run):
+            return self._user_scores(of)
+        folds = self.folds(of, user_scores=True)
+        return {fold: one.user_scores for fold, one in folds.items() if one.user_scores}
+
+    def with_user_scores(self, run: Run) -> Run:
+        """The run, its folds with every user's scores where they were kept."""
+        users = self._user_scores(run)
+        folds = (replace(result, user_scores=users.get(result.fold)) for result in run.folds)
+        return replace(run, folds=tuple(folds))
+
+    def scores(self, of: RunSpec | Run, *, users: bool = True) -> Scores:
+        """All that is known of some folds, as arrays.
+
+        Args:
+            of: as for `user_scores`.
+            users: whether every user's scores are wanted too: they take longer to read.
+        """
+        if isinstance(of, Run):
+            return scores_of_run(self.with_user_scores(of) if users else of)
+        return scores_of(of, self.folds(of, user_scores=users).values())
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _folds_with_users(self, runs: Sequence[Run]) -> set[tuple[str, int]]:
+        """Run id and index of the folds that have users' scores."""
+        found = self._store.folds_with_user_scores([run.run_id for run in runs])
+        if self._recorded:
+            for run in runs:
+                if has_user_scores(run, self._folder):
+                    found |= {(run.run_id, result.fold) for result in run.folds}
+        return found
+
+    def _user_scores(self, run: Run, folds: Collection[int] | None = None) -> dict[int, UserScores]:
+        """Of a run that is here, or recorded, or was imported and is recorded as well."""
+        found = self._store.user_scores(run.run_id, folds)
+        if not found and self._recorded:
+            recorded = recorded_user_scores(run, self._folder)
+            found = {one: users for one, users in recorded.items() if not folds or one in folds}
+        return found
