@@ -87,6 +87,11 @@ def make_spec(
     cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not items or one <= items)}
     asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
     _check_adjusted(asked["adjust_by"], rule, algorithm, resolved)
+    if asked["adjust_by"] and len(asked["only_folds"]) == 1:
+        raise FoldsError(
+            "adjust_by tells how easy a fold is beside others, but only one fold is asked for; "
+            "leave adjust_by out, or ask for more folds"
+        )
     if asked["min_folds"] is None:
         asked["min_folds"] = usual_min_folds(rule, k)
     if asked["data_sha256"] is None:

@@ -1,7 +1,7 @@
 """What the stages hand to each other: frozen records, no I/O, only derived values."""
 
 from ecv_core.parameters import ParamValue
-from ecv_core.records.fold import AMOUNT, Energy, FoldResult, Shared, UserScores
+from ecv_core.records.fold import AMOUNT, Amount, Energy, FoldResult, Number, Shared, UserScores
 from ecv_core.records.history import History
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.moment import Decision, Interval, IntervalKind, Moment
@@ -21,6 +21,7 @@ __all__ = [
     "SCORES",
     "SETTINGS",
     "WITHOUT_CUTOFF",
+    "Amount",
     "Decision",
     "Energy",
     "FoldProgress",
@@ -32,6 +33,7 @@ __all__ = [
     "IntervalKind",
     "Moment",
     "Need",
+    "Number",
     "Pairs",
     "ParamValue",
     "Part",

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import ValidationError
+
 from ecv_core import models, splits, stopping
 from ecv_core.energy.savings import energy_of
+from ecv_core.errors import InputError
 from ecv_core.parameters import Params
-from ecv_core.records import SCORES, SETTINGS, Role, Run, RunSpec
+from ecv_core.records import SCORES, SETTINGS, Role, Run, RunSpec, codec
 from ecv_core.runs.format import EnergyDocument, FoldDocument, MomentDocument, RunDocument, ends
 from ecv_core.spec import usual_k, usual_metric, usual_min_folds, usual_rule, usual_split
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes."""
+    """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes.
+
+    Raises: InputError for a run with a value that `run_file.read_run` would refuse.
+    """
+    try:
+        document = _document(run).model_dump(mode="json", exclude={"made_with"})
+        codec.read(RunDocument, json.dumps(document))
+    except ValidationError as error:
+        raise InputError(
+            f"run {run.run_id} cannot be written as JSON: {codec.sentence(error)}"
+        ) from error
+    return document
+
+
+def _document(run: Run) -> RunDocument:
     at, whole = run.at_stop, run.k_fold_mean
     scores, confidence = [result.score for result in run.folds], run.spec.confidence
     used = scores[: run.folds_used]
-    document = RunDocument(
+    return RunDocument(
         run_id=run.run_id,
         spec=run.spec,
         state=run.state,
@@ -44,7 +62,6 @@ def run_document(run: Run) -> dict[str, Any]:
         folds=[FoldDocument.of(result) for result in run.folds],
         moments=[MomentDocument.of(moment) for moment in run.moments],
     )
-    return document.model_dump(mode="json", exclude={"made_with"})
 
 
 def command_for(spec: RunSpec, folds_path: str | None = None) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from ecv_core.errors import InputError, UnknownName
+from ecv_core.limits import MAX_TEXT
 from ecv_core.plugins import Registry
 from ecv_core.records import SETTINGS, FoldResult, Interval, Moment, RunSpec
 from ecv_core.stopping.after_stop import stop_interval
@@ -155,30 +157,41 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
         results: the folds in the order in which they came; may be empty.
         confidence: of the intervals, in (0, 1), where the rule has none of its own.
     Returns: one moment per fold.
-    Raises: InputError for a score that is not a finite number.
+    Raises: InputError for a score that is not a finite number, and for what no rule may say.
     """
-    found = []
-    for n in range(1, len(results) + 1):
-        scores = [result.score for result in results[:n]]
-        found.append(
-            Moment(
-                n=n,
-                fold=results[n - 1].fold,
-                score=scores[-1],
-                mean=(
-                    rule.mean(results[:n])
-                    if isinstance(rule, OwnMean)
-                    else mean_and_deviation(scores)[0]
-                ),
-                interval=(
-                    rule.interval(results[:n])
-                    if isinstance(rule, OwnInterval)
-                    else mean_interval(scores, confidence)
-                ),
-                decision=rule.decide(results[:n]),
-            )
+    return [_moment(rule, results[:n], confidence) for n in range(1, len(results) + 1)]
+
+
+def _moment(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> Moment:
+    scores = [result.score for result in results]
+    mean = rule.mean(results) if isinstance(rule, OwnMean) else mean_and_deviation(scores)[0]
+    interval = (
+        rule.interval(results)
+        if isinstance(rule, OwnInterval)
+        else mean_interval(scores, confidence)
+    )
+    decision = rule.decide(results)
+    who = f"the stopping rule {type(rule).__name__}"
+    if not math.isfinite(mean):
+        raise InputError(f"the mean of {who} must be a finite number, but is {mean}")
+    if interval and not -math.inf < interval.low <= interval.high < math.inf:
+        raise InputError(
+            f"the interval of {who} must go from a number to one that is no smaller, but is from "
+            f"{interval.low} to {interval.high}"
         )
-    return found
+    if len(decision.reason) > MAX_TEXT or not decision.reason.isprintable():
+        raise InputError(
+            f"the reason of {who} must be one line of at most {MAX_TEXT:,} characters, but is "
+            f"{decision.reason[:60]!r}"
+        )
+    return Moment(
+        n=len(results),
+        fold=results[-1].fold,
+        score=scores[-1],
+        mean=mean,
+        interval=interval,
+        decision=decision,
+    )
 
 
 def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | None:
