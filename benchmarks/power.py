@@ -90,16 +90,17 @@ def record(names: list[str]) -> None:
 def orders(names: list[str], count: int = 200) -> None:
     """What a selection among the recorded configurations chooses, over orders of the folds."""
     from ecv_core import models
-    from ecv_core.selection import Contender, Terms, play_orders
+    from ecv_core.records import Scores
+    from ecv_core.selection import Terms, play_orders
     from ecv_core.tuning.scores import TUNINGS, read_tuning
 
     for name in names:
         found = read_tuning(TUNINGS / f"{name}.json")
         contenders = [
-            Contender(
+            Scores(
                 name=str(place),
-                scores=np.nanmean(values, axis=1, dtype=np.float64),
-                values=values,
+                folds=np.nanmean(values, axis=1, dtype=np.float64),
+                users=values,
                 joules=np.ones(found.spec.k),
                 random=models.algorithm(found.spec.algorithm).random,
             )

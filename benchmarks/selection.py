@@ -22,7 +22,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.selection_ways import K, ways
-from ecv_core.selection import Contender, Selection, Terms, play
+from ecv_core.records import Scores
+from ecv_core.selection import Selection, Terms, play
 from ecv_core.selection.differences import PairedScores
 from ecv_core.selection.grids import record_grid, recorded_grids
 from ecv_core.selection.runs import recorded_contenders
@@ -34,7 +35,7 @@ KNN_HETREC = (10, 20, 50, 100, 200, 400, 800)
 EASE_HETREC = (25, 50, 100, 200, 400, 800, 1600)
 
 
-def compare(groups: dict[str, Sequence[Contender]], orders: int) -> None:
+def compare(groups: dict[str, Sequence[Scores]], orders: int) -> None:
     """One table: a row per way; shares over all groups, right per group."""
     heads = " | ".join(groups)
     sys.stdout.write(f"| way | folds | joules | right | mean loss | {heads} |\n")
@@ -44,9 +45,9 @@ def compare(groups: dict[str, Sequence[Contender]], orders: int) -> None:
         spent, whole, used, losses, right = 0.0, 0.0, [], [], []
         for some in groups.values():
             rng = np.random.default_rng(0)
-            means = np.array([one.scores.mean() for one in some])
+            means = np.array([one.folds.mean() for one in some])
             best = means.max()
-            joules = np.array([one.joules for one in some])
+            joules = np.array([one.fold_joules for one in some])
             hits, cost, folds = 0, 0.0, 0
             for _ in range(n):
                 found = way(some, rng.permutation(K).tolist(), rng)
@@ -89,7 +90,7 @@ def adversaries(selections: int) -> None:
         for seed in range(selections):
             some = made(means, own, shared, seed)
             played = play(some, Terms(k=K), range(K))
-            true = np.array([one.scores.mean() for one in some])
+            true = np.array([one.folds.mean() for one in some])
             wrong += true[[played.verdict.winner, *played.verdict.tied]].max() < true.max()
             folds += sum(played.folds_used)
         share = folds / selections / K / len(means)
@@ -99,7 +100,7 @@ def adversaries(selections: int) -> None:
 
 def made(
     means: Sequence[float], own: Sequence[float], shared: float, seed: int, users: int = 40
-) -> list[Contender]:
+) -> list[Scores]:
     """Contenders of these true means; `own` is what all users of a fold share,
     as a multiple of what they contribute; below 0 for models that draw no random numbers."""
     rng = np.random.default_rng(seed)
@@ -109,10 +110,10 @@ def made(
         values = mean + taste + fold[:, None] + rng.normal(0, 0.2, (K, users))
         values += rng.normal(0, np.sqrt(abs(noise) * 0.2**2 / users), K)[:, None]
         found.append(
-            Contender(
+            Scores(
                 name=str(place),
-                scores=values.mean(axis=1),
-                values=values,
+                folds=values.mean(axis=1),
+                users=values,
                 joules=np.ones(K),
                 random=noise > 0,
             )
@@ -158,12 +159,12 @@ def size(contenders: int = 100, users: int = 100_000) -> None:
     rng = np.random.default_rng(0)
     base = rng.random((K, users), dtype=np.float32)
     some = [
-        Contender(
+        Scores(
             name=str(place),
-            scores=(values := base + rng.normal(0, 0.1, (K, users)).astype(np.float32))
+            folds=(values := base + rng.normal(0, 0.1, (K, users)).astype(np.float32))
             .mean(axis=1)
             .astype(np.float64),
-            values=values,
+            users=values,
             joules=np.ones(K),
         )
         for place in range(contenders)

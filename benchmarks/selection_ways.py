@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ecv_core.selection import Contender, EverySubset, Selection, Terms
+from ecv_core.records import Scores
+from ecv_core.selection import EverySubset, Selection, Terms
 from ecv_core.selection.pruner import FoldPruner
 from ecv_core.selection.replay import follow
 from ecv_core.stopping import moments, stop_of
@@ -29,14 +30,14 @@ class Outcome:
     tied: Sequence[int] = ()
 
 
-Way = Callable[[Sequence[Contender], list[int], np.random.Generator], Outcome]
+Way = Callable[[Sequence[Scores], list[int], np.random.Generator], Outcome]
 
 
 def ours(confidence: float = 0.95) -> Way:
     """The selection of this project."""
     kept: dict[int, EverySubset] = {}
 
-    def way(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
+    def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
         differences = kept.setdefault(id(some), EverySubset(some))
         game = Selection(differences, len(some), Terms(k=K, confidence=confidence))
         ran = follow(some, order, game).ran
@@ -49,7 +50,7 @@ def ours(confidence: float = 0.95) -> Way:
 def optuna_study(kind: str) -> Way:
     """An Optuna study whose trials are the contenders, in random order, with this pruner."""
 
-    def way(some: Sequence[Contender], order: list[int], rng: np.random.Generator) -> Outcome:
+    def way(some: Sequence[Scores], order: list[int], rng: np.random.Generator) -> Outcome:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -66,15 +67,15 @@ def optuna_study(kind: str) -> Way:
             for fold in order:
                 ran[place].append(fold)
                 if kind == "wilcoxon":
-                    trial.report(float(one.scores[fold]), fold)
+                    trial.report(float(one.folds[fold]), fold)
                 else:
-                    assert one.values is not None
-                    fold_pruner.report(trial, fold, one.values[fold])
+                    assert one.users is not None
+                    fold_pruner.report(trial, fold, one.users[fold])
                 if trial.should_prune():
                     if kind == "ours":
                         raise optuna.TrialPruned
-                    return float(one.scores[ran[place]].mean())  # as WilcoxonPruner's page has it
-            return float(one.scores[order].mean())
+                    return float(one.folds[ran[place]].mean())  # as WilcoxonPruner's page has it
+            return float(one.folds[order].mean())
 
         study.optimize(objective, n_trials=len(some))
         return Outcome(trials[study.best_trial.number], ran)
@@ -82,7 +83,7 @@ def optuna_study(kind: str) -> Way:
     return way
 
 
-def friedman_race(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
+def friedman_race(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
     """F-race (Birattari et al. 2002): from five folds on, Friedman's test, then Conover's."""
     left = list(range(len(some)))
     ran: list[list[int]] = [[] for _ in some]
@@ -93,7 +94,7 @@ def friedman_race(some: Sequence[Contender], order: list[int], _: np.random.Gene
             ran[one].append(fold)
         if len(left) < 2 or len(seen) < 5:
             continue
-        scores = np.array([some[one].scores[seen] for one in left])
+        scores = np.array([some[one].folds[seen] for one in left])
         ranks = stats.rankdata(-scores, axis=0)
         b, n = len(seen), len(left)
         if n == 2:
@@ -110,20 +111,20 @@ def friedman_race(some: Sequence[Contender], order: list[int], _: np.random.Gene
         left = [left[place] for place in keep]
         if len(left) == 1:
             break
-    return Outcome(max(left, key=lambda one: some[one].scores[seen].mean()), ran)
+    return Outcome(max(left, key=lambda one: some[one].folds[seen].mean()), ran)
 
 
 def always(n: int) -> Way:
     """The same number of folds for each."""
 
-    def way(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
-        means = [one.scores[order[:n]].mean() for one in some]
+    def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
+        means = [one.folds[order[:n]].mean() for one in some]
         return Outcome(int(np.argmax(means)), [order[:n]] * len(some))
 
     return way
 
 
-def each_alone(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
+def each_alone(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
     """The paper's rule, alpha 1e-4, on each contender alone."""
     from ecv_core.records import Energy, FoldResult
 
@@ -132,7 +133,7 @@ def each_alone(some: Sequence[Contender], order: list[int], _: np.random.Generat
         results = [
             FoldResult(
                 fold=fold,
-                score=float(one.scores[fold]),
+                score=float(one.folds[fold]),
                 metrics={},
                 users=0,
                 fit_seconds=0,
@@ -144,7 +145,7 @@ def each_alone(some: Sequence[Contender], order: list[int], _: np.random.Generat
         ]
         stop = stop_of(moments(rule, results, 0.95), K) or K
         ran.append(order[:stop])
-        means.append(one.scores[order[:stop]].mean())
+        means.append(one.folds[order[:stop]].mean())
     return Outcome(int(np.argmax(means)), ran)
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from ecv_core import models
-from ecv_core.records import FoldResult, ParamValue, RunSpec
+from ecv_core.records import FoldResult, ParamValue, RunSpec, Scores
 from ecv_core.runs.configurations import (
     read_configurations,
     specs_of,
     write_configurations,
 )
 from ecv_core.runs.recorded import FOLDER
-from ecv_core.selection.contenders import Contender
 
 GRIDS = FOLDER / "grids"
 
@@ -32,7 +31,7 @@ class Grid:
     """Of all of them, with the algorithm's usual parameters."""
     configurations: tuple[Mapping[str, ParamValue], ...]
     """What differs from those, one per contender."""
-    contenders: tuple[Contender, ...]
+    contenders: tuple[Scores, ...]
     seconds: float
     """Of all folds together."""
 
@@ -86,10 +85,10 @@ def read_grid(path: Path) -> Grid:
         spec=spec,
         configurations=tuple(one["params"] for one in found.entries),
         contenders=tuple(
-            Contender(
+            Scores(
                 name=_label(spec.algorithm, one["params"]),
-                scores=np.array(one["scores"], dtype=np.float64),
-                values=values,
+                folds=np.array(one["scores"], dtype=np.float64),
+                users=values,
                 joules=np.array(one["joules"], dtype=np.float64),
                 random=models.of(spec).random,
             )

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ecv_core.errors import InputError
-from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.selection.contenders import Contender
+from ecv_core.records import Run, RunSpec, RunState, Scores
 from ecv_core.selection.differences import PairedScores
 from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.replay import Played, follow, joules_of
@@ -40,7 +39,7 @@ class Live:
 
     record: SelectionRecord
     terms: Terms
-    contenders: tuple[Contender, ...]
+    contenders: tuple[Scores, ...]
     played: Played | None
     """So far; None before the first round is complete."""
     folds: tuple[int, ...]
@@ -82,7 +81,7 @@ class Live:
             self.played.verdict,
             self.played.rounds,
             self.folds,
-            mean=float(winner.scores[seen].mean()),
+            mean=float(winner.folds[seen].mean()),
             on=on,
             energy=self.joules / self.joules_expected
             if self.joules is not None and self.joules_expected
@@ -287,13 +286,11 @@ def _terms(record: SelectionRecord) -> Terms:
     )
 
 
-def _expected(
-    contenders: Sequence[Contender], ran: Sequence[Sequence[int]], k: int
-) -> float | None:
+def _expected(contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int) -> float | None:
     if not all(ran):
         return None
     total = sum(
-        k * float(one.joules[list(folds)].mean())
+        k * float(one.fold_joules[list(folds)].mean())
         for one, folds in zip(contenders, ran, strict=True)
     )
     return None if np.isnan(total) else total

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from ecv_core import models
 from ecv_core.evaluation import METRICS
-from ecv_core.records import FoldResult, Run, RunSpec, UserScores
-from ecv_core.runs.recorded import recorded_runs, recorded_user_scores
-from ecv_core.selection.contenders import Contender, check_contenders, contender_of
-from ecv_core.store import PlannedContender, SelectionRecord, Store
+from ecv_core.records import FoldResult, Run, Scores
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.runs.scores import scores_of
+from ecv_core.selection.contenders import aligned, check_contenders
+from ecv_core.store import PlannedContender, Results, SelectionRecord, Store
 
 
-def recorded_contenders(folder: Path | None = None) -> dict[str, list[Contender]]:
+def recorded_contenders(folder: Path | None = None) -> dict[str, list[Scores]]:
     """Dataset -> its recorded runs as contenders; only datasets with at least two of them.
 
     Args:
@@ -26,32 +25,27 @@ def recorded_contenders(folder: Path | None = None) -> dict[str, list[Contender]
     by_dataset: defaultdict[str, list[Run]] = defaultdict(list)
     for run in recorded_runs(folder):
         by_dataset[run.spec.dataset].append(run)
+    results = Results(None, folder=folder)
     return {
-        dataset: contenders_of(runs, folder)
+        dataset: contenders_of(runs, results)
         for dataset, runs in by_dataset.items()
         if len(runs) > 1
     }
 
 
-def contenders_of(
-    runs: Sequence[Run],
-    folder: Path | None = None,
-    user_scores: Callable[[Run], dict[int, UserScores]] | None = None,
-) -> list[Contender]:
+def contenders_of(runs: Sequence[Run], results: Results) -> list[Scores]:
     """Runs of one dataset, split and metric, as contenders named by their algorithm.
 
     Args:
         runs: each of another algorithm.
-        folder: of recorded runs; by default the project's.
-        user_scores: of a run; by default those in the folder.
+        results: where users' scores are.
     """
-    scores_of = user_scores or (lambda run: recorded_user_scores(run, folder))
-    return _contenders([(run.spec.algorithm, run.spec, run.folds, scores_of(run)) for run in runs])
+    return aligned([replace(results.scores(run), name=run.spec.algorithm) for run in runs])
 
 
 def stored_contenders(
     store: Store, record: SelectionRecord, runs: Mapping[str, Run]
-) -> list[Contender]:
+) -> list[Scores]:
     """The contenders of a selection with the folds that are there, in its order.
 
     Args:
@@ -60,46 +54,27 @@ def stored_contenders(
         runs: by id; of the database, and those outside it whose folds it may use.
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
-    contenders = _contenders(
-        [(one.name, one.spec, *_folds_of(store, one, runs)) for one in record.contenders]
+    results = Results(store)
+    contenders = aligned(
+        [
+            replace(scores_of(one.spec, _folds_of(results, one, runs)), name=one.name)
+            for one in record.contenders
+        ]
     )
     check_contenders(contenders)
     return contenders
 
 
-def _contenders(
-    found: Sequence[tuple[str, RunSpec, Sequence[FoldResult], Mapping[int, UserScores]]],
-) -> list[Contender]:
-    """Name, spec, folds and per-user scores of each -> contenders over the same users."""
-    seen = [one.users for *_, users in found for one in users.values()]
-    everybody = np.unique(np.concatenate(seen)) if seen else np.empty(0, dtype=np.int32)
-    return [
-        contender_of(
-            name,
-            folds,
-            users,
-            everybody,
-            k=spec.k,
-            metric=spec.metric_name,
-            random=models.of(spec).random,
-        )
-        for name, spec, folds, users in found
-    ]
-
-
 def _folds_of(
-    store: Store, planned: PlannedContender, runs: Mapping[str, Run]
-) -> tuple[list[FoldResult], dict[int, UserScores]]:
+    results: Results, planned: PlannedContender, runs: Mapping[str, Run]
+) -> list[FoldResult]:
     """All folds of a contender, from its own run and those that were there; each once."""
-    results: dict[int, FoldResult] = {}
-    users: dict[int, UserScores] = {}
+    folds: dict[int, FoldResult] = {}
     per_user = METRICS[planned.spec.metric].per_user
     for run_id in filter(None, (planned.run_id, *planned.known)):
-        if (run := runs.get(run_id)) is None:
-            continue
-        scores = (store.user_scores(run_id) or recorded_user_scores(run)) if per_user else {}
-        for result in run.folds:
-            if result.fold not in results and (result.fold in scores or not per_user):
-                results[result.fold] = result
-                users |= {result.fold: scores[result.fold]} if per_user else {}
-    return list(results.values()), users
+        if run_id in runs:
+            run = results.with_user_scores(runs[run_id]) if per_user else runs[run_id]
+            for result in run.folds:
+                if result.user_scores is not None or not per_user:
+                    folds.setdefault(result.fold, result)
+    return list(folds.values())

@@ -31,7 +31,7 @@ def sharing_places(now: Live) -> list[int]:
         place
         for place in sorted(now.left)
         if place != next_one
-        and np.isnan(now.contenders[place].scores[fold])
+        and np.isnan(now.contenders[place].folds[fold])
         and shares_with(specs[place]) == common
     ]
     return [next_one, *others]

@@ -27,7 +27,7 @@ def tuning_document(tuned: Tuned) -> dict[str, Any]:
         "best": {
             "contender": names[tuned.best],
             "params": dict(tuned.configurations[tuned.best]),
-            "mean": float(np.nanmean(live.contenders[tuned.best].scores)),
+            "mean": float(np.nanmean(live.contenders[tuned.best].folds)),
         },
         "configurations": [
             {
@@ -35,7 +35,7 @@ def tuning_document(tuned: Tuned) -> dict[str, Any]:
                 "params": dict(params),
                 "scores": {
                     str(at): float(score)
-                    for at, score in enumerate(one.scores)
+                    for at, score in enumerate(one.folds)
                     if not np.isnan(score)
                 },
             }
@@ -56,6 +56,6 @@ def tuning_sentence(tuned: Tuned) -> str:
     share = sum(live.folds) / len(live.folds) / plan.spec.k
     return (
         f"{best.name} has the best mean of all {plan.spec.k} folds on {plan.spec.dataset}: "
-        f"{best.scores.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
+        f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
         f"folds. {verdict}"
     )

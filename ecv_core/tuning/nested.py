@@ -78,7 +78,7 @@ def meet_aside(
         execute(store, run_id, InProcess(), job=job, on_trouble=on_trouble)
         check_finished(store, [run_id])
     met = {run.spec.params for run in runs} | {spec.params}
-    scores = np.stack([one.scores for one in tuned.live.contenders])
+    scores = np.stack([one.folds for one in tuned.live.contenders])
     sign = 1 if METRICS[chosen.metric].higher_is_better else -1
     return Aside(
         run_id=run_id,

@@ -73,7 +73,7 @@ class Tuned:
         """Place of the chosen configuration: of all folds' means, or the selection's winner."""
         if self.plan.all_folds:
             sign = 1 if self.plan.terms.higher_is_better else -1
-            return int(np.argmax([sign * one.scores.mean() for one in self.live.contenders]))
+            return int(np.argmax([sign * one.folds.mean() for one in self.live.contenders]))
         assert self.live.played is not None
         return self.live.played.verdict.winner
 
