@@ -52,9 +52,9 @@ def record(names: list[str]) -> None:
     file of its own.
     """
     from ecv_core.runner import work_shared
-    from ecv_core.runs.configurations import specs_of, write_configurations
+    from ecv_core.runs.configurations import TUNINGS, specs_of, write_configurations
     from ecv_core.store import open_store
-    from ecv_core.tuning.scores import STUDIED, TUNINGS
+    from ecv_core.tuning.scores import STUDIED
     from ecv_core.tuning.tune import make_plan, tune
 
     store = open_store()
@@ -89,23 +89,12 @@ def record(names: list[str]) -> None:
 
 def orders(names: list[str], count: int = 200) -> None:
     """What a selection among the recorded configurations chooses, over orders of the folds."""
-    from ecv_core import models
-    from ecv_core.records import Scores
+    from ecv_core.runs.configurations import TUNINGS, read_configurations
     from ecv_core.selection import Terms, play_orders
-    from ecv_core.tuning.scores import TUNINGS, read_tuning
 
     for name in names:
-        found = read_tuning(TUNINGS / f"{name}.json")
-        contenders = [
-            Scores(
-                name=str(place),
-                folds=np.nanmean(values, axis=1, dtype=np.float64),
-                users=values,
-                joules=np.ones(found.spec.k),
-                random=models.algorithm(found.spec.algorithm).random,
-            )
-            for place, values in enumerate(found.values[found.spec.metric_name])
-        ]
+        found = read_configurations(TUNINGS / f"{name}.json")
+        contenders = [replace(one, joules=np.ones(one.k)) for one in found.scores]
         for indifference in (0.0, 0.01):
             terms = Terms(k=found.spec.k, indifference=indifference)
             over = play_orders(contenders, terms, orders=count, seed=1)

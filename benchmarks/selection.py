@@ -17,15 +17,21 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from benchmarks.selection_ways import K, ways
 from ecv_core.records import Scores
+from ecv_core.runs.configurations import (
+    GRIDS,
+    configuration_names,
+    read_configurations,
+    specs_of,
+    write_configurations,
+)
 from ecv_core.selection import Selection, Terms, play
 from ecv_core.selection.differences import PairedScores
-from ecv_core.selection.grids import record_grid, recorded_grids
 from ecv_core.selection.runs import recorded_contenders
 
 KNN_ML_100K = (5, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 500, 800, 1200)
@@ -35,7 +41,7 @@ KNN_HETREC = (10, 20, 50, 100, 200, 400, 800)
 EASE_HETREC = (25, 50, 100, 200, 400, 800, 1600)
 
 
-def compare(groups: dict[str, Sequence[Scores]], orders: int) -> None:
+def compare(groups: Mapping[str, Sequence[Scores]], orders: int) -> None:
     """One table: a row per way; shares over all groups, right per group."""
     heads = " | ".join(groups)
     sys.stdout.write(f"| way | folds | joules | right | mean loss | {heads} |\n")
@@ -143,12 +149,12 @@ def record() -> None:
         spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never", full=True)
         run_fold(spec, 0)  # what is loaded once is no fold's cost
         began = time.perf_counter()
-        record_grid(
-            name,
-            spec,
-            [{parameter: value} for value in values],
-            lambda one, index: run_fold(one, index, meter=meter),
-        )
+        configurations = [{parameter: value} for value in values]
+        found = [
+            (params, [run_fold(one, index, meter=meter) for index in range(one.k)])
+            for params, one in zip(configurations, specs_of(spec, configurations), strict=True)
+        ]
+        write_configurations(GRIDS / f"{name}.json", spec, found, [spec.metric_name])
         sys.stdout.write(f"{name}: {time.perf_counter() - began:.0f} s\n")
 
 
@@ -198,9 +204,13 @@ def main() -> None:
         size()
     else:
         sys.stdout.write("The recorded study (per dataset: folds, right)\n\n")
-        compare(dict(recorded_contenders()), options.orders)
+        compare(recorded_contenders(), options.orders)
         sys.stdout.write("\nGrids of one parameter\n\n")
-        compare({one.name: one.contenders for one in recorded_grids()}, options.orders)
+        grids = {
+            name: read_configurations(GRIDS / f"{name}.json").scores
+            for name in configuration_names(GRIDS)
+        }
+        compare(grids, options.orders)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,12 @@ def test_what_was_written_is_read_and_users_without_anything_held_out_are_nan(tm
     write_configurations(path, SPEC, [(one, folds) for one in FOUND], ["ndcg@10", "recall@10"])
     found = read_configurations(path)
     assert found.spec == SPEC
-    assert [one["params"] for one in found.entries] == FOUND
-    assert [one["scores"] for one in found.entries] == [[0.5, 0.5]] * 2
+    assert list(found.configurations) == FOUND
+    assert found.folds.tolist() == [[0.5, 0.5]] * 2
+    assert [one.name for one in found.scores] == [
+        "item-knn:neighbours=10",
+        "item-knn:neighbours=20",
+    ]
     nan = np.nan
     expected = [[0.5, nan, 0.25], [nan, 0.75, nan]]  # users 3, 5, 7
     np.testing.assert_array_equal(found.values["ndcg@10"], [expected, expected])
