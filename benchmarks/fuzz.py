@@ -273,7 +273,7 @@ def scores(random: Random, folder: Path) -> None:
 
 def told(random: Random, folder: Path) -> None:
     """A table of what other code reports."""
-    from ecv_core.tracking.asked import read_table
+    from ecv_core.jobs.plans.track import read_table
 
     rows = [[str(random.randrange(9)), f"{random.random():.3f}"] for _ in range(30)]
     read_table(_table(folder, ["user_id", "score"], rows, random))

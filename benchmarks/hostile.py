@@ -146,7 +146,7 @@ def _read(reader: str, path: Path) -> None:
 
         read_contenders(path)
     elif reader == "told":
-        from ecv_core.tracking.asked import read_table
+        from ecv_core.jobs.plans.track import read_table
 
         read_table(path)
     elif reader == "orders":

@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+from ecv_core.runner import this_process
+from ecv_core.runner.drive import save_fold
 
 import ecv_core.datasets as datasets
 from benchmarks.sessions import Session, used
 from ecv_core.records import RunState
-from ecv_core.runner import this_process
-from ecv_core.runner.drive import save_fold
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from tests.browser.dashboard import Dashboard

@@ -17,17 +17,17 @@ import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from ecv_core.records import Energy, FoldResult
-from ecv_core.selection import Contender, EverySubset, Selection, Terms, play
+from ecv_core.records import Energy, FoldResult, Scores
+from ecv_core.runs.configurations import GRIDS, configuration_names, read_configurations
+from ecv_core.selection import EverySubset, Selection, Terms, play
 from ecv_core.selection.differences import PairedScores
-from ecv_core.selection.grids import recorded_grids
 from ecv_core.selection.pruner import FoldPruner
 from ecv_core.selection.replay import follow
 from ecv_core.selection.runs import recorded_contenders
@@ -48,14 +48,14 @@ class Outcome:
     tied: Sequence[int] = ()
 
 
-Way = Callable[[Sequence[Contender], list[int], np.random.Generator], Outcome]
+Way = Callable[[Sequence[Scores], list[int], np.random.Generator], Outcome]
 
 
 def ours(confidence: float = 0.95) -> Way:
     """The selection of this project."""
     kept: dict[int, EverySubset] = {}
 
-    def way(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
+    def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
         differences = kept.setdefault(id(some), EverySubset(some))
         game = Selection(differences, len(some), Terms(k=K, confidence=confidence))
         ran = follow(some, order, game).ran
@@ -68,7 +68,7 @@ def ours(confidence: float = 0.95) -> Way:
 def optuna_study(kind: str) -> Way:
     """An Optuna study whose trials are the contenders, in random order, with this pruner."""
 
-    def way(some: Sequence[Contender], order: list[int], rng: np.random.Generator) -> Outcome:
+    def way(some: Sequence[Scores], order: list[int], rng: np.random.Generator) -> Outcome:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -85,15 +85,15 @@ def optuna_study(kind: str) -> Way:
             for fold in order:
                 ran[place].append(fold)
                 if kind == "wilcoxon":
-                    trial.report(float(one.scores[fold]), fold)
+                    trial.report(float(one.folds[fold]), fold)
                 else:
-                    assert one.values is not None
-                    fold_pruner.report(trial, fold, one.values[fold])
+                    assert one.users is not None
+                    fold_pruner.report(trial, fold, one.users[fold])
                 if trial.should_prune():
                     if kind == "ours":
                         raise optuna.TrialPruned
-                    return float(one.scores[ran[place]].mean())  # as WilcoxonPruner's page has it
-            return float(one.scores[order].mean())
+                    return float(one.folds[ran[place]].mean())  # as WilcoxonPruner's page has it
+            return float(one.folds[order].mean())
 
         study.optimize(objective, n_trials=len(some))
         return Outcome(trials[study.best_trial.number], ran)
@@ -101,7 +101,7 @@ def optuna_study(kind: str) -> Way:
     return way
 
 
-def friedman_race(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
+def friedman_race(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
     """F-race (Birattari et al. 2002): from five folds on, Friedman's test, then Conover's."""
     left = list(range(len(some)))
     ran: list[list[int]] = [[] for _ in some]
@@ -112,7 +112,7 @@ def friedman_race(some: Sequence[Contender], order: list[int], _: np.random.Gene
             ran[one].append(fold)
         if len(left) < 2 or len(seen) < 5:
             continue
-        scores = np.array([some[one].scores[seen] for one in left])
+        scores = np.array([some[one].folds[seen] for one in left])
         ranks = stats.rankdata(-scores, axis=0)
         b, n = len(seen), len(left)
         if n == 2:
@@ -129,27 +129,27 @@ def friedman_race(some: Sequence[Contender], order: list[int], _: np.random.Gene
         left = [left[place] for place in keep]
         if len(left) == 1:
             break
-    return Outcome(max(left, key=lambda one: some[one].scores[seen].mean()), ran)
+    return Outcome(max(left, key=lambda one: some[one].folds[seen].mean()), ran)
 
 
 def always(n: int) -> Way:
     """The same number of folds for each."""
 
-    def way(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
-        means = [one.scores[order[:n]].mean() for one in some]
+    def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
+        means = [one.folds[order[:n]].mean() for one in some]
         return Outcome(int(np.argmax(means)), [order[:n]] * len(some))
 
     return way
 
 
-def each_alone(some: Sequence[Contender], order: list[int], _: np.random.Generator) -> Outcome:
+def each_alone(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
     """The paper's rule, alpha 1e-4, on each contender alone."""
     rule, means, ran = EFold(alpha=1e-4), [], []
     for one in some:
         results = [
             FoldResult(
                 fold=fold,
-                score=float(one.scores[fold]),
+                score=float(one.folds[fold]),
                 metrics={},
                 users=0,
                 fit_seconds=0,
@@ -161,7 +161,7 @@ def each_alone(some: Sequence[Contender], order: list[int], _: np.random.Generat
         ]
         stop = stop_of(moments(rule, results, 0.95), K) or K
         ran.append(order[:stop])
-        means.append(one.scores[order[:stop]].mean())
+        means.append(one.folds[order[:stop]].mean())
     return Outcome(int(np.argmax(means)), ran)
 
 
@@ -178,7 +178,7 @@ WAYS: dict[str, Way] = {
 """By their names in the tables."""
 
 
-def compare(groups: dict[str, Sequence[Contender]], orders: int) -> None:
+def compare(groups: Mapping[str, Sequence[Scores]], orders: int) -> None:
     """One table: a row per way; shares over all groups, right per group."""
     heads = " | ".join(groups)
     sys.stdout.write(f"| way | folds | joules | right | mean loss | {heads} |\n")
@@ -188,9 +188,9 @@ def compare(groups: dict[str, Sequence[Contender]], orders: int) -> None:
         spent, whole, used, losses, right = 0.0, 0.0, [], [], []
         for some in groups.values():
             rng = np.random.default_rng(0)
-            means = np.array([one.scores.mean() for one in some])
+            means = np.array([one.folds.mean() for one in some])
             best = means.max()
-            joules = np.array([one.joules for one in some])
+            joules = np.array([one.fold_joules for one in some])
             hits, cost, folds = 0, 0.0, 0
             for _ in range(n):
                 found = way(some, rng.permutation(K).tolist(), rng)
@@ -233,7 +233,7 @@ def adversaries(selections: int) -> None:
         for seed in range(selections):
             some = made(means, own, shared, seed)
             played = play(some, Terms(k=K), range(K))
-            true = np.array([one.scores.mean() for one in some])
+            true = np.array([one.folds.mean() for one in some])
             wrong += true[[played.verdict.winner, *played.verdict.tied]].max() < true.max()
             folds += sum(played.folds_used)
         share = folds / selections / K / len(means)
@@ -243,7 +243,7 @@ def adversaries(selections: int) -> None:
 
 def made(
     means: Sequence[float], own: Sequence[float], shared: float, seed: int, users: int = 40
-) -> list[Contender]:
+) -> list[Scores]:
     """Contenders of these true means; `own` is what all users of a fold share,
     as a multiple of what they contribute; below 0 for models that draw no random numbers."""
     rng = np.random.default_rng(seed)
@@ -253,10 +253,10 @@ def made(
         values = mean + taste + fold[:, None] + rng.normal(0, 0.2, (K, users))
         values += rng.normal(0, np.sqrt(abs(noise) * 0.2**2 / users), K)[:, None]
         found.append(
-            Contender(
+            Scores(
                 name=str(place),
-                scores=values.mean(axis=1),
-                values=values,
+                folds=values.mean(axis=1),
+                users=values,
                 joules=np.ones(K),
                 random=noise > 0,
             )
@@ -269,12 +269,12 @@ def size(contenders: int = 100, users: int = 100_000) -> None:
     rng = np.random.default_rng(0)
     base = rng.random((K, users), dtype=np.float32)
     some = [
-        Contender(
+        Scores(
             name=str(place),
-            scores=(values := base + rng.normal(0, 0.1, (K, users)).astype(np.float32))
+            folds=(values := base + rng.normal(0, 0.1, (K, users)).astype(np.float32))
             .mean(axis=1)
             .astype(np.float64),
-            values=values,
+            users=values,
             joules=np.ones(K),
         )
         for place in range(contenders)
@@ -305,9 +305,13 @@ def main() -> None:
         size()
     else:
         sys.stdout.write("The recorded study (per dataset: folds, right)\n\n")
-        compare(dict(recorded_contenders()), options.orders)
+        compare(recorded_contenders(), options.orders)
         sys.stdout.write("\nGrids of one parameter\n\n")
-        compare({one.name: one.contenders for one in recorded_grids()}, options.orders)
+        grids = {
+            name: read_configurations(GRIDS / f"{name}.json").scores
+            for name in configuration_names(GRIDS)
+        }
+        compare(grids, options.orders)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def test_without_anything_recorded_there_is_a_file_and_the_form(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pages.components.best.choice.recorded_runs", list)
-    monkeypatch.setattr("pages.components.best.choice.grid_names", list)
+    monkeypatch.setattr("pages.components.best.choice.configuration_names", lambda folder: [])
     open_best(app)
     assert app.selectbox(key="selection-choice").value == "file"
     assert any("one row per contender" in one.value.lower() for one in app.caption)

@@ -34,7 +34,12 @@ def test_what_is_recorded_is_read_and_users_without_anything_held_out_are_nan(tm
     pq.write_table(pa.table(columns), path.with_suffix(".parquet"))
     found = read_configurations(path)
     assert found.spec == SPEC
-    assert found.entries == entries
+    assert list(found.configurations) == FOUND
+    assert found.folds.tolist() == [[0.5, 0.5]] * 2
+    assert [one.name for one in found.scores] == [
+        "item-knn:neighbours=10",
+        "item-knn:neighbours=20",
+    ]
     nan = np.nan
     expected = [[0.5, nan, 0.25], [nan, 0.75, nan]]  # users 3, 5, 7
     np.testing.assert_array_equal(found.values["ndcg@10"], [expected, expected])

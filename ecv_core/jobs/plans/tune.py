@@ -78,7 +78,7 @@ class Tuned:
         """Place of the chosen configuration: of all folds' means, or the selection's winner."""
         if self.tuning.all_folds:
             sign = 1 if self.tuning.terms.higher_is_better else -1
-            return int(np.argmax([sign * one.scores.mean() for one in self.standing.contenders]))
+            return int(np.argmax([sign * one.folds.mean() for one in self.standing.contenders]))
         assert self.standing.played is not None
         return self.standing.played.verdict.winner
 
@@ -331,7 +331,7 @@ def meet_aside(
         and run.spec.algorithm == spec.algorithm
         and replace(run.spec, params=spec.params).same_scores(spec)
     }
-    scores = np.stack([one.scores for one in tuned.standing.contenders])
+    scores = np.stack([one.folds for one in tuned.standing.contenders])
     sign = 1 if METRICS[chosen.metric].higher_is_better else -1
     return Aside(
         run_id=run.run_id,
@@ -366,7 +366,7 @@ def tuning_document(tuned: Tuned) -> dict[str, Any]:
         "best": {
             "contender": names[tuned.best],
             "params": dict(tuned.configurations[tuned.best]),
-            "mean": float(np.nanmean(standing.contenders[tuned.best].scores)),
+            "mean": float(np.nanmean(standing.contenders[tuned.best].folds)),
         },
         "configurations": [
             {
@@ -374,7 +374,7 @@ def tuning_document(tuned: Tuned) -> dict[str, Any]:
                 "params": dict(params),
                 "scores": {
                     str(at): float(score)
-                    for at, score in enumerate(one.scores)
+                    for at, score in enumerate(one.folds)
                     if not np.isnan(score)
                 },
             }
@@ -397,6 +397,6 @@ def tuning_sentence(tuned: Tuned) -> str:
     share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
     return (
         f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
-        f"{best.scores.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
+        f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
         f"folds. {verdict}"
     )

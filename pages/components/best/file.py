@@ -8,8 +8,9 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from ecv_core.records import Scores
 from ecv_core.rights import Action
-from ecv_core.selection import Contender, play
+from ecv_core.selection import play
 from ecv_core.selection.score_files import COLUMNS, USER, read_contenders
 from pages.components.best.settings import Asked
 from pages.components.best.show import Shown, show
@@ -43,7 +44,7 @@ def scores_file(asked: Asked) -> None:
         return
     with st.spinner("Reading the scores ..."):
         contenders = _read(file.file_id, file)
-    terms = asked.terms(len(contenders[0].scores), higher_is_better=not lower)
+    terms = asked.terms(contenders[0].k, higher_is_better=not lower)
     shown = Shown(
         contenders=contenders,
         titles=[one.name for one in contenders],
@@ -56,7 +57,7 @@ def scores_file(asked: Asked) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _read(file_id: str, _file: UploadedFile) -> list[Contender]:
+def _read(file_id: str, _file: UploadedFile) -> list[Scores]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(_file.name).name
         path.write_bytes(_file.getvalue())

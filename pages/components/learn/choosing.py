@@ -22,7 +22,7 @@ def show() -> None:
     chosen = recorded(dataset, _USUAL)
     lanes.show(chosen, slider=True)
     best, second = chosen.played.verdict.order[0], chosen.played.verdict.order[1]
-    one, other = chosen.contenders[best].values, chosen.contenders[second].values
+    one, other = chosen.contenders[best].users, chosen.contenders[second].users
     if one is not None and other is not None:
         found = sureness(one[0], other[0])
         takeaway(

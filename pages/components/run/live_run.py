@@ -7,7 +7,7 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import InputError
-from ecv_core.figures.compare import compare_alt_text, compare_frame
+from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
@@ -28,10 +28,17 @@ from pages.components.shared.runs import (
     imported_note,
     opened_runs,
 )
-from pages.components.shared.runs_table import RUN_COLUMNS, entry_of, runs_table
+from pages.components.shared.runs_table import RUN_COLUMNS, runs_table
 from pages.components.shared.state import escaped, sentence, sentences
 from pages.components.shared.watch import follow
-from pages.components.shared.words import metric_label, rule_words, run_name, run_title, state_badge
+from pages.components.shared.words import (
+    algorithm_title,
+    metric_label,
+    rule_words,
+    run_name,
+    run_title,
+    state_badge,
+)
 
 FIGURE_HEIGHT = 440
 SECONDS_BETWEEN_LOOKS = 1.0
@@ -195,7 +202,10 @@ def _figure(run: Run) -> None:
 
 
 def _compare(runs: list[Run]) -> None:
-    frame = compare_frame([entry_of(run) for run in runs])
+    def named(runs: list[Run]) -> list[NamedRun]:
+        return [(algorithm_title(run.spec.algorithm), run) for run in runs]
+
+    frame = compare_frame(named(runs))
     if frame["mean"].isna().all():
         return
     st.header("All runs started together", anchor=False)
@@ -208,7 +218,7 @@ def _compare(runs: list[Run]) -> None:
             alt=compare_alt_text(frame),
             height=compare_height(frame),
             name=f"comparison on {runs[0].spec.dataset}",
-            table=lambda: compare_frame([entry_of(newest(run)) for run in runs]),
+            table=lambda: compare_frame(named([newest(run) for run in runs])),
         )
     with right:
         runs_table(frame, RUN_COLUMNS, key="together")

@@ -71,7 +71,7 @@ def _table(complete: tuple[str, ...], _runs: Sequence[Run]) -> pd.DataFrame:
     for dataset, found in by_dataset.items():
         if len(found) < 2:
             continue
-        contenders = contenders_of(list(found.values()), user_scores=results().user_scores)
+        contenders = contenders_of(list(found.values()), results())
         spec = next(iter(found.values())).spec
         better = METRICS[spec.metric].higher_is_better
         winner, order = (
