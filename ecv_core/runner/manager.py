@@ -55,7 +55,7 @@ class RunManager(Queue):
         self._after = after
         self._together = together
         self._seconds = seconds
-        self._worker = Worker(at_exit=self.close)
+        self._worker = Worker()
         self._wake = threading.Event()
         self._closing = False
         self._packed = False

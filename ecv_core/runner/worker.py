@@ -204,29 +204,18 @@ class InProcess(Executor):
 class Worker:
     """One worker process, started when it is first needed; killed when it has to stop."""
 
-    def __init__(self, *, at_exit: Callable[[], None] = lambda: None) -> None:
-        """Nothing starts yet.
-
-        Args:
-            at_exit: called when this program ends, before the process is waited for.
-        """
+    def __init__(self) -> None:
+        """Nothing starts yet. Kill it before the program ends, which would wait for its fold."""
         self._executor: Executor | None = None
         self._lock = threading.Lock()
-        self._at_exit: Callable[[], None] | None = at_exit
 
     def submit(self, fn: Callable[..., Any], *args: object) -> Future[Any]:
         """Give the process something to do; a new process if the last one is gone."""
         try:
-            future = self._running().submit(fn, *args)
+            return self._running().submit(fn, *args)
         except BrokenExecutor:  # it died while it was idle
             self.kill()
-            future = self._running().submit(fn, *args)
-        if self._at_exit is not None:
-            # The last one registered is called first, and the executor has just registered its
-            # own, which waits for the fold to end. There is no public way to come before it.
-            threading._register_atexit(self._at_exit)  # type: ignore[attr-defined]
-            self._at_exit = None
-        return future
+            return self._running().submit(fn, *args)
 
     def _running(self) -> Executor:
         from loky import ProcessPoolExecutor

@@ -21,6 +21,7 @@ from pages.components.run.frames import newest, so_far
 from pages.components.run.run_actions import run_actions
 from pages.components.shared.acting import starter
 from pages.components.shared.cite import cite_and_describe, made_with
+from pages.components.shared.events import CURVES, RUNS, topic
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.runs import (
@@ -34,9 +35,6 @@ from pages.components.shared.watch import follow
 from pages.components.shared.words import metric_label, rule_words, run_name, run_title, state_badge
 
 FIGURE_HEIGHT = 440
-SECONDS_BETWEEN_LOOKS = 1.0
-SECONDS_BETWEEN_GLANCES = 5.0
-"""At runs that are over: someone else may resume one."""
 FOLLOW = "follow"
 _SHOWN = "shown-run"
 """Key of the session state: the run that the page shows, whose buttons it has."""
@@ -63,9 +61,7 @@ def live_run(runs: list[Run]) -> None:
         active,
         [runs],
         key="run",
-        of=lambda now: (now.of(ids), now.removed),
-        seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
-        alike=lambda: (st.session_state.get("show"), st.session_state.get(_SHOWN)),
+        of=[topic(RUNS, ids)],
     )
 
 
@@ -160,8 +156,21 @@ def _run(following: bool, read: list[list[Run]]) -> None:
             fact_panel(run)
         if len(runs) > 1:
             _compare(runs)
-        training(run)
+        _training(run, runs)
         _details(run)
+
+
+def _training(run: Run, runs: list[Run]) -> None:
+    """The curves of its trainings; that of the fold which is computed grows by itself."""
+    if run.state is not RunState.RUNNING:
+        training(run)
+        return
+    begun = [run]
+
+    def newer() -> None:
+        training(begun.pop() if begun else shown_run(opened_runs()))
+
+    follow(newer, key="training", of=[], often=[topic(CURVES, [one.run_id for one in runs])])
 
 
 def _figure(run: Run) -> None:
@@ -213,7 +222,7 @@ def _compare(runs: list[Run]) -> None:
     with right:
         runs_table(frame, RUN_COLUMNS, key="together")
         st.page_link(
-            "pages/runs.py",
+            "runs.py",
             label="Compare them: tests and settings",
             icon=":material/balance:",
             query_params=comparison_of([run.run_id for run in runs]),

@@ -102,7 +102,7 @@ def _links(entries: Sequence[Entry]) -> None:
         for entry in entries:
             run = entry.run
             st.page_link(
-                "pages/run.py" if run.run_id in own else "pages/replay.py",
+                "run.py" if run.run_id in own else "replay.py",
                 label=escaped(f"{entry.name} on {run.spec.dataset}" if several else entry.name),
                 icon=":material/play_circle:" if run.run_id in own else ":material/replay:",
                 query_params={"run": run.run_id},
