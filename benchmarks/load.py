@@ -205,7 +205,7 @@ def _folds(text: str) -> int:
 
 def _step(text: str) -> str:
     """'fold 3 of 10 · fit 5 of 16', from the words of the bar."""
-    return " · ".join(text.split(" · ")[1:3])
+    return " · ".join(text.split(" · ")[:2])
 
 
 async def _clock(dashboard: Dashboard, run_id: str, seconds: float) -> float:

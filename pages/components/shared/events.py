@@ -29,19 +29,23 @@ from pages.components.shared.state import manager, store
 
 log = logging.getLogger(__name__)
 
-ALL, RUNS, STEPS, CURVES = "all", "runs", "steps", "curves"
+ALL, RUNS, STATES, STEPS, CURVES = "all", "runs", "states", "steps", "curves"
 
-_BUSY_SECONDS, _IDLE_SECONDS, _LEAST_SECONDS = 0.5, 2.0, 0.1
-"""Between two looks: while something runs, while nothing does, and whatever happens."""
-_SECONDS_OF_STEPS, _SECONDS_PER_PAGE = 1.0, 0.1
-"""Between two versions of what changes several times a second: at least, and for each open page,
-so that many who watch cost the machine no more than ten do."""
+_BUSY_SECONDS, _SECONDS_PER_PAGE, _MOST_SECONDS = 0.5, 0.04, 1.0
+"""Between two looks while something runs: at least, for each open page, and at most. Many who watch
+are told less often, so that they leave the machine to the fold."""
+_IDLE_SECONDS, _LEAST_SECONDS = 2.0, 0.1
+"""Between two looks while nothing runs, and whatever happens."""
 _LONGEST, _MOST = 4000, 20
 """Characters and topics that a page may say."""
 
 _SHOWN: dict[str, Callable[[Going, Sequence[str]], Hashable]] = {
     ALL: lambda now, ids: (now.stages, now.removed, manager().trouble if now else None),
     RUNS: lambda now, ids: (now.of(ids), now.removed),
+    STATES: lambda now, ids: (
+        [(run_id, state, folds > 0) for run_id, state, folds in now.of(ids)],
+        now.removed,
+    ),
     STEPS: lambda now, ids: (now.stages, now.steps),
     CURVES: lambda now, ids: now.curves(ids),
 }
@@ -54,9 +58,10 @@ def topic(kind: str, ids: Sequence[str] = ()) -> str:
     """What a part of a page can follow.
 
     Args:
-        kind: ALL: every run's beginning, folds and end; RUNS: the same of some; STEPS: how far the
-            folds are that are computed; CURVES: of some, the curve of a training.
-        ids: of those runs.
+        kind: ALL: beginning, folds and end of every run; RUNS: of these; STATES: of these, and of
+            their folds only the first; STEPS: how far the folds are that are computed; CURVES: how
+            far the curves are that trainings of these runs report.
+        ids: of the runs.
     """
     return " ".join([kind, *ids])
 
@@ -108,8 +113,10 @@ class Events:
             seconds = _IDLE_SECONDS
             try:
                 now = await asyncio.to_thread(self._look)
-                seconds = _BUSY_SECONDS if now else _IDLE_SECONDS
-                await self._tell(now)
+                if now:
+                    seconds = max(_BUSY_SECONDS, _SECONDS_PER_PAGE * len(self._pages))
+                    seconds = min(seconds, _MOST_SECONDS)
+                await self._tell(now, every=2 * seconds)
             except EcvError as error:  # a database comes and goes
                 log.warning("what goes on could not be seen: %s", error)
                 self._key = token_bytes(16)  # pages that show the error are drawn anew after it
@@ -122,9 +129,10 @@ class Events:
     def _look(self) -> Going:
         return going_on(store())
 
-    async def _tell(self, now: Going) -> None:
-        last, pace = self._steps, max(_SECONDS_OF_STEPS, _SECONDS_PER_PAGE * len(self._pages))
-        if last is None or last.stages != now.stages or now.moment - last.moment >= pace:
+    async def _tell(self, now: Going, *, every: float) -> None:
+        """Tell all pages; of what changes several times a second after so many seconds."""
+        last = self._steps
+        if last is None or last.stages != now.stages or now.moment - last.moment >= every - 0.2:
             self._steps = last = now
         versions: dict[str, str] = {}
         news = []

@@ -1,12 +1,14 @@
 // Has a part of the page drawn anew when what it shows has changed. All parts of a tab share one
 // WebSocket, on which the server tells versions of what they show; see events.py.
-const PATIENCE = 4000; // milliseconds for the part to be drawn anew, before it is asked for again
+const PATIENCE = 4000; // milliseconds for a part to be drawn anew, before it is asked for again
 const FIRST_WAIT = 500; // until the next try to connect
 const LONGEST_WAIT = 30_000;
 
 const newEvents = () => {
   const parts = new Map(); // its element -> what it shows, and how to ask for it anew
   const told = new Map(); // topic -> "moment version", as the server said last
+  let asked; // the element of the part that is waited for
+  let patience;
   let socket;
   let said = "";
   let wait = FIRST_WAIT;
@@ -17,15 +19,20 @@ const newEvents = () => {
       const [moment, newest] = (told.get(topic) ?? "").split(" ");
       return Number(moment) > data.moment && newest !== version;
     });
+  // One after the other: of what is asked for at once, Streamlit draws one part only.
   const look = () => {
-    for (const part of parts.values()) {
-      if (part.asked || !outdated(part)) continue;
-      part.asked = setTimeout(() => {
-        part.asked = 0; // an answer got lost
-        look();
-      }, PATIENCE);
-      part.ask();
+    if (asked) return;
+    asked = [...parts.keys()].findLast((element) => outdated(parts.get(element)));
+    if (!asked) return;
+    patience = setTimeout(answered, PATIENCE, asked);
+    parts.get(asked).ask();
+  };
+  const answered = (element) => {
+    if (element === asked) {
+      clearTimeout(patience);
+      asked = undefined;
     }
+    queueMicrotask(look);
   };
   const say = () => {
     const topics = [...parts.values()].flatMap(({ data }) => Object.keys(data.versions));
@@ -54,7 +61,7 @@ const newEvents = () => {
     };
     socket.onclose = () => {
       socket = undefined;
-      if (!opened) for (const part of parts.values()) part.ask(); // a proxy lets it not through
+      if (!opened) [...parts.values()].forEach((part, at) => setTimeout(part.ask, 500 * at));
       again();
     };
   };
@@ -69,15 +76,14 @@ const newEvents = () => {
   document.addEventListener("visibilitychange", look);
   return {
     follow(element, part) {
-      clearTimeout(parts.get(element)?.asked);
       parts.set(element, part);
       if (socket) queueMicrotask(say);
       else connect();
-      look();
+      answered(element);
     },
     leave(element) {
-      clearTimeout(parts.get(element)?.asked);
       parts.delete(element);
+      answered(element);
       queueMicrotask(say);
       setTimeout(() => parts.size || socket?.close(), PATIENCE);
     },
