@@ -28,9 +28,11 @@ from tests.runner.test_ending import SPEC
 told = threading.Event()
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda *_: told.set())
-RunManager(open_store(), job=sleepy).start([SPEC, SPEC])
+manager = RunManager(open_store(), job=sleepy)
+manager.start([SPEC, SPEC])
 while not told.wait(0.1):
     pass
+manager.close()
 """
 """A dashboard as far as runs go: its main thread returns when it is told to end."""
 
