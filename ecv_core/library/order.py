@@ -18,7 +18,7 @@ from ecv_core.library.run import Run
 from ecv_core.runs.adjusting import aids_of
 from ecv_core.runs.recorded import recorded_under_splits, recorded_user_scores
 from ecv_core.splits import check_exchangeable
-from ecv_core.stopping import Precision, StoppingRule
+from ecv_core.stopping import StoppingRule, TakesAids
 from ecv_core.store import open_store
 
 
@@ -33,8 +33,9 @@ def orders(
 ) -> Outcome:
     """What a rule would have done over every order in which the folds could have come.
 
-    Exact for e-fold, precision, fixed and never, and for an own rule with `order_free = True` (up
-    to 12 folds); else `draws` orders are drawn, and `standard_errors` says how exact that is.
+    Exact for the rules of the package but std-stagnation, and for an own one with
+    `order_free = True` (up to 12 folds); else `draws` orders are drawn, and `standard_errors` says
+    how exact that is.
 
     Args:
         scores: one per fold; or a run all of whose folds are in, so that costs are joules and
@@ -69,12 +70,12 @@ def _of_run(run: Run, rule: StoppingRule) -> Scores:
     system = system_of(run.record, run.spec.metric_name)
     users = recorded_user_scores(run.run_id) or open_store().user_scores(run.run_id)
     found = with_users(run.record, users, system.scores)
-    if not (isinstance(rule, Precision) and rule.adjust_by):
+    if not (isinstance(rule, TakesAids) and rule.needs_aids):
         return found
     store = open_store()
     aids = aids_of(
         run.spec,
-        rule.adjust_by,
+        rule.needs_aids,
         [*recorded_under_splits(), *store.runs()],
         lambda run_id: recorded_user_scores(run_id) or store.user_scores(run_id),
     )

@@ -29,7 +29,7 @@ from ecv_core.runner import (
     save_fold,
     this_process,
 )
-from ecv_core.stopping import StoppingRule
+from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.store import Store, open_store
 from ecv_core.tracking import Handed, begin, measure
 from ecv_core.tracking.beginning import CANCELLED, LEFT, go_on
@@ -190,7 +190,7 @@ class Tracked:
         return self._run_id
 
     def _ruling(self) -> StoppingRule | None:
-        return adjusted_rule(self._store, self.spec) if self.spec.adjust_by else self._rule
+        return adjusted_rule(self._store, self.spec) if cheap_models(self.spec) else self._rule
 
     def _folds(self) -> Generator[Handed]:
         try:

@@ -12,6 +12,7 @@ from ecv_core.records import Run, RunSpec
 from ecv_core.rights.actor import Action, Actor, Role, check, refusal
 from ecv_core.rights.settings import Limits, Settings
 from ecv_core.runner import Queue, RunManager
+from ecv_core.stopping import cheap_models
 from ecv_core.store import (
     Cell,
     Label,
@@ -238,7 +239,7 @@ class Acting(Queue):
 def _beyond(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
     """Why a visitor may not run one of these, whatever else is going on; None where they may."""
     for spec in specs:
-        for name in (spec.algorithm, *spec.adjust_by):
+        for name in (spec.algorithm, *cheap_models(spec)):
             if name not in limits.algorithms or spec.tracked:
                 return (
                     f"visitors run quick algorithms only, and {_title(name)} is none of them; "

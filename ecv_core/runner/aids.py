@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ecv_core.records import Run, RunSpec
 from ecv_core.runs import adjusting
 from ecv_core.spec import rule_of
-from ecv_core.stopping import Precision, StoppingRule
+from ecv_core.stopping import StoppingRule, TakesAids, cheap_models
 from ecv_core.store import Store
 
 
@@ -18,9 +16,9 @@ def aid_runs(store: Store, spec: RunSpec) -> dict[str, Run | None]:
         store: where they are.
         spec: of the run that is adjusted.
     """
-    if not spec.adjust_by:
+    if not (cheap := cheap_models(spec)):
         return {}
-    return adjusting.aid_runs(spec, spec.adjust_by, store.runs(), store.user_scores)
+    return adjusting.aid_runs(spec, cheap, store.runs(), store.user_scores)
 
 
 def adjusted_rule(store: Store, spec: RunSpec) -> StoppingRule:
@@ -29,7 +27,6 @@ def adjusted_rule(store: Store, spec: RunSpec) -> StoppingRule:
     Raises: InputError where such a model lacks a fold.
     """
     rule = rule_of(spec)
-    if not (spec.adjust_by and isinstance(rule, Precision)):
+    if not (isinstance(rule, TakesAids) and rule.needs_aids):
         return rule
-    aids = adjusting.aids_of(spec, spec.adjust_by, store.runs(), store.user_scores)
-    return replace(rule, aids=aids)
+    return rule.with_aids(adjusting.aids_of(spec, rule.needs_aids, store.runs(), store.user_scores))

@@ -93,7 +93,7 @@ def _drive(
                 closing=closing,
                 seconds=seconds,
             )
-            rule = adjusted_rule(store, spec) if spec.adjust_by else None
+            rule = adjusted_rule(store, spec) if stopping.cheap_models(spec) else None
         while (index := next_fold(store.run(run_id))) is not None:
             if cancelled(store, (run_id, *waiting)):
                 raise Cancelled

@@ -9,6 +9,7 @@ from ecv_core import models
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec, UserScores
 from ecv_core.records.setting import SCORES
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.stopping.adjustment import Aids
 
 UserScoresOf = Callable[[str], Mapping[int, UserScores]]
@@ -28,11 +29,10 @@ def aid_spec(spec: RunSpec, name: str) -> RunSpec:
         algorithm=name,
         params=models.algorithm(name).resolve({}),
         tracked=False,
-        rule="never",
-        tolerance=None,
+        rule=NEVER_STOPS,
+        rule_params=(),
         min_folds=1,
         full=False,
-        adjust_by=(),
     )
 
 

@@ -23,6 +23,7 @@ from ecv_core.selection.names import parse_contender
 from ecv_core.selection.rounds import Terms, Until
 from ecv_core.selection.sharing import sharing_places
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Store
 
 
@@ -53,7 +54,7 @@ def named_contenders(
             params=params,
             tracked=algorithm in tracked,
             **settings,
-            rule="never",
+            rule=NEVER_STOPS,
         )
         if not spec.tracked:
             fold.check_needs(spec)

@@ -23,6 +23,7 @@ from ecv_core.selection.runs import stored_contenders
 from ecv_core.selection.sharing import sharing_places
 from ecv_core.selection.tracked import missing
 from ecv_core.splits import check_exchangeable
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import (
     PlannedContender,
     SelectionRecord,
@@ -247,7 +248,7 @@ def go_on_after(store: Store, run_id: str, *, owner: str, recorded: Iterable[Run
 
 def _whole(spec: RunSpec) -> RunSpec:
     """A contender's spec: all folds, and no rule of its own."""
-    return replace(spec, rule="never", tolerance=None, min_folds=1, full=True, only_folds=())
+    return replace(spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=())
 
 
 def _check_alike(names: Sequence[str], specs: Sequence[RunSpec]) -> None:

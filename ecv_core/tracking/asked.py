@@ -28,6 +28,7 @@ from ecv_core.errors import InputError, RunError
 from ecv_core.files import replacing
 from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
 from ecv_core.runner import adjusted_rule, next_fold, save_fold
+from ecv_core.stopping import cheap_models
 from ecv_core.store import OUTSIDE, Store, owner_of
 from ecv_core.tracking.beginning import CANCELLED
 from ecv_core.tracking.handed import Handed
@@ -136,7 +137,7 @@ def tell(
             energy=_told_energy(run.spec, joules),
             user_scores=found.user_scores,
         )
-        rule = adjusted_rule(store, run.spec) if run.spec.adjust_by else None
+        rule = adjusted_rule(store, run.spec) if cheap_models(run.spec) else None
         if save_fold(store, run_id, result, rule, _refuse, owner=OUTSIDE):
             after = store.run(run_id)
             if next_fold(after) is None:

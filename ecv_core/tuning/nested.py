@@ -16,6 +16,7 @@ from ecv_core.runner import InProcess, execute, this_process, work
 from ecv_core.runner.drive import Job
 from ecv_core.selection.computing import check_finished
 from ecv_core.splits.nested import ID, TEST
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Store
 from ecv_core.tuning.tune import Tuned
 
@@ -93,7 +94,14 @@ def aside_spec(spec: RunSpec) -> RunSpec:
     """The run of a configuration on what its folds have put aside."""
     params = tuple(sorted({**dict(spec.split_params), "part": TEST}.items()))
     return replace(
-        spec, split_params=params, k=1, rule="never", min_folds=1, full=False, only_folds=()
+        spec,
+        split_params=params,
+        k=1,
+        rule=NEVER_STOPS,
+        rule_params=(),
+        min_folds=1,
+        full=False,
+        only_folds=(),
     )
 
 

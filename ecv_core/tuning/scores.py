@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ecv_core.records import SCORES, ParamValue, RunSpec, Task, UserScores
 from ecv_core.runs.configurations import Configuration, read_configurations
 from ecv_core.runs.recorded import FOLDER
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Store
 
 TUNINGS = FOLDER / "tunings"
@@ -69,7 +70,7 @@ def own_tuning_names(store: Store) -> dict[str, int]:
     for run in store.runs():
         if run.spec.task is Task.TOP_N:
             alike = replace(run.spec, params=(), only_folds=()).part(*SCORES)
-            one = replace(run.spec, only_folds=(), rule="never")
+            one = replace(run.spec, only_folds=(), rule=NEVER_STOPS, rule_params=())
             families[repr(alike)][one] |= {fold.fold for fold in run.folds}
     found: dict[str, int] = {}
     for family in families.values():

@@ -34,6 +34,7 @@ from ecv_core.selection.rounds import Terms
 from ecv_core.shared_fold import shares_with
 from ecv_core.spec import make_spec
 from ecv_core.splits import check_exchangeable
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Store
 from ecv_core.tuning.estimate import Estimate, estimate
 from ecv_core.tuning.samplers import Sampler, budget_of, sampled
@@ -108,7 +109,7 @@ def make_plan(
     """
     model = models.algorithm(algorithm)
     wanted = space_of(model, space, own or {})
-    spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never", full=True, **settings)
+    spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
     if not METRICS[spec.metric].per_user:
         raise InputError(
             f"configurations are compared by every user's score, but {spec.metric} has one value "

@@ -21,6 +21,7 @@ from ecv_core.runner import SharedJob, work
 from ecv_core.runner.drive import Job
 from ecv_core.runs.configurations import Configuration, specs_of
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Store
 from ecv_core.tuning.samplers import sampled
 from ecv_core.tuning.spaces import contender_word, size_of, space_of, within
@@ -112,7 +113,12 @@ def planned_spaces(
         drawn: list[Configuration] = list(sampled(wanted, "grid", size_of(wanted), seed=0))
         for split in splits_of:
             spec = make_spec(
-                dataset=dataset, algorithm=name, split=split, rule="never", full=True, **settings
+                dataset=dataset,
+                algorithm=name,
+                split=split,
+                rule=NEVER_STOPS,
+                full=True,
+                **settings,
             )
             fold.check_needs(spec)
             planned.append((spec, drawn))
