@@ -118,7 +118,8 @@ class Parameter:
             if not in_range(value, *ends, open=self.open):
                 words = range_words(*ends, open=self.open)
                 end = f"; {self.way_out}" if self.way_out else ""
-                raise InputError(f"{said} must be {words}, but is {given}{end}")
+                shown = value if self.open else given
+                raise InputError(f"{said} must be {words}, but is {shown}{end}")
         return value
 
     def text(self, value: ParamValue) -> str:

@@ -126,7 +126,7 @@ def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
         if known.instance is instance:
             return {"rule": known.id}
         if known.instance is None and known.kind is type(instance):
-            told = [name for name in known.told if name in SETTINGS and name != "k"]
+            told = [name for name in known.told if name in ("confidence", "min_folds")]
             params = {one.name: getattr(instance, one.name) for one in known.parameters}
             return (
                 {"rule": known.id}
@@ -192,7 +192,8 @@ def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
     Raises: UnknownName for the rule; InputError for a setting that cannot work.
     """
     chosen = rule(spec.rule)
-    chosen.resolve(dict(spec.rule_params))
+    given = dict(spec.rule_params)  # of an older version of the rule there may be more
+    chosen.resolve({one.name: given[one.name] for one in chosen.parameters if one.name in given})
     SETTINGS["confidence"].check(spec.confidence)
     if not chosen.least_folds <= spec.min_folds <= spec.k:
         raise InputError(
