@@ -144,7 +144,9 @@ def test_after_a_stop_the_remaining_folds_can_be_run_to_check(
     store: Store, manage: Callable
 ) -> None:
     manager = manage(compute=quick)
-    run_id = manager.start([RunSpec(dataset="synthetic", algorithm="popular", k=5, alpha=1.0)])
+    run_id = manager.start(
+        [RunSpec(dataset="synthetic", algorithm="popular", k=5, rule_params=(("alpha", 1.0),))]
+    )
     assert len(wait_for(store, run_id, ended).folds) == 3
     manager.resume(run_id, full=True)
     done = wait_for(store, run_id, lambda run: ended(run) and len(run.folds) == 5)
