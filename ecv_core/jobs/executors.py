@@ -223,7 +223,7 @@ class Worker:
                         self._progress(phase, step, steps, curve=curve)
                 else:
                     self._messages.put((process, kind, *said))
-        except Exception as error:  # noqa: BLE001  whatever it is, nobody may wait for the process
+        except Exception as error:
             if not isinstance(error, EOFError):
                 log.error("what a worker says cannot be read", exc_info=error)
                 process.kill()
