@@ -22,13 +22,13 @@ from ecv_core.analysis.tradeoff.registered import other_lines
 from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
 from ecv_core.analysis.tradeoff.users import curves_of_run
+from ecv_core.jobs.plans.study import PAPER_ALGORITHMS
 from ecv_core.runs.recorded import (
     FOLDER,
     recorded_runs,
     recorded_stopped,
     recorded_user_scores,
 )
-from ecv_core.study.cells import PAPER_ALGORITHMS
 from ecv_core.study.summary import recorded_study, scores_frame
 from ecv_core.words import alpha_text
 
