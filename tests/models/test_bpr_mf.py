@@ -23,14 +23,15 @@ def test_gradients_by_hand_are_those_of_the_written_loss(lopsided):
     users = torch.tensor([0, 1, 1, 12])
     items = torch.tensor([2, 5, 5, 0])
     negatives = torch.tensor([[1, 1, 9], [5, 6, 7], [8, 2, 2], [3, 40, 2]])
-    bias = model._bias
+    user_vectors, item_vectors, bias = model.weights()
     with torch.no_grad():
         bias.normal_(generator=torch.Generator().manual_seed(3))
     loss = model.learn(users, items, negatives)
     found = [weight.grad.clone() for weight in model.weights()]
 
-    model._optimizer.zero_grad()
-    user, item, other = model._users[users], model._items[items], model._items[negatives]
+    for weight in model.weights():
+        weight.grad = None
+    user, item, other = user_vectors[users], item_vectors[items], item_vectors[negatives]
     own = (user * item).sum(1) + bias[items, 0]
     rest = (user[:, None] * other).sum(2) + bias[negatives, 0]
     ranking = -logsigmoid(own[:, None] - rest).mean()

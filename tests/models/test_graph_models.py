@@ -89,7 +89,7 @@ def ngcf_by_the_book(net, train):
     vectors = torch.cat((net.users, net.items))
     edges = adjacency(train)
     layers = [vectors]
-    for weight, bias in net._mixing:
+    for weight, bias in zip(net.weights()[2::2], net.weights()[3::2], strict=True):
         first, second = weight.split(net.factors)
         messages = []
         for node, own in enumerate(vectors):
@@ -108,7 +108,7 @@ def ngcf_by_the_book(net, train):
 def test_ngcf_scores_are_those_of_the_papers_messages(lopsided):
     net = ngcf(lopsided)
     with torch.no_grad():
-        for _, bias in net._mixing:
+        for bias in net.weights()[3::2]:
             bias.normal_(generator=torch.Generator().manual_seed(3))
     final = ngcf_by_the_book(net, lopsided).detach()
     torch.testing.assert_close(net.score(np.arange(13)), final[:13] @ final[13:].T)
@@ -147,7 +147,8 @@ def test_slopes_are_those_of_the_loss_of_the_paper(lopsided, name):
     loss = net.learn(users, items, negatives)
     found = [weight.grad.clone() for weight in net.weights()]
 
-    net._optimizer.zero_grad()
+    for weight in net.weights():
+        weight.grad = None
     final = book(net, lopsided)
     user, item, other = final[users], final[13 + items], final[13 + negatives]
     ranking = -logsigmoid((user * item).sum(1, keepdim=True) - (user[:, None] * other).sum(2))

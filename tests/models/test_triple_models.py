@@ -66,7 +66,8 @@ def test_score_is_what_both_places_of_an_item_say_of_the_user(net):
     expected = users @ items.T + 2 * net.biases()[1]
     torch.testing.assert_close(net.score(np.array([12, 3])), expected.detach())
     if isinstance(net, Triple2vecNet):
-        torch.testing.assert_close(items, net._firsts + net._seconds)
+        _, firsts, seconds, *_ = net.weights()
+        torch.testing.assert_close(items, firsts + seconds)
 
 
 def test_biases_alone_do_not_decay(lopsided, one_basket_each):
@@ -82,7 +83,7 @@ def test_biases_alone_do_not_decay(lopsided, one_basket_each):
 
 def test_vbcar_draws_from_the_distributions_that_it_learns(lopsided, one_basket_each):
     net = vbcar(lopsided, one_basket_each(lopsided))
-    table, weight, bias = net._of_users
+    table, weight, bias, *_ = net.weights()
     both = torch.tanh(table[5]) @ weight + bias
     mean, deviation = both[:4].detach(), (both[4:].detach() / 2).exp()
     rows = torch.full((20_000,), 5)
@@ -97,7 +98,8 @@ def test_vbcars_own_loss_is_the_divergence_from_a_standard_normal(lopsided, one_
     net = vbcar(lopsided, one_basket_each(lopsided), kl_weight=0.3)
     rows = [torch.tensor([0, 12]), torch.tensor([3, 40]), torch.tensor([7, 7])]
     expected = 0.0
-    encoders = net._of_users, net._of_items, net._of_items
+    weights = net.weights()
+    encoders = weights[:3], weights[3:6], weights[3:6]
     for row, (table, weight, bias) in zip(rows, encoders, strict=True):
         mean, log_variance = (torch.tanh(table[row]) @ weight + bias).chunk(2, dim=1)
         learnt = Normal(mean, (log_variance / 2).exp())
