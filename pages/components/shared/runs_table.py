@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.column_types import ColumnConfig
 
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import Entry
 from ecv_core.records import Run
 from pages.components.shared.words import algorithm_title, dataset_title, metric_label
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 _HOLDS = ": of the mean, or with the precision rule of where the k-fold mean is."
 RUN_COLUMNS = (
