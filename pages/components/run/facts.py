@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy import country_in_words
 from ecv_core.energy.parts import left_in_words
@@ -27,6 +28,9 @@ from pages.components.shared.words import (
     saved_words,
     watt_hours,
 )
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _HALF = 130
 """Pixels of a metric that has another one beside it."""
