@@ -121,6 +121,18 @@ def verdict(run: Run) -> str:
     return f"{text} The rule said stop {only}."
 
 
+def reused_words(run: Run) -> str:
+    """How many folds another run had computed before, in a sentence; empty where none."""
+    reused = sum(result.reused for result in run.folds)
+    if not reused:
+        return ""
+    verb, spent = ("was", "it") if reused == 1 else ("were", "them")
+    return (
+        f"{reused} of {counted(len(run.folds), 'fold')} {verb} there already: no time or energy "
+        f"was spent on {spent} again."
+    )
+
+
 def _spread(run: Run, at: Moment) -> str:
     """How uncertain the mean is, named by what the interval holds; empty where it is not known.
 

@@ -17,8 +17,8 @@ from ecv_core.cli.output import check_target, write_json
 from ecv_core.cli.setting_options import add_settings, asked_settings
 from ecv_core.cli.split_options import OF_SPLITS, add_split_options
 from ecv_core.cli.values import named_values
-from ecv_core.errors import InputError, RunError
-from ecv_core.records import SETTINGS, Run, RunSpec, RunState, Task
+from ecv_core.errors import InputError
+from ecv_core.records import SETTINGS, Run, RunSpec, Task
 from ecv_core.spec import make_spec
 from ecv_core.words import duration
 
@@ -37,6 +37,9 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     )
     add_settings(parser, [name for name in SETTINGS if name not in OF_SPLITS])
     parser.add_argument("--download", action="store_true", help="get the dataset if it is missing")
+    parser.add_argument(
+        "--anew", action="store_true", help="compute every fold, also those that are there already"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
@@ -79,16 +82,19 @@ def run(options: argparse.Namespace) -> int:
     _say_how_long(spec, len(fold.data_of(spec)))
     from tqdm import tqdm
 
-    from ecv_core.runner import GivesUp, InProcess, aid_runs, execute, this_process, work
+    from ecv_core.jobs import Book, GivesUp, Here, RunPlan, Says, drive, this_process
     from ecv_core.runs.document import run_document
     from ecv_core.store import open_store
+    from ecv_core.store.adjusting import aid_folds
     from ecv_core.words import watt_hours
 
     store = open_store()
-    run_id = store.create([spec], owner=this_process())[0]
+    (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
     with tqdm(total=spec.max_folds, unit="fold", disable=None, leave=False) as bar:
 
         def on_fold(run: Run) -> None:
+            if run.spec.algorithm != spec.algorithm:
+                return  # one of the cheap models that it is adjusted by
             bar.update(1)
             moment = run.moments[-1]
             seconds, score = run.folds[-1].total_seconds, moment.score
@@ -98,8 +104,9 @@ def run(options: argparse.Namespace) -> int:
                 if checking
                 else moment.decision.reason
             )
+            took = "was there already" if run.folds[-1].reused else f"in {seconds:.2f} s"
             tqdm.write(
-                f"fold {moment.fold}: {spec.metric_name} {score:.4f} in {seconds:.2f} s. {reason}",
+                f"fold {moment.fold}: {spec.metric_name} {score:.4f} {took}. {reason}",
                 file=sys.stderr,
             )
 
@@ -108,19 +115,19 @@ def run(options: argparse.Namespace) -> int:
             name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
             bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
 
-        job = partial(work, also=show)
         trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
-        execute(store, run_id, InProcess(), job=job, on_fold=on_fold, on_trouble=trouble)
+        says = Says(fold=on_fold, trouble=trouble)
+        book = Book(store, runs=[store.run(run_id)], anew=options.anew, says=says)
+        drive(RunPlan(spec), book, Here(also=show))
     run = store.run(run_id)
     write_json(run_document(run), options.json)
-    if run.state is not RunState.FINISHED:
-        raise RunError(run.error or f"the run was {run.state}; its finished folds are kept")
+    book.check_finished()
     if options.json != "-":
         print(_summary(run))
-        for name, aid in aid_runs(store, spec).items():
-            if aid is not None:
-                cost = f"{len(aid.folds)} folds, {watt_hours(aid.joules)}"
-                print(f"adjusted by {name}: run {aid.run_id}, {cost} besides the energy above")
+        for name, folds in aid_folds(book.results, spec).items():
+            joules = sum(result.energy.joules for result in folds.values())
+            cost = f"{len(folds)} folds, {watt_hours(joules)}"
+            print(f"adjusted by {name}: {cost} besides the energy above")
     return OK
 
 
@@ -189,14 +196,14 @@ def _energy(run: Run) -> str:
 
 
 def _summary(run: Run) -> str:
-    from ecv_core.words import interval_lines, metric_label, run_name, verdict
+    from ecv_core.words import interval_lines, metric_label, reused_words, run_name, verdict
 
-    return "\n".join(
-        [
-            f"{run_name(run)}, {metric_label(run.spec)}",
-            verdict(run),
-            *interval_lines(run),
-            _energy(run),
-            f"run {run.run_id}",
-        ]
-    )
+    lines = [
+        f"{run_name(run)}, {metric_label(run.spec)}",
+        verdict(run),
+        *interval_lines(run),
+        reused_words(run),
+        _energy(run),
+        f"run {run.run_id}",
+    ]
+    return "\n".join(line for line in lines if line)

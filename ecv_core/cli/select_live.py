@@ -14,11 +14,15 @@ from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import write_json
 from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError
-from ecv_core.runner import GivesUp, work
-from ecv_core.selection.computing import compute, named_contenders, terms_for
+from ecv_core.jobs import GivesUp, Here
+from ecv_core.jobs.plans.select import (
+    Standing,
+    compute,
+    named_contenders,
+    terms_for,
+    tracked_names,
+)
 from ecv_core.selection.document import selection_document
-from ecv_core.selection.live import Live
-from ecv_core.selection.tracked import tracked_names
 from ecv_core.store import open_store
 
 
@@ -35,7 +39,7 @@ def select_live(options: argparse.Namespace) -> int:
     named = named_contenders(
         dataset,
         words,
-        tracked=tracked_names(open_store().runs(), dataset),
+        tracked=tracked_names(open_store(), dataset),
         split=options.split,
         split_params=named_values(options.split_param, "--split-param"),
         folds_sha256=sha256,
@@ -51,31 +55,36 @@ def select_live(options: argparse.Namespace) -> int:
         indifference=options.indifference,
         until=options.until,
     )
-    before: Live | None = None
+    before: Standing | None = None
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 
         def show(phase: str, step: int, steps: int, /, **_: object) -> None:
             bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
 
-        def on_fold(now: Live) -> None:
+        def on_fold(now: Standing) -> None:
             nonlocal before
             bar.update(1)
             before = _told(before, now)
 
-        job = partial(work, also=show)
-        trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
-        found = compute(open_store(), named, terms, job=job, on_fold=on_fold, on_trouble=trouble)
+        selection_id, found = compute(
+            open_store(),
+            named,
+            terms,
+            executor=Here(also=show),
+            on_fold=on_fold,
+            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+        )
     assert found.played is not None
     played = replace(found.played, joules_of_all_folds=found.joules_expected)
     document = selection_document(found.contenders, terms, spec.metric_name, played)
     write_json(document, options.json)
     if options.json != "-":
         print(found.sentence([one.name for one in found.contenders], dataset))
-        print(f"selection {found.record.selection_id}")
+        print(f"selection {selection_id}")
     return OK
 
 
-def _told(before: Live | None, now: Live) -> Live:
+def _told(before: Standing | None, now: Standing) -> Standing:
     """Say who is out since the last round."""
     seen = len(before.played.rounds) if before and before.played else 0
     for one in now.played.rounds[seen:] if now.played else ():

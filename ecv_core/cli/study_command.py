@@ -17,13 +17,12 @@ from ecv_core import splits
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.setting_options import add_setting
 from ecv_core.errors import InputError, RunError
+from ecv_core.jobs import GivesUp
+from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell, compute, planned, with_obstacles
 from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.runner import work
 from ecv_core.runs.recorded import FOLDER
 from ecv_core.stopping import RULES
-from ecv_core.store import Cell, open_store
-from ecv_core.study.cells import USUAL_SPLIT, planned, with_obstacles
-from ecv_core.study.engine import compute
+from ecv_core.store import open_store
 from ecv_core.words import counted
 
 ALSO = ("recall@10",)
@@ -107,19 +106,21 @@ def run_study(options: argparse.Namespace) -> int:
             bar.set_description(_name(run.spec))
             bar.update(1)
 
-        for cell in compute(
-            open_store(),
-            todo,
-            job=work,
-            on_fold=on_fold,
-            say=partial(tqdm.write, file=sys.stderr),
-            also=ALSO if options.splits else (),
-        ):
+        def on_end(cell: Cell) -> None:
             assert cell.run is not None
             if cell.run.state is RunState.FINISHED:
                 tqdm.write(f"{cell.path}", file=sys.stdout)
             else:
                 failed.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
+
+        compute(
+            open_store(),
+            todo,
+            on_fold=on_fold,
+            on_end=on_end,
+            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+            also=ALSO if options.splits else (),
+        )
     if failed:
         raise RunError("; ".join(failed))
     return OK

@@ -11,9 +11,10 @@ from tqdm import tqdm
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.errors import InputError
-from ecv_core.runner import GivesUp, work, work_shared
+from ecv_core.jobs import GivesUp
+from ecv_core.jobs.plans.tune import run_spaces
 from ecv_core.store import open_store
-from ecv_core.tuning.under_splits import planned_spaces, run_spaces
+from ecv_core.tuning.under_splits import planned_spaces
 from ecv_core.words import counted
 
 
@@ -39,10 +40,9 @@ def study_spaces(options: argparse.Namespace) -> int:
         found = run_spaces(
             open_store(),
             planned,
-            job=work,
-            shared=work_shared,
-            on_fold=lambda: (bar.update(1), None)[1],
-            on_trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+            share=True,
+            on_fold=lambda: bar.update(1),
+            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
         )
     write_json(found.document(), options.json)
     if options.json == "-":

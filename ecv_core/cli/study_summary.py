@@ -15,9 +15,9 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
+from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records import SETTINGS
 from ecv_core.runs.recorded import recorded_stopped, recorded_user_scores
-from ecv_core.study.cells import of_the_paper
 from ecv_core.study.summary import (
     WITHIN_PERCENT,
     recorded_study,

@@ -78,15 +78,15 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
 def track(options: argparse.Namespace) -> int:
     """Begin a run, or go on with the same one that was cut off; its id goes to stdout."""
     from ecv_core.cli.run_command import spec_of
-    from ecv_core.runner import GivesUp, InProcess, run_aids
+    from ecv_core.jobs import GivesUp, Says
+    from ecv_core.jobs.plans.track import begin, compute_aids
     from ecv_core.store import OUTSIDE, open_store
-    from ecv_core.tracking import begin
 
     options.metric, options.n = _metric(options)
     spec = spec_of(options)
     store = open_store()
     run_id = begin(store, spec, owner=OUTSIDE, resume=not options.new)
-    run_aids(store, run_id, InProcess(), on_trouble=GivesUp(_say))
+    compute_aids(store, store.run(run_id), Says(trouble=GivesUp(_say)))
     done = len(store.run(run_id).folds)
     if done:
         _say(f"goes on with {done} of {spec.max_folds} folds; a new run: --new")
@@ -96,8 +96,8 @@ def track(options: argparse.Namespace) -> int:
 
 def ask(options: argparse.Namespace) -> int:
     """The next fold as files, or that there is none."""
+    from ecv_core.jobs.plans.track import ask as asked_of
     from ecv_core.store import open_store
-    from ecv_core.tracking import ask as asked_of
 
     check_target(options.json)
     found = asked_of(open_store(), options.run_id, options.folder)
@@ -115,9 +115,9 @@ def ask(options: argparse.Namespace) -> int:
 
 def tell(options: argparse.Namespace) -> int:
     """Keep what a fold gave, and say what the rule makes of it."""
+    from ecv_core.jobs.plans.track import read_table
+    from ecv_core.jobs.plans.track import tell as told_to
     from ecv_core.store import open_store
-    from ecv_core.tracking import tell as told_to
-    from ecv_core.tracking.asked import read_table
     from ecv_core.tracking.tables import known_columns
 
     reported: object = options.score
@@ -131,7 +131,10 @@ def tell(options: argparse.Namespace) -> int:
     task = store.run(options.run_id).spec.task
     _check_kind(options, task)
     run, found = told_to(
-        *(store, options.run_id, options.fold, reported),
+        store,
+        options.run_id,
+        options.fold,
+        reported,
         seconds=options.seconds,
         joules=options.joules,
     )

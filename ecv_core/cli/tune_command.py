@@ -14,8 +14,8 @@ from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError
 
 if TYPE_CHECKING:
+    from ecv_core.jobs.plans.tune import Tuning
     from ecv_core.store import Store
-    from ecv_core.tuning.tune import Plan
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
@@ -101,8 +101,8 @@ def tune_command(options: argparse.Namespace) -> int:
         more["folds_sha256"], more["k"] = fold.known_folds(
             options.dataset, options.folds, models.algorithm(options.algorithm).task
         )
+    from ecv_core.jobs.plans.tune import make_tuning
     from ecv_core.tuning.nested import nested_settings
-    from ecv_core.tuning.tune import make_plan
 
     more |= {
         "split": options.split,
@@ -118,7 +118,7 @@ def tune_command(options: argparse.Namespace) -> int:
     elif options.tau is not None:
         raise InputError("--tau belongs to --protocol nested; give both")
 
-    plan = make_plan(
+    plan = make_tuning(
         dataset=options.dataset,
         algorithm=options.algorithm,
         space=options.space,
@@ -146,13 +146,13 @@ def tune_command(options: argparse.Namespace) -> int:
     return _run(plan, store, options.json, share=share, nested=nested)
 
 
-def _announce(plan: Plan, store: Store, *, go_on: bool, share: bool) -> bool:
+def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
     """Say how long it takes; gives whether that is known.
 
     Raises: InputError for more than an hour that nobody has agreed to.
     """
+    from ecv_core.jobs.plans.tune import expected_of
     from ecv_core.tuning.estimate import HOUR
-    from ecv_core.tuning.tune import expected_of
     from ecv_core.words import counted, duration
 
     found = expected_of(plan, store, share=share)
@@ -180,49 +180,44 @@ def _announce(plan: Plan, store: Store, *, go_on: bool, share: bool) -> bool:
     return True
 
 
-def _try(plan: Plan, store: Store, *, share: bool) -> None:
+def _try(plan: Tuning, store: Store, *, share: bool) -> None:
     from tqdm import tqdm
 
-    from ecv_core.tuning.tune import first_fold
+    from ecv_core.jobs.plans.tune import first_fold
 
     with tqdm(unit="fold", disable=None, leave=False) as bar:
-        first_fold(store, plan, **_jobs(bar, share=share))
+        first_fold(store, plan, **_how(bar, share=share))
 
 
-def _jobs(bar: Any, *, share: bool) -> dict[str, Any]:  # noqa: ANN401  a bar of tqdm
+def _how(bar: Any, *, share: bool) -> dict[str, Any]:  # noqa: ANN401  a bar of tqdm
     """What computes folds and tells the bar of it, and who is told of trouble."""
     from tqdm import tqdm
 
-    from ecv_core.runner import GivesUp, work, work_shared
+    from ecv_core.jobs import GivesUp, Here
 
     def show(phase: str, step: int, steps: int, /, **_: object) -> None:
         bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
 
     return {
-        "job": partial(work, also=show),
-        "shared": partial(work_shared, also=show) if share else None,
-        "on_trouble": GivesUp(partial(tqdm.write, file=sys.stderr)),
+        "executor": Here(also=show),
+        "share": share,
+        "trouble": GivesUp(partial(tqdm.write, file=sys.stderr)),
     }
 
 
-def _run(plan: Plan, store: Store, target: str | None, *, share: bool, nested: bool) -> int:
+def _run(plan: Tuning, store: Store, target: str | None, *, share: bool, nested: bool) -> int:
     from tqdm import tqdm
 
     from ecv_core.evaluation import column_title
-    from ecv_core.tuning.document import tuning_document, tuning_sentence
-    from ecv_core.tuning.nested import aside_document, aside_sentence, meet_aside
-    from ecv_core.tuning.tune import tune
+    from ecv_core.jobs.plans.tune import meet_aside, tune, tuning_document, tuning_sentence
+    from ecv_core.tuning.nested import aside_document, aside_sentence
 
     with tqdm(unit="fold", disable=None, leave=False) as bar:
-
-        def counted() -> None:
-            bar.update(1)
-
-        jobs = _jobs(bar, share=share)
-        tuned = tune(store, plan, on_fold=counted, on_round=lambda live: counted(), **jobs)
+        how = _how(bar, share=share)
+        tuned = tune(store, plan, on_fold=lambda: bar.update(1), **how)
         aside = None
         if nested:
-            aside = meet_aside(store, tuned, job=jobs["job"], on_trouble=jobs["on_trouble"])
+            aside = meet_aside(store, tuned, executor=how["executor"], trouble=how["trouble"])
     document = tuning_document(tuned)
     document |= {"aside": None if aside is None else aside_document(aside)}
     write_json(document, target)

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ecv_core import fold
-from ecv_core.errors import RunError
 from ecv_core.library.run import Run
 from ecv_core.library.settings import spec_for
 from ecv_core.plugins import naming_code
-from ecv_core.records import RunSpec, RunState
+from ecv_core.records import RunSpec
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import Store, open_store
 
@@ -23,6 +22,7 @@ def evaluate(
     *,
     rule: StoppingRule | str | None = None,
     keep: bool = True,
+    anew: bool = False,
     on_fold: Callable[[Run], None] = lambda run: None,
     **settings: Any,  # noqa: ANN401  checked by make_spec
 ) -> Run:
@@ -35,13 +35,15 @@ def evaluate(
             an id. By default `EFold(alpha=1e-4)`, or `Never()` for a split with one fold.
         keep: leave the run in the database, where pages and `runs()` find it. One by an instance
             that is not registered (`register_rule`) is not kept: nobody could say its rule again.
+        anew: compute every fold, also those that a run of the database has; by default these are
+            used again, and `document()["folds"][i]["reused"]` says so.
         on_fold: told of the run after every fold.
         settings: as of `spec.make_spec`: params, split, split_params, k, seed, metric, n, full, ...
     Returns: the finished run.
     Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
     """
     with naming_code():  # who writes Python may name code of their own
-        return _evaluated(dataset, algorithm, rule, keep, on_fold, settings)
+        return _evaluated(dataset, algorithm, rule, keep, anew, on_fold, settings)
 
 
 def _evaluated(
@@ -49,6 +51,7 @@ def _evaluated(
     algorithm: str,
     rule: StoppingRule | str | None,
     keep: bool,
+    anew: bool,
     on_fold: Callable[[Run], None],
     settings: dict[str, Any],
 ) -> Run:
@@ -57,35 +60,24 @@ def _evaluated(
     fold.check_needs(asked)
     fold.folds_of(asked)
     with kept_or_not(keep and strange is None) as store:
-        return _executed(store, asked, strange, on_fold)
+        return _executed(store, asked, strange, anew, on_fold)
 
 
 def _executed(
     store: Store,
     asked: RunSpec,
     rule: StoppingRule | None,
+    anew: bool,
     on_fold: Callable[[Run], None],
 ) -> Run:
-    from ecv_core.runner import InProcess, execute, this_process
+    from ecv_core.jobs import Book, RunPlan, Says, drive, refuse, this_process
 
-    run_id = store.create([asked], owner=this_process())[0]
-
-    def refuse(sentence: str | None) -> None:
-        if sentence:
-            raise RunError(f"a fold could not be saved: {sentence}")
-
-    execute(
-        store,
-        run_id,
-        InProcess(),
-        rule=rule,
-        on_fold=lambda run: on_fold(Run(run)),
-        on_trouble=refuse,
-    )
-    done = store.run(run_id)
-    if done.state is not RunState.FINISHED:
-        raise RunError(done.error or f"the run was {done.state}; its finished folds are kept")
-    return Run(done)
+    (run_id,) = store.create([asked], owner=this_process(), anew=anew)
+    says = Says(fold=lambda run: on_fold(Run(run)), trouble=refuse)
+    book = Book(store, runs=[store.run(run_id)], rule=rule, anew=anew, says=says)
+    drive(RunPlan(asked), book)
+    book.check_finished()
+    return Run(store.run(run_id))
 
 
 @contextmanager

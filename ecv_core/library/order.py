@@ -15,10 +15,10 @@ from ecv_core.analysis.tradeoff import system_of
 from ecv_core.analysis.tradeoff.users import with_users
 from ecv_core.errors import InputError
 from ecv_core.library.run import Run
-from ecv_core.runs.adjusting import aids_of
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import Precision, StoppingRule
 from ecv_core.store import Results, open_store
+from ecv_core.store.adjusting import aids_of
 
 
 def orders(
@@ -71,5 +71,5 @@ def _of_run(run: Run, rule: StoppingRule) -> Scores:
     found = with_users(run.record, users, system.scores)
     if not (isinstance(rule, Precision) and rule.adjust_by):
         return found
-    aids = aids_of(run.spec, rule.adjust_by, results.runs, results.user_scores)
+    aids = aids_of(results, run.spec, rule.adjust_by)
     return replace(found, aids=aids, users=aids.matrix(users, run.spec.metric_name))

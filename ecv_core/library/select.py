@@ -8,12 +8,16 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ecv_core.jobs.plans.select import (
+    Standing,
+    compute,
+    named_contenders,
+    terms_for,
+    tracked_names,
+)
 from ecv_core.library.evaluate import kept_or_not
-from ecv_core.selection.computing import compute, named_contenders, terms_for
 from ecv_core.selection.document import selection_document
-from ecv_core.selection.live import Live
 from ecv_core.selection.rounds import Until
-from ecv_core.selection.tracked import tracked_names
 from ecv_core.store import open_store
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 class Selected:
     """A decided selection; a notebook shows it as a sentence and a table."""
 
-    live: Live
+    standing: Standing
     """Everything that is known of it."""
     dataset: str
     metric: str
@@ -57,13 +61,15 @@ class Selected:
     @property
     def sentence(self) -> str:
         """The verdict, with its numbers."""
-        return self.live.sentence(self._document["contenders"], self.dataset)
+        return self.standing.sentence(self._document["contenders"], self.dataset)
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        assert self.live.played is not None  # it is decided
-        played = replace(self.live.played, joules_of_all_folds=self.live.joules_expected)
-        return selection_document(self.live.contenders, self.live.terms, self.metric, played)
+        assert self.standing.played is not None  # it is decided
+        played = replace(self.standing.played, joules_of_all_folds=self.standing.joules_expected)
+        return selection_document(
+            self.standing.contenders, self.standing.terms, self.metric, played
+        )
 
     def document(self) -> dict[str, Any]:
         """The selection as plain JSON values, as `select --json` writes it."""
@@ -103,7 +109,7 @@ def select(
     indifference: float = 0.0,
     confidence: float = 0.95,
     keep: bool = True,
-    on_fold: Callable[[Live], None] = lambda live: None,
+    on_fold: Callable[[Standing], None] = lambda now: None,
     **settings: Any,  # noqa: ANN401  checked by make_spec
 ) -> Selected:
     """Find the best of several contenders, each stopped as soon as it cannot win any more.
@@ -122,10 +128,10 @@ def select(
         settings: as of `spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
     """
-    tracked = tracked_names(open_store().runs(), dataset)
+    tracked = tracked_names(open_store(), dataset)
     named = named_contenders(dataset, contenders, tracked=tracked, **settings)
     spec = named[0][1]
     terms = terms_for(spec, confidence=confidence, indifference=indifference, until=until)
     with kept_or_not(keep) as store:
-        live = compute(store, named, terms, on_fold=on_fold)
-    return Selected(live, dataset, spec.metric_name)
+        _, standing = compute(store, named, terms, on_fold=on_fold)
+    return Selected(standing, dataset, spec.metric_name)

@@ -16,23 +16,14 @@ from typing import Any
 from ecv_core.energy import EnergyMeter, meter_for
 from ecv_core.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.evaluation import id_and_length
+from ecv_core.jobs import Book, Says, Task, beating, machine_alone, next_fold, refuse, this_process
+from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
 from ecv_core.library.run import Run
 from ecv_core.library.settings import spec_for
 from ecv_core.records import FoldResult, RunSpec, RunState
-from ecv_core.runner import (
-    InProcess,
-    adjusted_rule,
-    beating,
-    machine_alone,
-    next_fold,
-    run_aids,
-    save_fold,
-    this_process,
-)
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import Store, open_store
-from ecv_core.tracking import Handed, begin, measure
-from ecv_core.tracking.beginning import CANCELLED, LEFT, go_on
+from ecv_core.tracking import Handed, measure
 
 log = logging.getLogger(__name__)
 PHASE = "your code"
@@ -148,27 +139,24 @@ class Tracked:
         energy = now.meter.stop()
         run_id = self._id
         now.reported = True
-        saved = save_fold(
-            self._store,
-            run_id,
-            FoldResult(
-                fold=now.fold.index,
-                score=found.score,
-                metrics=found.metrics,
-                users=found.users,
-                fit_seconds=fitted - now.begun,
-                evaluate_seconds=end - fitted,
-                total_seconds=end - now.begun,
-                energy=energy,
-                user_scores=found.user_scores,
-            ),
-            self._ruling(),
-            _refuse,
+        result = FoldResult(
+            fold=now.fold.index,
+            score=found.score,
+            metrics=found.metrics,
+            users=found.users,
+            fit_seconds=fitted - now.begun,
+            evaluate_seconds=end - fitted,
+            total_seconds=end - now.begun,
+            energy=energy,
+            user_scores=found.user_scores,
         )
+        run = self._store.run(run_id)
+        book = Book(self._store, runs=[run], rule=self._rule, says=Says(trouble=refuse))
+        saved = book.commit(Task(specs=(run.spec,), fold=result.fold), 0, result)
         if found.note:
             log.warning("%s", found.note)
-        if saved and next_fold(self._store.run(run_id)) is None:
-            self._store.finish(run_id, RunState.FINISHED, owner=this_process())
+        if saved:
+            book.finish_whole()
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""
@@ -189,14 +177,11 @@ class Tracked:
         assert self._run_id is not None  # a loop has begun
         return self._run_id
 
-    def _ruling(self) -> StoppingRule | None:
-        return adjusted_rule(self._store, self.spec) if self.spec.adjust_by else self._rule
-
     def _folds(self) -> Generator[Handed]:
         try:
             run_id = self._begin()
             with beating(self._store):
-                run_aids(self._store, run_id, InProcess(), on_trouble=_refuse)
+                compute_aids(self._store, self._store.run(run_id), Says(trouble=refuse))
                 while self._goes_on(run_id):
                     index = next_fold(self._store.run(run_id))
                     if index is None:
@@ -279,8 +264,3 @@ def _close_all() -> None:
     """A loop that is open when the program ends says so, as long as modules can be imported."""
     for one in list(_loops.values()):
         one.close()
-
-
-def _refuse(sentence: str | None) -> None:
-    if sentence:
-        raise RunError(f"a fold could not be saved: {sentence}")

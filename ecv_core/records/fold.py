@@ -107,6 +107,8 @@ class FoldResult:
     evaluate_seconds: Amount
     total_seconds: Amount
     energy: Energy
+    reused: bool = False
+    """Whether another run had computed it: its seconds and joules were spent there."""
     shared: Shared | None = None
     """Where its work was shared with other configurations; None for a fold on its own."""
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)

@@ -74,6 +74,8 @@ class Run:
     """How many runs are before this one, while it is queued."""
     outside: bool = False
     """Whether its folds are asked for and told by programs that come and go."""
+    anew: bool = False
+    """Whether each fold is computed, also those that another run has."""
     started_by: str = ""
     """The id of the person who started it; empty where that is nobody in particular."""
 

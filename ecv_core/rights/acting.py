@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import RightsError
+from ecv_core.jobs import Queue, RunManager
+from ecv_core.jobs.plans import select, study
+from ecv_core.jobs.plans.study import Cell
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.rights.actor import Action, Actor, Role, check, refusal
 from ecv_core.rights.settings import Limits, Settings
-from ecv_core.runner import Queue, RunManager
 from ecv_core.store import (
-    Cell,
+    SELECTION,
+    STUDY,
     Label,
     Quota,
     Store,
-    forget_selection,
-    forget_study,
+    forget_plan,
     import_run,
     introduce,
     label_runs,
     starters,
-    stored_selection,
-    stored_study,
+    stored_plan,
     used_by,
 )
 
@@ -101,16 +102,24 @@ class Acting(Queue):
     # -- runs ---------------------------------------------------------------------------------
 
     def start(
-        self, specs: Sequence[RunSpec], *, started_by: str = "", quota: Quota | None = None
+        self,
+        specs: Sequence[RunSpec],
+        *,
+        started_by: str = "",
+        quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
     ) -> str:
-        """As `Queue.start`; the arguments besides the specs are those of this person."""
+        """As `Queue.start`; who starts them and within which quota is known here."""
         check(Action.START, self.actor)
         if self.limits is not None:
             if why := _beyond(self.limits, specs):
                 raise RightsError(why)
             quota = self.limits.quota
         self._introduce()
-        return self._manager().start(specs, started_by=self.actor.id, quota=quota)
+        return self._manager().start(
+            specs, started_by=self.actor.id, quota=quota, plan_id=plan_id, anew=anew
+        )
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
         """As `Queue.resume`."""
@@ -161,74 +170,53 @@ class Acting(Queue):
 
     # -- studies and selections ---------------------------------------------------------------
 
-    def begin_study(
-        self, cells: Sequence[Cell], *, recorded: Sequence[Run] = (), anew: bool = False
-    ) -> str:
-        """As `study.engine.begin`."""
-        from ecv_core.study import engine
-
+    def begin_study(self, cells: Sequence[Cell], *, anew: bool = False) -> str:
+        """As `study.begin`."""
         check(Action.START_MANY, self.actor)
-        return engine.begin(
-            *(self._store, self, cells),
-            recorded=recorded,
+        return study.begin(
+            self._store,
+            self,
+            cells,
             anew=anew,
             started_by=self.actor.id,
             may_go_on=lambda run: self.may(Action.GO_ON, run.started_by),
         )
 
-    def go_on_with_study(
-        self, study_id: str, *, recorded: Iterable[Run] = (), full: bool = False
-    ) -> None:
-        """As `study.engine.go_on`."""
-        from ecv_core.study import engine
-
-        check(Action.START_MANY, self.actor, stored_study(self._store, study_id).started_by)
-        engine.go_on(self._store, self, study_id, recorded=recorded, full=full)
+    def go_on_with_study(self, study_id: str, *, full: bool = False) -> None:
+        """As `study.go_on`."""
+        self._check_plan(Action.START_MANY, STUDY, study_id)
+        study.go_on(self._store, self, study_id, full=full)
 
     def cancel_study(self, cells: Sequence[Cell]) -> None:
-        """Cancel those runs of a study that this person may cancel, as `study.engine.cancel`."""
-        from ecv_core.study import engine
-
+        """Cancel those runs of a study that this person may cancel, as `study.cancel`."""
         check(Action.CANCEL, self.actor)
         mine = [cell for cell in cells if cell.run and self.may(Action.CANCEL, cell.run.started_by)]
-        engine.cancel(self, mine)
-
-    def forget_study(self, study_id: str) -> None:
-        """As `store.forget_study`."""
-        check(Action.FORGET, self.actor, stored_study(self._store, study_id).started_by)
-        forget_study(self._store, study_id)
+        study.cancel(self, mine)
 
     def begin_selection(
-        self,
-        contenders: Sequence[tuple[str, RunSpec]],
-        terms: Terms,
-        *,
-        known: Iterable[Run] = (),
+        self, contenders: Sequence[tuple[str, RunSpec]], terms: Terms, *, recorded: bool = True
     ) -> str:
-        """As `selection.live.begin`."""
-        from ecv_core.selection import live
-
+        """As `select.begin`."""
         check(Action.START_MANY, self.actor)
         self._introduce()
-        return live.begin(self._store, contenders, terms, known=known, started_by=self.actor.id)
-
-    def go_on_with_selection(self, selection_id: str, *, recorded: Iterable[Run] = ()) -> None:
-        """As `selection.live.advance`."""
-        from ecv_core.selection import live
-
-        begun = stored_selection(self._store, selection_id)
-        check(Action.START_MANY, self.actor, begun.started_by)
-        manager = self._manager()
-        live.advance(
-            *(self._store, selection_id), owner=manager.owner, recorded=recorded, share=True
+        return select.begin(
+            self._store, contenders, terms, recorded=recorded, started_by=self.actor.id
         )
+
+    def go_on_with_selection(self, selection_id: str) -> None:
+        """As `select.go_on`."""
+        self._check_plan(Action.START_MANY, SELECTION, selection_id)
+        manager = self._manager()
+        select.go_on(self._store, selection_id)
         manager.wake()
 
-    def forget_selection(self, selection_id: str) -> None:
-        """As `store.forget_selection`."""
-        begun = stored_selection(self._store, selection_id)
-        check(Action.FORGET, self.actor, begun.started_by)
-        forget_selection(self._store, selection_id)
+    def forget_plan(self, kind: str, plan_id: str) -> None:
+        """As `store.forget_plan`."""
+        self._check_plan(Action.FORGET, kind, plan_id)
+        forget_plan(self._store, plan_id)
+
+    def _check_plan(self, action: Action, kind: str, plan_id: str) -> None:
+        check(action, self.actor, stored_plan(self._store, kind, plan_id).started_by)
 
     def _introduce(self) -> None:
         if self.actor.name:

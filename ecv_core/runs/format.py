@@ -60,6 +60,8 @@ class FoldDocument(_Part):
     inner_curve: tuple[float, ...] = ()
     seconds: Seconds
     energy: Energy
+    reused: bool = False
+    """Whether another run had computed it; False in documents of before it was written."""
     shared: Shared | None = None
 
     @classmethod
@@ -83,6 +85,7 @@ class FoldDocument(_Part):
             evaluate_seconds=self.seconds.evaluate,
             total_seconds=self.seconds.total,
             energy=self.energy,
+            reused=self.reused,
             shared=self.shared,
         )
 

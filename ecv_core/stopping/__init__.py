@@ -32,6 +32,7 @@ __all__ = [
     "interval_after_stop",
     "mean_interval",
     "moments",
+    "needs_user_scores",
     "register_rule",
     "rule",
     "rule_for",
@@ -194,6 +195,11 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     built = known.build(spec) if known is not None and known.kind is not None else None
     first = getattr(built, "first", getattr(built, "min_folds", 2))
     return stop_interval(scores, first=first, k=spec.max_folds, confidence=spec.confidence)
+
+
+def needs_user_scores(rule: StoppingRule) -> bool:
+    """Whether a rule looks at every user's score."""
+    return bool(getattr(rule, "needs_user_scores", False))
 
 
 def stop_of(moments: Sequence[Moment], k: int) -> int | None:

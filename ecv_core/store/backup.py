@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ecv_core.errors import InputError, StoreError
 from ecv_core.files import replacing
-from ecv_core.store.schema import SCHEMA_VERSION, sqlite_file
+from ecv_core.store.engine import sqlite_file
+from ecv_core.store.schema import SCHEMA_VERSION
 from ecv_core.store.store import Store, open_store
 
 _PAGES = 1000

@@ -202,19 +202,23 @@ def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Fold
             joules=joules if metered else None,
             seconds=seconds,
             fold_joules=fold_joules,
-            spent=_spent(energies, seconds),
+            spent=_spent([fold for fold in results if not fold.get("reused")]),
         )
     except (ValueError, KeyError, TypeError) as error:
         return damage(run_id, error)
 
 
-def _spent(energies: Sequence[Mapping[str, Any]], seconds: Sequence[float]) -> tuple[Spent, ...]:
+def _spent(results: Sequence[Mapping[str, Any]]) -> tuple[Spent, ...]:
+    """Of folds that this run has computed: one that it has from another run is counted there."""
     found = []
-    for source in dict.fromkeys(str(one["source"]) for one in energies):
-        mine = [one for one in energies if one["source"] == source]
-        sums = {name: sum(float(one[name]) for one in mine) for name in _AMOUNTS}
-        time = sum(t for t, one in zip(seconds, energies, strict=True) if one["source"] == source)
-        found.append(Spent(energy=Energy(source=source, **sums), total_seconds=time))
+    for source in dict.fromkeys(str(fold["energy"]["source"]) for fold in results):
+        mine = [fold for fold in results if fold["energy"]["source"] == source]
+        sums = {name: sum(float(fold["energy"][name]) for fold in mine) for name in _AMOUNTS}
+        seconds = sum(
+            float((fold.get("shared") or {}).get("alone_seconds", fold["total_seconds"]))
+            for fold in mine
+        )
+        found.append(Spent(energy=Energy(source=source, **sums), total_seconds=seconds))
     return tuple(found)
 
 

@@ -123,6 +123,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         progress=None if at is None else progress_record(at),
         queue_position=queue_position,
         outside=row.owner == OUTSIDE,
+        anew=bool(row.anew),
         started_by=row.started_by or "",
     )
 
@@ -164,19 +165,22 @@ def _queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:
     return places
 
 
-def queued_rows(specs: Sequence[RunSpec], owner: str, started_by: str) -> list[dict[str, object]]:
+def queued_rows(
+    specs: Sequence[RunSpec], owner: str, started_by: str, *, group: str, anew: bool
+) -> list[dict[str, object]]:
     """Columns of the runs table for new runs that wait; see `Store.create`."""
     run_ids = [uuid4().hex[:12] for _ in specs]
     moment = now()
     return [
         {
             "run_id": run_id,
-            "group_id": run_ids[0],
+            "group_id": group or run_ids[0],
             "spec": spec.to_json(),
             "score_key": spec.score_key,
             "state": RunState.QUEUED,
             "owner": owner,
             "cancel_requested": False,
+            "anew": anew,
             "created_at": moment,
             "queued_at": moment,
             "started_by": started_by or None,

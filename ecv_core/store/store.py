@@ -16,19 +16,11 @@ import sqlalchemy as sa
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
 from ecv_core.store import removal
+from ecv_core.store.engine import connect, database_url, transaction
 from ecv_core.store.holding import OUTSIDE, held
 from ecv_core.store.quota import Quota, insist
 from ecv_core.store.rows import fold_row, now, queued_rows, run_rows
-from ecv_core.store.schema import (
-    connect,
-    database_url,
-    folds,
-    imports,
-    progress,
-    runs,
-    transaction,
-    user_scores,
-)
+from ecv_core.store.schema import folds, imports, progress, runs, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 
 
@@ -98,8 +90,8 @@ class Store:
         here = sa.true() if imported else runs.c.run_id.not_in(elsewhere)
         return self._load(runs.c.score_key == spec.score_key, here)[::-1]
 
-    def computed(self) -> list[tuple[RunSpec, int]]:
-        """Every spec with folds, and of how many folds of it the scores are known, newest first.
+    def specs(self) -> list[tuple[RunSpec, int]]:
+        """Every spec that was run, and how many folds of it there are, newest first.
 
         Of specs with the same scores the newest stands for all. Reads no fold.
         """
@@ -107,7 +99,7 @@ class Store:
         newest = sa.func.max(runs.c.sequence).label("newest")
         by_key = (
             sa.select(newest, many)
-            .join_from(runs, folds, folds.c.run_id == runs.c.run_id)
+            .join_from(runs, folds, folds.c.run_id == runs.c.run_id, isouter=True)
             .where(removal.kept(), runs.c.score_key.is_not(None))
             .group_by(runs.c.score_key)
             .subquery()
@@ -171,13 +163,22 @@ class Store:
         owner: str,
         started_by: str = "",
         quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
     ) -> list[str]:
-        """Queue one run per spec, as one group named by its first run's id; gives the run ids.
+        """Queue one run per spec, as one group; gives the run ids.
 
-        `owner` is the process in whose queue they wait, `started_by` the id of a person.
-        Raises: RightsError beyond the quota of that person; nothing is queued then.
+        Args:
+            specs: what is run.
+            owner: the process in whose queue they wait.
+            started_by: the id of a person.
+            quota: of that person.
+            plan_id: of the plan that they compute for, which names the group; else their first
+                run's id does.
+            anew: whether each fold is computed, also those that another run has.
+        Raises: RightsError beyond the quota; nothing is queued then.
         """
-        rows = queued_rows(specs, owner, started_by)
+        rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
         with self.transaction("written") as connection:
             if quota is not None:
                 insist(connection, quota, started_by, len(rows))
@@ -229,6 +230,15 @@ class Store:
                     .where(runs.c.run_id == run_id)
                     .values(state=state, error=error, finished_at=now())
                 )
+
+    def leave_queue(
+        self, run_id: str, state: RunState, *, error: str | None = None, owner: str
+    ) -> None:
+        """End a run that still waits in this owner's queue, though nobody needs its fold."""
+        mine = (runs.c.run_id == run_id, runs.c.owner == owner, runs.c.state == RunState.QUEUED)
+        values = {"state": state, "error": error, "finished_at": now()}
+        with self.transaction("written") as connection:
+            connection.execute(runs.update().where(*mine).values(**values))
 
     def add_fold(
         self,
@@ -343,5 +353,5 @@ class Store:
         return rows.runs({})
 
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
-        """One transaction, for this package; see `schema.transaction`."""
+        """One transaction, for this package; see `engine.transaction`."""
         return transaction(self._engine, doing)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError
-from ecv_core.evaluation import METRICS
-from ecv_core.records import RunSpec
-from ecv_core.runner import InProcess, execute, this_process, work
-from ecv_core.runner.drive import Job
-from ecv_core.selection.computing import check_finished
-from ecv_core.splits.nested import ID, TEST
-from ecv_core.store import Store
-from ecv_core.tuning.tune import Tuned
+from ecv_core.splits.nested import ID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,59 +33,12 @@ class Aside:
 
 
 def nested_settings(above: float | None) -> dict[str, Any]:
-    """The split of the protocol, as `tune.make_plan` takes it.
+    """The split of the protocol, as `make_tuning` takes it.
 
     Args:
         above: only held-out items rated above it are relevant; None takes all.
     """
     return {"split": ID, "split_params": {} if above is None else {"above": above}}
-
-
-def meet_aside(
-    store: Store,
-    tuned: Tuned,
-    *,
-    job: Job = work,
-    on_trouble: Callable[[str | None], None] = lambda sentence: None,
-) -> Aside:
-    """Run the chosen configuration on the part put aside; a run that is there is used.
-
-    Args:
-        store: where the run goes.
-        tuned: of a plan with `nested_settings`, done.
-        job, on_trouble: as of `tune.tune`.
-    Raises: InputError for another split; RunError if the run fails.
-    """
-    chosen = tuned.live.record.contenders[tuned.best].spec
-    if chosen.split != ID:
-        raise InputError(
-            f"nothing is put aside by the split '{chosen.split}'; tune with --protocol nested"
-        )
-    spec = aside_spec(chosen)
-    runs = [run for run in store.runs() if run.folds and _on_same_part(run.spec, spec)]
-    run_id = next((run.run_id for run in runs if run.spec.same_scores(spec)), None)
-    if run_id is None:
-        run_id = store.create([spec], owner=this_process())[0]
-        execute(store, run_id, InProcess(), job=job, on_trouble=on_trouble)
-        check_finished(store, [run_id])
-    met = {run.spec.params for run in runs} | {spec.params}
-    scores = np.stack([one.folds for one in tuned.live.contenders])
-    sign = 1 if METRICS[chosen.metric].higher_is_better else -1
-    return Aside(
-        run_id=run_id,
-        score=store.run(run_id).folds[0].score,
-        promised=float(np.nanmean(scores[tuned.best])),
-        by_choice=None if np.isnan(scores).any() else sign * optimism(sign * scores),
-        met=len(met),
-    )
-
-
-def aside_spec(spec: RunSpec) -> RunSpec:
-    """The run of a configuration on what its folds have put aside."""
-    params = tuple(sorted({**dict(spec.split_params), "part": TEST}.items()))
-    return replace(
-        spec, split_params=params, k=1, rule="never", min_folds=1, full=False, only_folds=()
-    )
 
 
 def optimism(scores: NDArray[np.float64]) -> float:
@@ -112,12 +56,6 @@ def optimism(scores: NDArray[np.float64]) -> float:
     others = (scores.sum(axis=1, keepdims=True) - scores) / (folds - 1)
     chosen = others.argmax(axis=0)
     return float(scores.mean(axis=1).max() - scores[chosen, np.arange(folds)].mean())
-
-
-def _on_same_part(spec: RunSpec, wanted: RunSpec) -> bool:
-    return spec.algorithm == wanted.algorithm and replace(spec, params=wanted.params).same_scores(
-        wanted
-    )
 
 
 def aside_sentence(found: Aside, metric: str, configurations: int) -> str:

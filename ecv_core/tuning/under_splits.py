@@ -5,7 +5,7 @@ Source: Meng, McCreadie, Macdonald, Ounis (2020), Exploring data splitting strat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -17,14 +17,11 @@ from ecv_core import fold, models, splits
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.records import ParamValue, RunSpec
-from ecv_core.runner import SharedJob, work
-from ecv_core.runner.drive import Job
 from ecv_core.runs.configurations import Configuration, specs_of
 from ecv_core.spec import make_spec
 from ecv_core.store import Results, Store
 from ecv_core.tuning.samplers import sampled
 from ecv_core.tuning.spaces import contender_word, size_of, space_of, within
-from ecv_core.tuning.tune import compute_missing, groups
 
 DRAWS = 500
 Floats = NDArray[np.float64]
@@ -117,31 +114,6 @@ def planned_spaces(
             fold.check_needs(spec)
             planned.append((spec, drawn))
     return planned
-
-
-def run_spaces(
-    store: Store,
-    planned: Sequence[tuple[RunSpec, Sequence[Configuration]]],
-    *,
-    job: Job = work,
-    shared: SharedJob | None = None,
-    on_fold: Callable[[], None] = lambda: None,
-    on_trouble: Callable[[str | None], None] = lambda sentence: None,
-) -> UnderSplits:
-    """Compute every fold that is missing, with shared work, and compare the splits.
-
-    Arguments and errors as of `tune.tune`, and what `planned_spaces` gives.
-    """
-    for spec, configurations in planned:
-        for together in groups(spec, configurations, share=shared is not None):
-            compute_missing(
-                *(store, spec, together, range(spec.k)),
-                job=job,
-                shared=shared,
-                on_fold=on_fold,
-                on_trouble=on_trouble,
-            )
-    return compared(store, planned)
 
 
 def compared(

@@ -12,7 +12,8 @@ from ecv_core.records import Run
 from ecv_core.rights import Action
 from ecv_core.runs.configurations import GRIDS, configuration_names
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.store import SelectionRecord, stored_selections
+from ecv_core.store import SELECTION as SELECTIONS
+from ecv_core.store import PlanRecord, stored_plans
 from pages.components.shared.acting import why_not
 from pages.components.shared.link import copy_link, link_warning
 from pages.components.shared.state import escaped, store
@@ -104,14 +105,14 @@ def _labels() -> dict[str, str]:
         found[name] = (
             f"Recorded: {parameter} of {ALGORITHMS[algorithm].title} on {dataset_title(dataset)}"
         )
-    found |= {one.selection_id: _label(one) for one in stored_selections(store())}
+    found |= {one.plan_id: _label(one) for one in stored_plans(store(), SELECTIONS)}
     return found | {FILE: "A file of scores, from any program"}
 
 
-def _label(one: SelectionRecord) -> str:
+def _label(one: PlanRecord) -> str:
     """Never changes: Streamlit knows a choice by its label."""
-    spec = one.contenders[0].spec
+    spec = one.content.runs[0].spec
     return (
-        f"{one.created_at:%Y-%m-%d %H:%M}: {len(one.contenders)} contenders on "
-        f"{dataset_title(spec.dataset)} ({one.selection_id})"
+        f"{one.created_at:%Y-%m-%d %H:%M}: {len(one.content.runs)} contenders on "
+        f"{dataset_title(spec.dataset)} ({one.plan_id})"
     )

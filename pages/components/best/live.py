@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import streamlit as st
 
 from ecv_core.energy.parts import left_in_words
-from ecv_core.errors import InputError
+from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.records import Run, RunState
 from ecv_core.rights import Action
-from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.live import Live, look
 from ecv_core.selection.names import contender_title
-from ecv_core.selection.tracked import missing
-from ecv_core.store import SelectionRecord, stored_selection
+from ecv_core.store import SELECTION, PlanRecord, stored_plan
 from pages.components.best.choice import FIRST, open_selection
 from pages.components.best.show import Shown, show
 from pages.components.best.space import space
@@ -41,9 +37,11 @@ def live(selection_id: str) -> None:
     Raises: InputError if it is gone, or its contenders cannot be compared.
     """
     manager()  # marks what an earlier dashboard left behind as interrupted
-    now = look(store(), selection_id, recorded_runs())
+    record = stored_plan(store(), SELECTION, selection_id)
+    results = results_of(store(), record)
+    now = SelectPlan.of(record).standing(results)
     titles = [contender_title(one.name) for one in now.contenders]
-    spec = now.record.contenders[0].spec
+    spec = now.named[0][1]
     if not now.decided:
         runs = _runs(selection_id)
         follow(
@@ -58,7 +56,7 @@ def live(selection_id: str) -> None:
     if now.played is None:
         st.markdown(f"**{escaped(now.sentence(titles))}**")
     else:
-        used = runs_behind(now.record, _runs(selection_id))
+        used = [run for _, spec in now.named for run in results.runs(spec)]
         played = replace(now.played, joules_of_all_folds=now.joules_expected)
         shown = Shown(
             contenders=now.contenders,
@@ -73,7 +71,7 @@ def live(selection_id: str) -> None:
         )
         show(shown)
         space(shown)
-    _below(now)
+    _below(record, now)
 
 
 def _follow(selection_id: str, titles: Sequence[str], before: _Where) -> None:
@@ -123,16 +121,18 @@ def _stopped(selection_id: str, titles: Sequence[str], runs: _Runs) -> None:
     else:
         said = "Nothing has been computed yet."
     st.markdown(said, width="content")
-    now = look(store(), selection_id, recorded_runs())
-    if now.needed is not None and (one := now.record.contenders[now.needed[0]]).spec.tracked:
-        mine = {run.run_id: run for run in store().runs()}
-        said = sentence(missing(one, now.needed[1], mine))
+    record = stored_plan(store(), SELECTION, selection_id)
+    results = results_of(store(), record)
+    now = SelectPlan.of(record).standing(results)
+    if now.needed is not None and now.named[now.needed[0]][1].tracked:
+        name, spec = now.named[now.needed[0]]
+        said = sentence(missing(name, spec, now.needed[1], results.folds(spec)))
         st.info(f"{said} It is used as soon as it is there.", icon=":material/terminal:")
         return
-    if acting().may(Action.START_MANY, now.record.started_by) and st.button(
+    if acting().may(Action.START_MANY, record.started_by) and st.button(
         "Resume", icon=":material/resume:", type="primary", key="resume-selection"
     ):
-        act_and_rerun(lambda: acting().go_on_with_selection(selection_id, recorded=recorded_runs()))
+        act_and_rerun(lambda: acting().go_on_with_selection(selection_id))
 
 
 def _cancel(runs: Sequence[Run]) -> None:
@@ -140,9 +140,10 @@ def _cancel(runs: Sequence[Run]) -> None:
         acting().cancel(run.run_id)
 
 
-def _below(now: Live) -> None:
+def _below(record: PlanRecord, now: Standing) -> None:
     """What was asked, and the way out of the list."""
-    terms, spec = now.terms, now.record.contenders[0].spec
+    terms, spec = now.terms, now.named[0][1]
+    going = any(run.state.active for _, run in _runs(record.plan_id))
     until = "the winner is" if terms.until == "winner" else "the whole order is"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
@@ -151,10 +152,10 @@ def _below(now: Live) -> None:
             f"{100 * terms.indifference:g} %.",
             width="content",
         )
-        theirs = acting().may(Action.FORGET, now.record.started_by)
+        theirs = acting().may(Action.FORGET, record.started_by)
         if (
             theirs
-            and not now.going
+            and not going
             and st.button(
                 "Remove from the list",
                 icon=":material/playlist_remove:",
@@ -163,32 +164,21 @@ def _below(now: Live) -> None:
                 help="Its runs stay on the page Runs.",
             )
         ):
-            act_and_rerun(lambda: _forget(now.record.selection_id))
+            act_and_rerun(lambda: _forget(record.plan_id))
 
 
 def _forget(selection_id: str) -> None:
-    acting().forget_selection(selection_id)
+    acting().forget_plan(SELECTION, selection_id)
     open_selection(FIRST)
 
 
 def _runs(selection_id: str) -> _Runs:
     """The runs that compute for it, each with the place of its contender."""
-    found = []
-    for place, one in enumerate(stored_selection(store(), selection_id).contenders):
-        if one.run_id is not None:
-            with suppress(InputError):  # deleted on the page Runs: what is missing runs again
-                found.append((place, store().run(one.run_id)))
-    return found
-
-
-def runs_behind(record: SelectionRecord, own: _Runs) -> list[Run]:
-    """The runs whose folds a selection counts: its own, and those that were there before."""
-    found = {run.run_id: run for _, run in own}
-    known = {run_id for one in record.contenders for run_id in one.known}
-    for run in [*recorded_runs(), *store().runs()] if known else ():
-        if run.run_id in known:
-            found.setdefault(run.run_id, run)
-    return list(found.values())
+    places = {
+        run.spec.score_key: place
+        for place, run in enumerate(stored_plan(store(), SELECTION, selection_id).content.runs)
+    }
+    return [(places[run.spec.score_key], run) for run in store().group(selection_id)]
 
 
 def _goes_on(runs: _Runs) -> bool:

@@ -7,7 +7,7 @@ import streamlit as st
 from ecv_core.errors import InputError
 from ecv_core.fold import check_needs, prepared
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import Run, RunSpec, Task
+from ecv_core.records import RunSpec, Task
 from ecv_core.runs.configurations import specs_of
 from ecv_core.spec import make_spec
 from ecv_core.tuning.samplers import sampled
@@ -23,8 +23,8 @@ MOST = 64
 _USUAL = "item-knn"
 
 
-def space_contenders() -> tuple[Named, list[Run], bool]:
-    """The widgets; gives contenders, no runs, and whether they can start.
+def space_contenders() -> tuple[Named, bool]:
+    """The widgets; gives contenders, and whether they can start.
 
     Raises: InputError for a value that cannot be, or a space of fewer than two configurations.
     """
@@ -64,10 +64,10 @@ def space_contenders() -> tuple[Named, list[Run], bool]:
     given = dict(_line(line) for line in (own or "").splitlines() if line.strip())
     if choice == "none" and not given:
         st.caption("Give values of your own, or take a declared space.")
-        return [], [], False
+        return [], False
     wanted = space_of(algorithm, None if choice == "none" else choice, given)
     if not (ready and folds_ready):
-        return [], [], False
+        return [], False
     spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule="never", **settings)
     check_needs(spec)
     kept, left_out = within(wanted, algorithm, prepared(entry.id))
@@ -84,7 +84,7 @@ def space_contenders() -> tuple[Named, list[Run], bool]:
         (contender_word(algorithm.id, one), own_spec)
         for one, own_spec in zip(drawn, specs_of(spec, drawn), strict=True)
     ]
-    return named, [], True
+    return named, True
 
 
 def _line(text: str) -> tuple[str, list[str]]:

@@ -57,7 +57,7 @@ def start(asked: Asked) -> None:
             **KEPT,
         )
         try:
-            named, known, ready = _CONTENDERS[source or _ALGORITHMS]()
+            named, ready = _CONTENDERS[source or _ALGORITHMS]()
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
@@ -69,22 +69,22 @@ def start(asked: Asked) -> None:
             disabled=not (ready and named),
         ):
             with sentences():
-                _begin(named, known, asked)
+                _begin(named, asked)
 
 
-def _begin(named: Named, known: list[Run], asked: Asked) -> None:
+def _begin(named: Named, asked: Asked) -> None:
     spec = named[0][1]
     terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
     person = acting()
-    selection_id = person.begin_selection(named, terms, known=[*known, *store().runs()])
+    selection_id = person.begin_selection(named, terms)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
-        person.go_on_with_selection(selection_id, recorded=recorded_runs())
+        person.go_on_with_selection(selection_id)
     open_selection(selection_id)
     st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
     st.rerun()
 
 
-def _algorithms() -> tuple[Named, list[Run], bool]:
+def _algorithms() -> tuple[Named, bool]:
     entry, ready = dataset_picker()
     names = algorithm_picker(
         key="contenders", default=_USUAL, what="Each is a contender, on the same folds."
@@ -104,17 +104,17 @@ def _algorithms() -> tuple[Named, list[Run], bool]:
     wanted = [(name, params[name]) for name in names]
     wanted += [parse_contender(line.strip()) for line in (more or "").splitlines() if line.strip()]
     if not folds_ready:
-        return [], [], False
+        return [], False
     specs = [
         make_spec(dataset=entry.id, algorithm=name, params=values, rule="never", **picked)
         for name, values in wanted
     ]
     for spec in specs if ready else []:
         check_needs(spec)
-    return [(contender_name(spec), spec) for spec in specs], [], ready
+    return [(contender_name(spec), spec) for spec in specs], ready
 
 
-def _runs() -> tuple[Named, list[Run], bool]:
+def _runs() -> tuple[Named, bool]:
     runs = {run.run_id: run for run in [*store().runs(), *recorded_runs()] if run.folds}
     chosen = st.multiselect(
         "Runs",
@@ -125,7 +125,7 @@ def _runs() -> tuple[Named, list[Run], bool]:
         "dataset, split, seed, metric and protocol.",
     )
     some = [runs[run_id] for run_id in chosen]
-    return [(contender_name(run.spec), run.spec) for run in some], some, True
+    return [(contender_name(run.spec), run.spec) for run in some], True
 
 
 def _label(run: Run) -> str:

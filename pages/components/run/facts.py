@@ -10,8 +10,9 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Run
 from ecv_core.report.shared_work import shared_words
-from ecv_core.runner.aids import aid_runs
-from ecv_core.words import FORECAST, half_named, uncertainty
+from ecv_core.store import Results
+from ecv_core.store.adjusting import aid_spec
+from ecv_core.words import FORECAST, half_named, reused_words, uncertainty
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term
 from pages.components.shared.runs import source_sentence
@@ -114,6 +115,8 @@ def _energy(run: Run, facts: EnergyFacts) -> None:
     if said := shared_words(run):
         st.caption(said)
     energy_bar(run.folds, left_in_words([run]))
+    if reused := reused_words(run):
+        st.caption(reused)
     if not run.state.active and (beside := _cheap_models(run)):
         st.caption(beside)
 
@@ -121,7 +124,8 @@ def _energy(run: Run, facts: EnergyFacts) -> None:
 def _cheap_models(run: Run) -> str:
     """What the runs cost that this one is adjusted by: they are no part of its own energy."""
     said = []
-    for name, aid in aid_runs(store(), run.spec).items():
+    for name in run.spec.adjust_by:
+        aid = next(iter(Results(store(), recorded=False).runs(aid_spec(run.spec, name))), None)
         if aid is None:
             continue
         energy = energy_of(aid)

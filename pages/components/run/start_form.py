@@ -11,6 +11,7 @@ from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records import SETTINGS, RunSpec, Task
 from ecv_core.spec import make_spec
 from ecv_core.splits import IMPORTED, exchangeable
+from ecv_core.store import Results
 from pages.components.run.algorithm_picker import DEFAULT, algorithm_picker, parameter_settings
 from pages.components.run.expectation import expectation
 from pages.components.run.fold_settings import STORED, TASK_OF, fold_settings, usual_of_task
@@ -30,8 +31,14 @@ from pages.components.shared.parameter_widgets import parameter_key
 from pages.components.shared.plot import preload_plots
 from pages.components.shared.setting_widgets import on_form
 from pages.components.shared.split_widgets import K_OF
-from pages.components.shared.state import escaped, sentence, sentences
-from pages.components.shared.words import dataset_title, metric_label, rule_words
+from pages.components.shared.state import escaped, sentence, sentences, store
+from pages.components.shared.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    metric_label,
+    rule_words,
+)
 
 
 def start_form() -> None:
@@ -101,12 +108,38 @@ def start_form() -> None:
         copy_link(without=_FILE if picked["split"] == IMPORTED else "")
     with expectation_place:
         expectation(specs if ready else [])
+        anew = _anew(specs if ready else [])
     preload_plots()
     if pressed:
         with sentences():
             # The whole address at once: what the form had in it would go in a step of its own.
-            st.query_params.from_dict({"run": acting().start(specs)})
+            st.query_params.from_dict({"run": acting().start(specs, anew=anew)})
             st.rerun()
+
+
+def _anew(specs: list[RunSpec]) -> bool:
+    """Whether to compute every fold; asked only where some are there already."""
+    results = Results(store(), recorded=False)
+    there = [len(results.folds(spec, own=True)) for spec in specs]
+    if not any(there):
+        return False
+    words = ", ".join(
+        f"{known} of {counted(spec.k, 'fold')} of {algorithm_title(spec.algorithm)}"
+        for known, spec in zip(there, specs, strict=True)
+        if known
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f":material/recycling: {words} {'is' if there == [1] else 'are'} there already and "
+            "will be used again."
+        )
+        return st.toggle(
+            "Compute them anew",
+            key="anew",
+            persist_state="session",
+            help="To watch a run again, or to measure its energy: every fold is trained and "
+            "evaluated once more. The scores come out the same.",
+        )
 
 
 def fill_form(spec: RunSpec, algorithms: list[str]) -> None:

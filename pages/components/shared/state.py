@@ -10,9 +10,8 @@ from typing import Final, Literal, TypedDict, TypeVar
 import streamlit as st
 
 from ecv_core.errors import EcvError
+from ecv_core.jobs import RunManager
 from ecv_core.rights import settings
-from ecv_core.runner import RunManager, this_process
-from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import Results, RunList, Store, database_url, open_store
 
 _Made = TypeVar("_Made")
@@ -79,28 +78,9 @@ def _run_list(url: str) -> RunList:
 
 @made_once
 def _manager(url: str) -> RunManager:
-    started = RunManager(
-        _store(url),
-        after=lambda run_id: _go_on_after(url, run_id),
-        together=lambda run_id: _together(url, run_id),
-        seconds=settings().seconds_per_run,
-    )
+    started = RunManager(_store(url), seconds=settings().seconds_per_run)
     started.warm_up()
     return started
-
-
-def _go_on_after(url: str, run_id: str) -> None:
-    """Queue the next fold of the selections that a run which has just ended computes for."""
-    from ecv_core.selection.live import go_on_after
-
-    go_on_after(_store(url), run_id, owner=this_process(), recorded=recorded_runs())
-
-
-def _together(url: str, run_id: str) -> list[str]:
-    """This run, and the queued ones of its selection that share work with it."""
-    from ecv_core.selection.sharing import queued_together
-
-    return queued_together(_store(url), run_id)
 
 
 @contextmanager

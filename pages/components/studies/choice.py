@@ -8,11 +8,16 @@ from functools import partial
 
 import streamlit as st
 
+from ecv_core.jobs.plans.study import (
+    PAPER_ALGORITHMS,
+    PAPER_DATASETS,
+    n_splits,
+    of_the_paper,
+)
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.records import Need, Run, Task
 from ecv_core.runs.recorded import recorded_runs, recorded_stopped
-from ecv_core.store import StudyRecord
-from ecv_core.study.cells import PAPER_ALGORITHMS, PAPER_DATASETS, of_the_paper
+from ecv_core.store import PlanRecord
 from ecv_core.words import counted
 from pages.components.shared.link import label_from_link
 from pages.components.shared.picked import picked_line, runs_words
@@ -37,9 +42,9 @@ class Chosen:
         return found if len(found) < len(self.whole) else []
 
 
-def _counts(study: StudyRecord) -> str:
-    rows = {cell.spec.dataset for cell in study.cells}
-    columns = {cell.spec.algorithm for cell in study.cells}
+def _counts(study: PlanRecord) -> str:
+    rows = {run.spec.dataset for run in study.content.runs}
+    columns = {run.spec.algorithm for run in study.content.runs}
     return f"{counted(len(rows), 'dataset')} x {counted(len(columns), 'algorithm')}"
 
 
@@ -48,7 +53,7 @@ STUDIES = StudyPicker(
     title="Study",
     recorded="The recorded study",
     help="The recorded study comes with e-fold; your own are those started on this page.",
-    shows=lambda study: study.n_splits == 1,
+    shows=lambda study: n_splits(study) == 1,
     counts=_counts,
     elsewhere="this study compares splits; it is in the view Splits and ranks.",
     resets=("study_datasets", "study_algorithms"),  # every study starts with all its runs

@@ -9,12 +9,12 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
+from ecv_core.jobs.plans.study import planned
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.rights import Action
 from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import RULES
-from ecv_core.study.cells import planned
 from pages.components.run.algorithm_picker import ALGORITHM_LABELS
 from pages.components.run.score_settings import metric_select
 from pages.components.run.stop_settings import (
@@ -102,7 +102,7 @@ def start_form(recorded: Sequence[Run]) -> None:
         st.markdown(work_words(cells, recorded, anew=anew) if cells else _NOTHING)
     if pressed:
         with sentences():
-            STUDIES.show(begin_study(cells, recorded, anew=anew))
+            STUDIES.show(begin_study(cells, anew=anew))
             st.rerun()
 
 

@@ -9,12 +9,11 @@ import streamlit as st
 
 from ecv_core.analysis.rank_swaps import split_label
 from ecv_core.errors import InputError
+from ecv_core.jobs.plans import study
+from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.rights import Action
-from ecv_core.runs.recorded import recorded_under_splits
-from ecv_core.store import Cell, stored_study
-from ecv_core.study import engine
-from ecv_core.study.cells import USUAL_SPLIT
+from ecv_core.store import STUDY, stored_plan
 from pages.components.shared.acting import acting
 from pages.components.shared.runs import act_and_rerun, remaining_seconds
 from pages.components.shared.state import escaped, manager, sentences, store
@@ -55,7 +54,7 @@ def cells_of(study_id: str) -> list[Cell]:
 
     Raises: InputError if it is gone.
     """
-    return engine.look(store(), study_id, recorded_under_splits())
+    return study.look(store(), study_id)
 
 
 def live_grid(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None:
@@ -170,7 +169,7 @@ def _follow(study_id: str, before: object, studies: StudyPicker) -> None:
 
 def _actions(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None:
     person = acting()
-    theirs = stored_study(store(), study_id).started_by
+    theirs = stored_plan(store(), STUDY, study_id).started_by
     mine = [cell for cell in cells if cell.run and person.may(Action.CANCEL, cell.run.started_by)]
     if any(cell.active for cell in mine) and st.button(
         "Cancel all", icon=":material/cancel:", key="cancel-study"
@@ -191,7 +190,7 @@ def _actions(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None
             help="Each run goes on at its next missing fold.",
         )
     ):
-        act_and_rerun(lambda: acting().go_on_with_study(study_id, recorded=recorded_under_splits()))
+        act_and_rerun(lambda: acting().go_on_with_study(study_id))
     early = [cell for cell in cells if cell.early]
     if (
         may_go_on
@@ -204,9 +203,7 @@ def _actions(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None
             help="Of the runs that ended at their stop: the figures need all folds.",
         )
     ):
-        act_and_rerun(
-            lambda: acting().go_on_with_study(study_id, recorded=recorded_under_splits(), full=True)
-        )
+        act_and_rerun(lambda: acting().go_on_with_study(study_id, full=True))
     over = not any(cell.active for cell in cells)
     if (
         over
@@ -223,7 +220,7 @@ def _actions(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None
 
 
 def _forget(study_id: str, studies: StudyPicker) -> None:
-    acting().forget_study(study_id)
+    acting().forget_plan(STUDY, study_id)
     studies.show(RECORDED)
 
 

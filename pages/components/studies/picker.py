@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ecv_core.errors import InputError
+from ecv_core.jobs.plans.study import Cell, reusable, with_obstacles
 from ecv_core.records import Run, RunSpec
-from ecv_core.store import Cell, StudyRecord, stored_studies, stored_study
-from ecv_core.study.cells import filled, with_obstacles
+from ecv_core.store import STUDY, PlanRecord, stored_plan, stored_plans
 from ecv_core.words import counted, duration
 from pages.components.shared.acting import acting
 from pages.components.shared.state import sentence, store
@@ -28,8 +28,8 @@ class StudyPicker:
     recorded: str
     """What the recorded study is called."""
     help: str
-    shows: Callable[[StudyRecord], bool]
-    counts: Callable[[StudyRecord], str]
+    shows: Callable[[PlanRecord], bool]
+    counts: Callable[[PlanRecord], str]
     """What a study holds, as '2 datasets x 3 algorithms'."""
     elsewhere: str
     """Said of a study that this page does not show."""
@@ -38,8 +38,8 @@ class StudyPicker:
 
     def pick(self) -> str:
         """RECORDED or the id of the study that the address names; a widget where there are own."""
-        own = [study for study in stored_studies(store()) if self.shows(study)]
-        labels = {RECORDED: self.recorded} | {one.study_id: self._label(one) for one in own}
+        own = [study for study in stored_plans(store(), STUDY) if self.shows(study)]
+        labels = {RECORDED: self.recorded} | {one.plan_id: self._label(one) for one in own}
         asked = st.query_params.get(self.parameter)
         wanted = asked or str(st.session_state.get(self._last, RECORDED))
         if wanted not in labels:
@@ -79,13 +79,13 @@ class StudyPicker:
     def _last(self) -> str:
         return f"{self.parameter}-last"
 
-    def _label(self, one: StudyRecord) -> str:
+    def _label(self, one: PlanRecord) -> str:
         """Never changes and is never another study's: Streamlit knows a choice by its label."""
-        return f"{one.created_at:%Y-%m-%d %H:%M} · {self.counts(one)} · {one.study_id}"
+        return f"{one.created_at:%Y-%m-%d %H:%M} · {self.counts(one)} · {one.plan_id}"
 
     def _unknown(self, study_id: str) -> None:
         try:
-            stored_study(store(), study_id)
+            stored_plan(store(), STUDY, study_id)
             said = self.elsewhere
         except InputError as error:
             said = sentence(error)
@@ -94,10 +94,10 @@ class StudyPicker:
         )
 
 
-def begin_study(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:
+def begin_study(cells: Sequence[Cell], *, anew: bool = False) -> str:
     """Queue what is not known yet; gives the study's id.
 
-    Args: as for `engine.begin`.
+    Args: as for `study.begin`.
     Raises: InputError if a dataset cannot be split in one of the ways, or lacks what an algorithm
         learns from, with the reason.
     """
@@ -105,12 +105,12 @@ def begin_study(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = 
         for _, why in with_obstacles(cells):
             if why is not None:
                 raise InputError(why)
-    return acting().begin_study(cells, recorded=recorded, anew=anew)
+    return acting().begin_study(cells, anew=anew)
 
 
 def work_words(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:
     """How much work a study is, as far as the recorded runs tell."""
-    known = [] if anew else [one for one in filled(cells, [], recorded) if one.run]
+    known = [] if anew else [one for one in cells if reusable(one.spec, recorded)]
     specs = {one.spec for one in cells} - {one.spec for one in known}
     words = [f"**{counted(len(cells), 'run')}**"]
     if known:

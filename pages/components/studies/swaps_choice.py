@@ -12,10 +12,11 @@ from ecv_core.analysis import rank_swaps
 from ecv_core.analysis.rank_swaps import Block, Swaps
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS, column_title
+from ecv_core.jobs.plans.study import n_splits
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.runs.recorded import recorded_under_splits
-from ecv_core.store import StudyRecord
+from ecv_core.store import PlanRecord
 from ecv_core.words import counted
 from pages.components.shared.link import label_from_link
 from pages.components.shared.state import KEPT, results, sentences
@@ -166,10 +167,10 @@ def _split_pills(options: Sequence[str]) -> list[str]:
     )
 
 
-def _counts(study: StudyRecord) -> str:
-    datasets = ", ".join(dict.fromkeys(cell.spec.dataset for cell in study.cells))
-    algorithms = len({cell.spec.algorithm for cell in study.cells})
-    return f"{datasets} · {counted(algorithms, 'algorithm')} x {study.n_splits} splits"
+def _counts(study: PlanRecord) -> str:
+    datasets = ", ".join(dict.fromkeys(run.spec.dataset for run in study.content.runs))
+    algorithms = len({run.spec.algorithm for run in study.content.runs})
+    return f"{datasets} · {counted(algorithms, 'algorithm')} x {n_splits(study)} splits"
 
 
 STUDIES = StudyPicker(
@@ -177,7 +178,7 @@ STUDIES = StudyPicker(
     title="Runs",
     recorded="Recorded runs",
     help="The recorded ones come with e-fold; your own are those started below.",
-    shows=lambda study: study.n_splits > 1,
+    shows=lambda study: n_splits(study) > 1,
     counts=_counts,
     elsewhere="this study has only one split, so no ranks can swap between splits. "
     "It is in the view Datasets and algorithms.",

@@ -9,11 +9,11 @@ import streamlit as st
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import EcvError
+from ecv_core.jobs.plans.study import planned
 from ecv_core.models import serving
 from ecv_core.records import Run, RunSpec, Task
 from ecv_core.rights import Action
 from ecv_core.splits import SPLITS
-from ecv_core.study.cells import planned
 from pages.components.shared.acting import why_not
 from pages.components.shared.state import sentence, sentences
 from pages.components.shared.words import algorithm_title, dataset_title, titles_of
@@ -86,7 +86,7 @@ def start_form(shown: Sequence[Run]) -> None:
             )
         if pressed:
             with sentences():
-                STUDIES.show(begin_study(cells, recorded))
+                STUDIES.show(begin_study(cells))
                 st.rerun()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecv_core import models
+from ecv_core.jobs.owner import this_process
 from ecv_core.records import RunSpec
-from ecv_core.runner.owner import this_process
 from ecv_core.spec import to_the_end
 from ecv_core.store import Quota, Store
 
@@ -20,13 +20,27 @@ class Queue:
         """Whose queue this is."""
 
     def start(
-        self, specs: Sequence[RunSpec], *, started_by: str = "", quota: Quota | None = None
+        self,
+        specs: Sequence[RunSpec],
+        *,
+        started_by: str = "",
+        quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
     ) -> str:
-        """Queue one run per spec; gives the id of their group, which is that of the first run.
+        """Queue one run per spec; gives the id of their group.
 
         Args and errors: as of `Store.create`.
         """
-        return self._store.create(specs, owner=self.owner, started_by=started_by, quota=quota)[0]
+        run_ids = self._store.create(
+            specs,
+            owner=self.owner,
+            started_by=started_by,
+            quota=quota,
+            plan_id=plan_id,
+            anew=anew,
+        )
+        return plan_id or run_ids[0]
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
         """Go on with a run at its next missing fold; `full` runs the folds after the stop too.

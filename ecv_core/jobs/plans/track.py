@@ -1,4 +1,4 @@
-"""Ask and tell: folds for programs that come and go, so that no process lives in between.
+"""Folds that other code computes: a run that is begun, asked for its next fold, and told of it.
 
 A run that waits to be told is running, under the owner OUTSIDE, for as long as it takes: who
 computes the fold need not give a sign of life. Cancelling it takes effect at once, and a fold that
@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,18 +23,90 @@ from filelock import FileLock
 
 import ecv_core.bounded as bounded
 import ecv_core.datasets as datasets
+from ecv_core import fold, stopping
 from ecv_core.energy import JOULES_PER_KWH, country
 from ecv_core.errors import InputError, RunError
 from ecv_core.files import replacing
+from ecv_core.jobs.book import Book, Says, refuse
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.owner import recover
+from ecv_core.jobs.plan import Task, next_fold
+from ecv_core.jobs.plans.run import AidsPlan
 from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
-from ecv_core.runner import adjusted_rule, next_fold, save_fold
 from ecv_core.store import OUTSIDE, Store, owner_of
-from ecv_core.tracking.beginning import CANCELLED
 from ecv_core.tracking.handed import Handed
 from ecv_core.tracking.reported import Measured, measure
 
 if TYPE_CHECKING:
     import pandas as pd
+
+LEFT = "the loop was left before its fold was reported"
+CANCELLED = "cancelled; finished folds are kept, and the same track goes on there"
+
+
+def begin(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> str:
+    """A run of this spec that the owner has now: the newest one that was cut off, or a new one.
+
+    One that ended at its stop goes on where `spec.full` asks for the other folds.
+
+    Args:
+        store: where it is kept.
+        spec: a tracked one.
+        owner: `this_process()`, or OUTSIDE for programs that come and go.
+        resume: False for a new one in any case.
+    Returns: its id; it is running.
+    Raises: InputError for data that cannot serve, or where another program goes on with it.
+    """
+    fold.data_of(spec)
+    fold.folds_of(spec)
+    recover(store)
+    found = _newest(store, spec) if resume else None
+    if found is not None:
+        if found.state.active:
+            if owner == OUTSIDE == owner_of(store, found.run_id):
+                return found.run_id
+            raise InputError(
+                f"run {found.run_id} of '{spec.algorithm}' with these settings is going on in "
+                f"another program{' (ask and tell)' if found.outside else ''}; wait for it, cancel "
+                "it in the dashboard, or start one of its own with resume=False (--new)"
+            )
+        if found.resumable or (spec.full and found.can_be_checked):
+            return go_on(store, found, owner=owner, full=spec.full)
+    run_id = store.create([spec], owner=owner)[0]
+    store.start(run_id, owner=owner)
+    return run_id
+
+
+def go_on(store: Store, run: Run, *, owner: str, full: bool = False) -> str:
+    """Have a run that was cut off go on under this owner; gives its id.
+
+    Raises: InputError where somebody was quicker.
+    """
+    spec = replace(run.spec, full=run.spec.full or full)
+    if not (store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)):
+        raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
+    stop = stopping.stop_of(run.moments, run.k)
+    if stop is not None and run.stopped_at is None:  # its last fold was told after it was cancelled
+        store.add_fold(run.run_id, run.folds[-1], stopped_at=stop, owner=owner)
+    return run.run_id
+
+
+def _newest(store: Store, spec: RunSpec) -> Run | None:
+    """The newest run of the same model and settings."""
+    mine = (run for run in store.runs_like(spec) if run.spec.same_run(spec))
+    return next(mine, None)
+
+
+def compute_aids(store: Store, run: Run, says: Says, executor: Here | None = None) -> None:
+    """Run the cheap models that a run is adjusted by, where they are not there yet.
+
+    Raises: RunError if one fails, or is cancelled.
+    """
+    book = Book(store, started_by=run.started_by, waiting=[run.run_id], says=says)
+    drive(AidsPlan(run.spec), book, executor)
+    book.check_finished()
+
 
 PHASE = "asked for, not told yet"
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
@@ -136,11 +208,9 @@ def tell(
             energy=_told_energy(run.spec, joules),
             user_scores=found.user_scores,
         )
-        rule = adjusted_rule(store, run.spec) if run.spec.adjust_by else None
-        if save_fold(store, run_id, result, rule, _refuse, owner=OUTSIDE):
-            after = store.run(run_id)
-            if next_fold(after) is None:
-                store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
+        book = Book(store, runs=[run], owner=OUTSIDE, says=Says(trouble=refuse))
+        if book.commit(Task(specs=(run.spec,), fold=index), 0, result):
+            book.finish_whole()
     _forget_files(run_id, index)
     return store.run(run_id), found
 
@@ -233,11 +303,6 @@ def _told_energy(spec: RunSpec, joules: float | None) -> Energy:
         grams_co2e=grams,
         source="told",
     )
-
-
-def _refuse(sentence: str | None) -> None:
-    if sentence:
-        raise RunError(f"the fold could not be saved: {sentence}; tell it again")
 
 
 def _forget_files(run_id: str, index: int) -> None:

@@ -1,0 +1,392 @@
+"""The book of a plan: its runs in the database, who has them, and every fold committed as it comes.
+
+Only who drives a plan writes it, so that what computes folds needs no database.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ecv_core import stopping
+from ecv_core.errors import Cancelled, InputError, RunError, StoreError
+from ecv_core.evaluation import METRICS
+from ecv_core.jobs.owner import this_process
+from ecv_core.jobs.plan import Task, next_fold
+from ecv_core.records import FoldResult, Progress, Run, RunSpec, RunState
+from ecv_core.spec import rule_of
+from ecv_core.stopping import StoppingRule
+from ecv_core.store import Results, Store
+from ecv_core.store.adjusting import adjusted_rule
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 2.0
+"""How long to wait before a finished fold that could not be saved is saved again."""
+SAVE_ATTEMPTS = 5
+"""So many, where nobody is there to free the disk while the program waits."""
+WAITS = ". A result is waiting in memory to be saved; it is tried again."
+PROGRESS_SECONDS = 0.25
+"""In-fold progress is written to the database at most this often."""
+
+_Done = TypeVar("_Done")
+
+
+class GivesUp:
+    """For a command: says once that a fold cannot be saved, and gives up in the end."""
+
+    def __init__(self, say: Callable[[str], None], attempts: int = SAVE_ATTEMPTS) -> None:
+        self._say = say
+        self._attempts = attempts
+        self._failed = 0
+        self.error: RunError | None = None
+        """What was raised; None while all is well."""
+
+    def __call__(self, sentence: str | None) -> None:
+        """As `Says.trouble`.
+
+        Raises: RunError after so many attempts in a row.
+        """
+        self._failed = self._failed + 1 if sentence else 0
+        if sentence and self._failed == 1:
+            self._say(sentence)
+        if sentence and self.error is None and self._failed >= self._attempts:
+            why = sentence.removesuffix(WAITS)
+            self.error = RunError(f"gave up saving after {self._failed} attempts: {why}")
+        if sentence and self.error is not None:
+            raise self.error
+
+
+def refuse(sentence: str | None) -> None:
+    """As `Says.trouble`, where a fold that cannot be saved at once is not waited for."""
+    if sentence:
+        raise RunError(f"the fold could not be saved: {sentence}; report it again")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Says:
+    """Who is told what happens; nobody, unless it is said."""
+
+    fold: Callable[[Run], object] = lambda run: None
+    """After each fold is on disk."""
+    ended: Callable[[Run], object] = lambda run: None
+    """After a run has ended, however it did."""
+    trouble: Callable[[str | None], object] = lambda sentence: None
+    """A sentence while something finished cannot be saved; None once it is."""
+
+
+class Book:
+    """A plan's runs: made when they are needed, claimed, committed to, ended."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        runs: Iterable[Run] = (),
+        plan_id: str = "",
+        owner: str = "",
+        started_by: str = "",
+        waiting: Collection[str] = (),
+        rule: StoppingRule | None = None,
+        anew: bool = False,
+        recorded: bool = False,
+        says: Says | None = None,
+    ) -> None:
+        """Nothing is claimed yet.
+
+        Args:
+            store: the database.
+            runs: the plan's runs that are there already; queued ones are claimed at the start.
+            plan_id: under which its other runs are made, and found again; empty for none.
+            owner: who has its runs; by default this process.
+            started_by: the id of a person, as of `Store.create`.
+            waiting: ids of runs that wait for these: cancelling one of them cancels the plan.
+            rule: stops `runs`, where it is none that their specs could name.
+            anew: compute every fold, also those that another run has.
+            recorded: whether runs outside the database count for `folds`.
+            says: who is told.
+        """
+        self.store = store
+        self.owner = owner or this_process()
+        self.says = says or Says()
+        self.results = Results(store, recorded=recorded)
+        self._plan_id, self._started_by, self._rule = plan_id, started_by, rule
+        self._anew, self._waiting = anew, waiting
+        known = [*(store.group(plan_id) if plan_id else ()), *runs]
+        self._given = [run.run_id for run in known]
+        self._ids = {_key(run.spec): run.run_id for run in known}
+        self._running: set[str] = set()
+        self._ended: dict[str, RunState] = {}
+
+    # -- what a plan looks at -----------------------------------------------------------------
+
+    def run(self, spec: RunSpec) -> Run | None:
+        """As of `plan.ScoresKnown`."""
+        run_id = self._ids.get(_key(spec))
+        if run_id is None:
+            return None
+        with suppress(InputError):  # deleted meanwhile
+            return self.store.run(run_id)
+        return None
+
+    def ended(self, spec: RunSpec) -> bool:
+        """As of `plan.ScoresKnown`."""
+        state = self._ended.get(self._ids.get(_key(spec), ""))
+        return state is not None and state is not RunState.FINISHED
+
+    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
+        """As of `plan.ScoresKnown`."""
+        return self.results.folds(spec, user_scores=user_scores)
+
+    # -- whose the runs are -------------------------------------------------------------------
+
+    @property
+    def running(self) -> Collection[str]:
+        """Ids of the runs that are claimed now."""
+        return self._running
+
+    def start(self) -> None:
+        """Claim what waits in the queue; finish what has all its folds and never said so."""
+        for run_id in self._given:
+            run = self.store.run(run_id)
+            if run.state is RunState.QUEUED and not self._plan_id:
+                if not self._start(run_id):
+                    self._lose(run_id)
+            elif run.state.resumable and next_fold(run) is None:
+                self._end(run_id, RunState.FINISHED, None)
+
+    def queue(self, task: Task) -> list[str]:
+        """Have the task's runs wait in the owner's queue; gives their ids, made where they lack."""
+        return [self._queued(spec) for spec in task.specs]
+
+    def claim(self, task: Task) -> bool:
+        """Have the task's runs running under this owner; False where another program has one."""
+        for spec in task.specs:
+            if self._ids.get(_key(spec)) in self._running:
+                continue
+            run_id = self._queued(spec)
+            if not self._start(run_id):
+                self._lose(run_id)
+                return False
+        return True
+
+    def _queued(self, spec: RunSpec) -> str:
+        run = self.run(spec)
+        if run is None:
+            (run_id,) = self.store.create(
+                [spec], owner=self.owner, started_by=self._started_by, plan_id=self._plan_id
+            )
+            self._ids[_key(spec)] = run_id
+            return run_id
+        if run.state is not RunState.QUEUED:
+            self.store.requeue(run.run_id, spec, owner=self.owner)
+        return run.run_id
+
+    def _start(self, run_id: str) -> bool:
+        mine = self.store.start(run_id, owner=self.owner)
+        if mine:
+            self._running.add(run_id)
+            self._ended.pop(run_id, None)
+        return mine
+
+    def _lose(self, run_id: str) -> None:
+        """Another program has the run by now, and goes on with it."""
+        self._running.discard(run_id)
+        self._ended[run_id] = self.store.run(run_id).state
+
+    # -- folds --------------------------------------------------------------------------------
+
+    def reuse(self, task: Task) -> bool:
+        """Commit the task's fold where another run of this database has computed it already."""
+        if self._anew or len(task.specs) > 1 or task.specs[0].tracked:
+            return False
+        spec = task.specs[0]
+        found = self.results.fold(spec, task.fold, own=True)
+        if found is None or (found.user_scores is None and METRICS[spec.metric].per_user):
+            return False
+        self.commit(task, 0, replace(found, reused=True))
+        return True
+
+    def commit(self, task: Task, place: int, result: FoldResult) -> bool:
+        """Keep a fold and what the rule makes of it; a full disk delays this, but loses nothing.
+
+        Returns: whether the owner still has the run; if not, the fold is kept all the same.
+        """
+        run_id = self._ids[_key(task.specs[place])]
+        run = self.store.run(run_id)
+        rule = self._rule_of(run)
+        folds = [fold for fold in run.folds if fold.fold != result.fold]
+        if stopping.needs_user_scores(rule):
+            scores = self.store.user_scores(run_id)
+            folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
+        moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
+        kept = self._insist(
+            lambda: self.store.add_fold(
+                run_id,
+                result,
+                stopped_at=stopping.stop_of(moments, run.k),
+                moment=moments[-1],
+                owner=self.owner,
+            )
+        )
+        if kept:
+            self.says.fold(self.store.run(run_id))
+        else:
+            self._lose(run_id)
+        return kept
+
+    def _rule_of(self, run: Run) -> StoppingRule:
+        if self._rule is not None and run.run_id in self._given:
+            return self._rule
+        return adjusted_rule(self.results, run.spec) if run.spec.adjust_by else rule_of(run.spec)
+
+    # -- how they end -------------------------------------------------------------------------
+
+    def finish_whole(self) -> None:
+        """Finish those of the given runs that need no more fold, whoever has claimed them."""
+        for run_id in self._given:
+            run = self.store.run(run_id)
+            if run.state is RunState.RUNNING and next_fold(run) is None:
+                self._end(run_id, RunState.FINISHED, None)
+
+    def settle(self, specs: Iterable[RunSpec] | None = None) -> None:
+        """Finish those of these runs, or of all that are claimed, that need no more fold."""
+        ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
+        for run_id in list(ids & self._running):
+            if next_fold(self.store.run(run_id)) is None:
+                self._end(run_id, RunState.FINISHED, None)
+
+    def end(
+        self, state: RunState, error: str | None = None, specs: Iterable[RunSpec] | None = None
+    ) -> None:
+        """End these runs, or all that are claimed; those that need no more fold are finished."""
+        self.settle(specs)
+        ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
+        for run_id in list(ids & self._running):
+            self._end(run_id, state, error)
+
+    @property
+    def all_finished(self) -> bool:
+        """Whether every run that has ended has done so by needing no more fold."""
+        return all(state is RunState.FINISHED for state in self._ended.values())
+
+    def check_finished(self) -> None:
+        """Raises: RunError for the first run that has ended otherwise."""
+        for run_id, state in self._ended.items():
+            if state is not RunState.FINISHED:
+                said = self.store.run(run_id).error
+                raise RunError(said or f"the run was {state}; its finished folds are kept")
+
+    def _end(self, run_id: str, state: RunState, error: str | None) -> None:
+        self._insist(lambda: self.store.finish(run_id, state, error=error, owner=self.owner))
+        self._running.discard(run_id)
+        self._ended[run_id] = state
+        self.says.ended(self.store.run(run_id))
+
+    # -- what the driver asks -----------------------------------------------------------------
+
+    def cancelled(self, specs: Iterable[RunSpec] | None = None) -> bool:
+        """Whether someone asked one of these runs, or of all that are claimed, to stop."""
+        every = {*self._running, *self._waiting}
+        ids = every if specs is None else {self._ids[_key(spec)] for spec in specs}
+        return any(self.store.cancel_requested(run_id) for run_id in ids)
+
+    def insist_on_time(self, task: Task, most: float | None, now: float = 0.0) -> None:
+        """End a run that has had its time; what several share is shared out equally.
+
+        Args:
+            task: of its runs the one that took longest counts.
+            most: seconds that a run may take with all its folds; None for no limit.
+            now: that the task has taken so far.
+        Raises: Cancelled, with the reason.
+        """
+        if most is None:
+            return
+        runs = [self.store.run(self._ids[_key(spec)]) for spec in task.specs]
+        took = max(
+            sum(result.total_seconds for result in run.folds if not result.reused) for run in runs
+        )
+        if took + now / len(task.specs) >= most:
+            raise Cancelled(f"a run has {most:g} s here, and this one has had them")
+
+    def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
+        """Tells the writer where the task is; of several runs the first one tells it."""
+        return writer.of(self._ids[_key(task.specs[0])], task.fold)
+
+    def _insist(self, write: Callable[[], _Done]) -> _Done:
+        """Write, again and again until it is done; a sentence while it cannot be."""
+        while True:
+            try:
+                done = write()
+            except StoreError as error:
+                log.error("%s", error)
+                self.says.trouble(f"{error}{WAITS}")
+                time.sleep(RETRY_SECONDS)
+            else:
+                self.says.trouble(None)
+                return done
+
+
+def _key(spec: RunSpec) -> RunSpec:
+    """What tells the runs of one plan apart: which folds they are to have may change."""
+    return replace(spec, only_folds=(), full=False)
+
+
+class ProgressWriter:
+    """A thread that writes to the database where folds are: no fold ever waits for it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._news: dict[str, tuple[int, str, int, int, Sequence[float]]] = {}
+        self._arrived, self._closing = threading.Event(), threading.Event()
+        self._writing = threading.Lock()
+        self._thread = threading.Thread(target=self._write, name="ecv-progress", daemon=True)
+        self._thread.start()
+
+    def of(self, run_id: str, fold: int) -> Progress:
+        """What to tell of a fold of a run."""
+
+        def report(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+            self._news[run_id] = (fold, phase, step, steps, curve)
+            self._arrived.set()
+
+        return report
+
+    def forget(self) -> None:
+        """A fold itself comes next, which says more: nothing is written after this."""
+        with self._writing:
+            self._news.clear()
+
+    def close(self) -> None:
+        """End the thread."""
+        self.forget()
+        self._closing.set()
+        self._arrived.set()
+        self._thread.join()
+
+    def _write(self) -> None:
+        while not self._closing.is_set():
+            self._arrived.wait()
+            self._arrived.clear()
+            with self._writing:
+                for run_id in list(self._news):
+                    try:
+                        self._store.set_progress(run_id, *self._news.pop(run_id))
+                    except StoreError as error:
+                        log.warning("progress was not written: %s", error)  # a fold is worth more
+            self._closing.wait(PROGRESS_SECONDS)
+
+
+@contextmanager
+def writing_progress(store: Store) -> Iterator[ProgressWriter]:
+    """A writer while the block runs."""
+    writer = ProgressWriter(store)
+    try:
+        yield writer
+    finally:
+        writer.close()

@@ -1,0 +1,316 @@
+"""What computes tasks: this very process, or one worker process that can be killed.
+
+An executor knows nothing of plans, runs or the database. Another one (many cores, a cluster) is a
+class with these four methods.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+
+import psutil
+
+from ecv_core.errors import EcvError, RunError
+from ecv_core.jobs.computing import Compute, WorkerDied, compute, failure
+from ecv_core.jobs.plan import Task
+from ecv_core.records import FoldResult, Progress, no_progress
+
+PROGRESS_SECONDS = 0.25
+"""A worker tells of steps at most this often; of another phase at once."""
+NICENESS = 10
+"""The dashboard goes first: on a small machine a fit would otherwise delay every click."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computed:
+    """One result of a task; there may be more."""
+
+    task: Task
+    place: int
+    """Of the spec that it is of."""
+    result: FoldResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Nothing more comes of this task."""
+
+    task: Task
+    error: Exception | None = None
+
+
+Finished = Generator[Computed | Ended, None, None]
+"""What has come of tasks, in the order in which it came."""
+
+
+class Executor(Protocol):
+    """Computes tasks somewhere."""
+
+    places: int
+    """How many tasks it computes at once."""
+
+    def submit(self, task: Task, progress: Progress) -> None:
+        """Begin with a task, or have it wait for its place.
+
+        Args:
+            task: what to compute.
+            progress: told where it is, from any thread; it must return at once.
+        """
+
+    def finished(self, seconds: float) -> Finished:
+        """What has come of the tasks since the last call; waits at most so long for the first."""
+
+    def cancel(self, task: Task) -> None:
+        """End it now; nothing more is told of it."""
+
+    def close(self) -> None:
+        """End everything."""
+
+
+class Here:
+    """Computes in the thread that asks what is finished: for the command line and notebooks."""
+
+    places = 1
+
+    def __init__(self, compute: Compute = compute, *, also: Progress = no_progress) -> None:
+        """Nothing is computed yet.
+
+        Args:
+            compute: what to do with a task.
+            also: told every step besides; it may raise Cancelled.
+        """
+        self._compute, self._also = compute, also
+        self._given: list[tuple[Task, Progress]] = []
+
+    def submit(self, task: Task, progress: Progress) -> None:
+        """It waits until somebody asks for what is finished."""
+        self._given.append((task, progress))
+
+    def finished(self, seconds: float) -> Finished:
+        """Computes; what the caller does with a result comes before the next one is computed."""
+        while self._given:
+            task, progress = self._given.pop(0)
+
+            def told(
+                phase: str,
+                step: int,
+                steps: int,
+                /,
+                *,
+                curve: Any = (),  # noqa: ANN401  as of Progress
+                progress: Progress = progress,
+            ) -> None:
+                self._also(phase, step, steps, curve=curve)
+                progress(phase, step, steps, curve=curve)
+
+            error: Exception | None = None
+            with closing(self._compute(task.specs, task.fold, told)) as results:
+                while True:
+                    try:
+                        place, result = next(results)
+                    except StopIteration:
+                        break
+                    except Exception as raised:  # noqa: BLE001  the driver says what it means
+                        error = raised
+                        break
+                    yield Computed(task=task, place=place, result=result)
+            yield Ended(task=task, error=error)
+
+    def cancel(self, task: Task) -> None:
+        """What has begun is over when this can be called."""
+        self._given = [one for one in self._given if one[0] != task]
+
+    def close(self) -> None:
+        """Nothing waits any more."""
+        self._given.clear()
+
+
+class Worker:
+    """One process, started when it is first needed; killed when it has to stop.
+
+    It reads tasks from its standard input and writes what comes of them to its standard output.
+    When this program dies its input ends, and so does it.
+    """
+
+    places = 1
+
+    def __init__(self, compute: Compute = compute) -> None:
+        """Nothing starts yet. Args: compute: a function of a module, done with each task."""
+        self._compute = compute
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._task: Task | None = None
+        self._progress: Progress = no_progress
+
+    def warm_up(self) -> None:
+        """Start the process, so that the first fold does not wait for it."""
+        self._send(None)
+
+    def submit(self, task: Task, progress: Progress) -> None:
+        """Give the process something to do; a new process if the last one is gone."""
+        self._task, self._progress = task, progress
+        try:
+            self._send((self._compute, task.specs, task.fold))
+        except OSError:  # it died while it was idle
+            self._kill()
+            self._send((self._compute, task.specs, task.fold))
+
+    def finished(self, seconds: float) -> Finished:
+        """What the process has written since."""
+        end = time.monotonic() + seconds
+        while self._task is not None:
+            try:
+                process, kind, *said = self._messages.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                return
+            if process is not self._process:
+                continue  # of one that was killed
+            task = self._task
+            if kind == "computed":
+                yield Computed(task=task, place=said[0], result=said[1])
+                continue
+            self._task = None
+            if kind == "died":
+                self._process = None
+            yield Ended(task=task, error=said[0])
+
+    def cancel(self, task: Task) -> None:
+        """Kill the process; the next submit starts another."""
+        self._task = None
+        self._kill()
+
+    def close(self) -> None:
+        """Kill the process."""
+        self._kill()
+
+    def _send(self, message: object) -> None:
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._process = _started()
+                reader = threading.Thread(
+                    target=self._read, args=(self._process,), name="ecv-worker", daemon=True
+                )
+                reader.start()
+            process = self._process
+        assert process.stdin is not None
+        pickle.dump(message, process.stdin)
+        process.stdin.flush()
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        try:
+            while True:
+                kind, *said = pickle.load(process.stdout)
+                if kind == "progress":
+                    if process is self._process:
+                        phase, step, steps, curve = said
+                        self._progress(phase, step, steps, curve=curve)
+                else:
+                    self._messages.put((process, kind, *said))
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self._messages.put((process, "died", WorkerDied(_ending(process.wait()))))
+
+    def _kill(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(psutil.Error):
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+        process.kill()
+        process.wait()
+
+
+def _started() -> subprocess.Popen[bytes]:
+    surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen(
+        [sys.executable, "-c", "from ecv_core.jobs.executors import work; work()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=surroundings,
+    )
+
+
+def _ending(code: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"exit code {code}"
+
+
+def work() -> None:
+    """In the worker: compute what standard input says, one task after the other."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    psutil.Process().nice(NICENESS)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    while True:
+        task = tasks.get()
+        if task is None:
+            warm_up()
+            continue
+        calls, specs, index = task
+        error: Exception | None = None
+        try:
+            for place, result in calls(specs, index, _Told(out)):
+                _tell(out, "computed", place, result)
+        except EcvError as raised:
+            error = raised
+        except Exception as raised:  # noqa: BLE001  it may not survive the way
+            error = RunError(failure(raised))
+        _tell(out, "ended", error)
+
+
+def _receive(stdin: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            tasks.put(pickle.load(stdin))
+    except (EOFError, OSError):  # the program that it works for is gone
+        os._exit(1)
+
+
+def _tell(out: IO[bytes], *message: object) -> None:
+    pickle.dump(message, out)
+    out.flush()
+
+
+class _Told:
+    """Progress as messages, not more of them than anybody looks at."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._phase, self._last = "", 0.0
+
+    def __call__(self, phase: str, step: int, steps: int, /, *, curve: Any = ()) -> None:  # noqa: ANN401
+        now = time.monotonic()
+        if phase == self._phase and now - self._last < PROGRESS_SECONDS:
+            return
+        self._phase, self._last = phase, now
+        _tell(self._out, "progress", phase, step, steps, tuple(curve))
+
+
+def warm_up() -> None:
+    """Import what folds need and let the meter find its hardware, before anyone waits for it."""
+    import torch  # noqa: F401
+
+    from ecv_core.energy import CodeCarbonMeter
+
+    meter = CodeCarbonMeter("DEU")  # CodeCarbon keeps what it finds for all meters of the process
+    meter.start()
+    meter.stop()

@@ -1,0 +1,160 @@
+"""The dashboard's manager: a queue in the database, one thread, one worker process."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+
+from ecv_core.errors import InputError, StoreError
+from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
+from ecv_core.jobs.computing import Compute, compute
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Worker
+from ecv_core.jobs.owner import Heart, recover
+from ecv_core.jobs.plan import Plan
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.jobs.plans.select import SelectPlan, selection_book
+from ecv_core.jobs.queue import Queue
+from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.store import SELECTION, START, Quota, Store, give_back, pack_some, plan_behind
+
+log = logging.getLogger(__name__)
+
+QUIET_SECONDS = 5.0
+"""After so long without work the manager looks for what it can do besides."""
+CLOSE_SECONDS = 3.0
+"""How long the end of the program may wait for the state of the run to be written."""
+
+
+class RunManager(Queue):
+    """Computes what is queued, one fold at a time, in the background. One per process."""
+
+    def __init__(
+        self, store: Store, *, compute: Compute = compute, seconds: float | None = None
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            store: that has the queue.
+            compute: what the worker process does with a task.
+            seconds: that a run may take, as of `drive`.
+        """
+        super().__init__(store)
+        self._seconds = seconds
+        self._worker = Worker(compute)
+        self._wake = threading.Event()
+        self._closing = False
+        self._packed = False
+        self.trouble: str | None = None
+        """A sentence to show while something finished cannot be saved; None when all is well."""
+        recover(store, serves=True)
+        self._heart = Heart(store, serves=True, on_taken=self._wake.set)
+        self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
+        self._thread.start()
+
+    def start(
+        self,
+        specs: Sequence[RunSpec],
+        *,
+        started_by: str = "",
+        quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
+    ) -> str:
+        """As `Queue.start`; the first one starts as soon as the runs before it are done."""
+        group = super().start(specs, started_by=started_by, quota=quota, plan_id=plan_id, anew=anew)
+        self.wake()
+        return group
+
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """As `Queue.resume`; it starts as soon as the runs before it are done."""
+        resumed = super().resume(run_id, full=full)
+        if resumed:
+            self.wake()
+        return resumed
+
+    def wake(self) -> None:
+        """Look into the queue again: something was put there under `owner`."""
+        self._heart.now()
+        self._wake.set()
+
+    def warm_up(self) -> None:
+        """Start the worker process, so that the first fold does not wait for it."""
+        self._worker.warm_up()
+
+    def close(self) -> None:
+        """End the thread and the worker; the run that is going is interrupted, the queue waits."""
+        if self._closing:
+            return
+        self._closing = True
+        self._wake.set()
+        self._worker.close()
+        self._thread.join(CLOSE_SECONDS)
+        self._heart.stop()
+
+    def _loop(self) -> None:
+        while not self._closing:
+            try:
+                run_id = self._store.next_queued(self.owner)
+                if run_id is not None:
+                    self._compute(self._store.run(run_id))
+                    continue
+                if not self._wake.wait(QUIET_SECONDS):
+                    self._pack()
+                self._wake.wait()
+                self._wake.clear()
+            except StoreError as error:  # the thread outlives a database that comes and goes
+                log.error("%s", error)
+                self._set_trouble(str(error))
+                time.sleep(RETRY_SECONDS)
+
+    def _compute(self, run: Run) -> None:
+        """Compute a run, or a fold of the selection that has queued it; queue what comes next."""
+        says = Says(trouble=self._set_trouble)
+        record = plan_behind(self._store, run.group)
+        plan: Plan
+        if record is not None and record.kind == SELECTION:
+            plan = SelectPlan.of(record)
+            book = selection_book(self._store, record, says)
+        else:
+            plan = RunPlan(run.spec)
+            book = Book(
+                self._store, runs=[run], started_by=run.started_by, anew=run.anew, says=says
+            )
+        queued: list[str] = []
+        refusal: str | None = None
+        try:
+            drive(
+                plan,
+                book,
+                self._worker,
+                closing=lambda: self._closing,
+                seconds=self._seconds,
+                gives_way=True,
+            )
+            if book.all_finished and not self._closing:
+                for task in plan.next(book, ())[:1]:
+                    queued += book.queue(task)
+        except InputError as error:  # what cannot go on says so itself, on its page
+            log.info("%s", error)
+            refusal = str(error)
+        if not self._closing and run.run_id not in queued:  # nobody needs its fold any more
+            state = RunState.FAILED if refusal else RunState.FINISHED
+            self._store.leave_queue(run.run_id, state, error=refusal, owner=self.owner)
+
+    def _pack(self) -> None:
+        """What an earlier version left large is packed while nothing runs, here or elsewhere."""
+        place, began = START, False
+        try:
+            while not (self._packed or self._wake.is_set() or self._store.active()):
+                after = pack_some(self._store, place)
+                self._packed, began, place = after is None, began or bool(after), after or place
+            if began and self._packed:
+                give_back(self._store)
+        except StoreError as error:  # nobody waits for it
+            log.warning("%s", error)
+
+    def _set_trouble(self, sentence: str | None) -> None:
+        self.trouble = sentence

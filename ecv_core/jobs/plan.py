@@ -1,0 +1,63 @@
+"""What is to be computed: a plan says which folds come next, from the results so far alone.
+
+A plan knows no thread, process or cluster, and creates nothing in the database: the driver
+(`jobs.driver`) has its folds computed by an executor (`jobs.executors`), and its book (`jobs.book`)
+keeps them. So a plan can be tested without either, and decides the same wherever its folds run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ecv_core.records import FoldResult, Run, RunSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is computed at once, on one machine, under one meter."""
+
+    specs: tuple[RunSpec, ...]
+    """One run, or several configurations that share work (see `shared_fold.shares_with`). Their
+    `only_folds` are those that the run is to have where it has to be made or goes on."""
+    fold: int
+    """The held-out fold, 0 .. k-1."""
+
+
+class ScoresKnown(Protocol):
+    """What a plan looks at: its own runs, and every fold that has the scores of a spec."""
+
+    def run(self, spec: RunSpec) -> Run | None:
+        """The plan's own run of this spec; None before it has one."""
+
+    def ended(self, spec: RunSpec) -> bool:
+        """Whether that run has failed or was cancelled since the driver began."""
+
+    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
+        """Fold -> result, whichever run has computed it; with every user's scores if asked for."""
+
+
+class Plan(Protocol):
+    """A run, a study, a selection, a tuning."""
+
+    independent: bool
+    """Whether a run that fails or is cancelled ends only itself, and not the plan."""
+
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+        """The folds to compute now, the most urgent first; the driver takes as many as it can.
+
+        Args:
+            known: the results so far.
+            under_way: tasks that are being computed; they are not to be given again.
+        Returns: empty while there is nothing to do but to wait for what is under way; the plan is
+            done once nothing is.
+        """
+
+
+def next_fold(run: Run) -> int | None:
+    """The fold that a run needs next; None when its rule has stopped it or all folds are in."""
+    if run.stopped_at is not None and not run.spec.full:
+        return None
+    done = {result.fold for result in run.folds}
+    return next((fold for fold in run.spec.fold_order if fold not in done), None)

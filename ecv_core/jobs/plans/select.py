@@ -1,0 +1,437 @@
+"""A selection: fold after fold, only of contenders that can still win, until it is decided.
+
+What has been found is never stored: it follows from the folds that are there, so that a reload, a
+second viewer, a cancel or a crash loses nothing but the fold that was going.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ecv_core import fold, models
+from ecv_core.errors import InputError
+from ecv_core.evaluation import METRICS
+from ecv_core.jobs.book import Book, Says
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Executor
+from ecv_core.jobs.plan import ScoresKnown, Task
+from ecv_core.records import FoldResult, RunSpec, Scores
+from ecv_core.runs.document import track_call
+from ecv_core.runs.scores import scores_of
+from ecv_core.selection.contenders import aligned, check_contenders
+from ecv_core.selection.differences import PairedScores
+from ecv_core.selection.document import verdict_sentence
+from ecv_core.selection.names import parse_contender
+from ecv_core.selection.replay import Played, follow, joules_of
+from ecv_core.selection.rounds import Selection, Terms, Until
+from ecv_core.shared_fold import shares_with
+from ecv_core.spec import make_spec
+from ecv_core.splits import check_exchangeable
+from ecv_core.store import (
+    SELECTION,
+    PlannedRun,
+    PlanRecord,
+    Results,
+    Store,
+    keep_plan,
+    stored_plan,
+)
+
+Named = Sequence[tuple[str, RunSpec]]
+"""Contenders: what each is called, and its spec."""
+_RECORDED = "recorded"
+"""Among the terms that are kept: whether folds of recorded runs count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a selection is now."""
+
+    named: Named
+    terms: Terms
+    contenders: tuple[Scores, ...]
+    played: Played | None
+    """So far; None before the first round is complete."""
+    folds: tuple[int, ...]
+    """That each contender has needed so far, with those of the round that is going."""
+    left: tuple[int, ...]
+    """Who is still in, best first."""
+    needed: tuple[int, int] | None
+    """The contender and the fold that come next; None once it is decided."""
+    joules: float | None
+    joules_expected: float | None
+    """What all folds would take, by the mean of those that each contender has; None without."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the answer is there."""
+        return self.needed is None
+
+    def sentence(self, titles: Sequence[str], on: str = "") -> str:
+        """The verdict, or what is known so far.
+
+        Args:
+            titles: of the contenders, as people read them.
+            on: the dataset, likewise.
+        """
+        if self.played is None:
+            return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
+        winner = self.contenders[self.played.rounds[-1].leader]
+        seen = [one.fold for one in self.played.rounds]
+        return verdict_sentence(
+            titles,
+            self.terms,
+            self.played.verdict,
+            self.played.rounds,
+            self.folds,
+            mean=float(winner.folds[seen].mean()),
+            on=on,
+            energy=self.joules / self.joules_expected
+            if self.joules is not None and self.joules_expected
+            else None,
+        )
+
+
+class Scored(Protocol):
+    """What a selection looks at: `plan.ScoresKnown`, or `store.Results`."""
+
+    def folds(self, spec: RunSpec, *, user_scores: bool = False) -> Mapping[int, FoldResult]:
+        """Fold -> result, with every user's scores if asked for."""
+
+
+class SelectPlan:
+    """Contenders on the same folds; whoever can no longer win is computed no further."""
+
+    independent = False
+
+    def __init__(self, named: Named, terms: Terms, *, share: bool = True) -> None:
+        """Nothing is known yet.
+
+        Args:
+            named: at least two contenders, as of `check_named`.
+            terms: what is asked.
+            share: whether those that share work are computed together.
+        """
+        self.named, self.terms, self._share = named, terms, share
+
+    @classmethod
+    def of(cls, record: PlanRecord) -> SelectPlan:
+        """The plan that was kept."""
+        return cls([(run.name, run.spec) for run in record.content.runs], _terms(record))
+
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+        """The fold that the round lacks, of all contenders that share its work.
+
+        Raises: InputError where it is one of a tracked contender, with how it gets there.
+        """
+        if under_way:
+            return []
+        now = self.standing(known)
+        if now.needed is None:
+            return []
+        place, index = now.needed
+        places = self._sharing(now, place, index) if self._share else [place]
+        if any(known.ended(self.named[each][1]) for each in places):
+            return []  # failed, or another program goes on with it
+        for each in places:
+            if self.named[each][1].tracked:
+                raise missing(*self.named[each], index, known.folds(self.named[each][1]))
+        return [Task(specs=tuple(self._asked(each, index, known) for each in places), fold=index)]
+
+    def standing(self, known: Scored) -> Standing:
+        """Where the selection is, as far as the folds that are there take it.
+
+        Raises: InputError for contenders that cannot be compared, with the reason.
+        """
+        contenders = tuple(self._contenders(known))
+        check_contenders(contenders)
+        game = Selection(PairedScores(contenders), len(contenders), self.terms)
+        followed = follow(contenders, range(self.terms.k), game)
+        spent = joules_of(contenders, followed.ran)
+        played = None
+        if followed.rounds:
+            played = Played(
+                rounds=followed.rounds,
+                verdict=game.verdict(),
+                folds_used=tuple(map(len, followed.ran)),
+                joules=spent,
+                joules_of_all_folds=None,
+            )
+        return Standing(
+            named=self.named,
+            terms=self.terms,
+            contenders=contenders,
+            played=played,
+            folds=tuple(map(len, followed.ran)),
+            left=followed.left,
+            needed=followed.needed,
+            joules=spent,
+            joules_expected=_expected(contenders, followed.ran, self.terms.k),
+        )
+
+    def _contenders(self, known: Scored) -> list[Scores]:
+        """Each with the folds that there are, over the same users."""
+        found = []
+        for name, spec in self.named:
+            per_user = METRICS[spec.metric].per_user
+            folds = known.folds(spec, user_scores=per_user).values()
+            usable = [one for one in folds if one.user_scores is not None or not per_user]
+            found.append(replace(scores_of(spec, usable), name=name))
+        return aligned(found)
+
+    def _sharing(self, now: Standing, next_one: int, index: int) -> list[int]:
+        """The contender that comes next, and those still in that share work with it in its fold."""
+        common = shares_with(self.named[next_one][1])
+        if common is None:
+            return [next_one]
+        others = [
+            place
+            for place in sorted(now.left)
+            if place != next_one
+            and np.isnan(now.contenders[place].folds[index])
+            and shares_with(self.named[place][1]) == common
+        ]
+        return [next_one, *others]
+
+    def _asked(self, place: int, index: int, known: ScoresKnown) -> RunSpec:
+        """The run of a contender as it is to go on: with this fold, and no other that it lacks."""
+        spec = self.named[place][1]
+        run = known.run(spec)
+        have = tuple(result.fold for result in run.folds) if run else ()
+        return replace(spec, only_folds=(*have, index))
+
+
+def check_named(contenders: Named) -> Named:
+    """The contenders with all their folds and no rule of their own.
+
+    Raises: InputError for contenders that cannot be compared, with the reason.
+    """
+    names = [name for name, _ in contenders]
+    if len(names) < 2:
+        raise InputError(
+            f"a selection needs at least two contenders, but has {len(names)}; name another"
+        )
+    specs = [
+        replace(spec, rule="never", tolerance=None, min_folds=1, full=True, only_folds=())
+        for _, spec in contenders
+    ]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the contender '{twice}' is there twice; leave one out")
+    first = specs[0]
+    for name, spec in zip(names[1:], specs[1:], strict=True):
+        other = replace(spec, algorithm=first.algorithm, params=first.params, tracked=first.tracked)
+        if not other.same_scores(first):
+            raise InputError(
+                f"'{name}' and '{names[0]}' do not share dataset, split, folds, metric and "
+                "protocol, so their scores cannot be compared; give both the same"
+            )
+        if spec.same_scores(first):
+            raise InputError(
+                f"'{name}' and '{names[0]}' are the same algorithm with the same parameters; "
+                "change a parameter of one"
+            )
+    if first.k > 1:
+        check_exchangeable(
+            first.split,
+            "a selection must not drop anybody there: run all of them with the rule 'never', or "
+            "select on a split by chance",
+        )
+    return list(zip(names, specs, strict=True))
+
+
+def begin(
+    store: Store,
+    contenders: Named,
+    terms: Terms,
+    *,
+    recorded: bool = False,
+    started_by: str = "",
+) -> str:
+    """Keep a new selection; gives its id. Nothing is computed yet.
+
+    Args:
+        store: where it is kept.
+        contenders: name and spec of each; what decides the folds must be the same in all.
+        terms: what is asked.
+        recorded: whether folds of recorded runs are used, beside those of the database.
+        started_by: the id of a person, who its runs belong to as well.
+    Raises: InputError for contenders that cannot be compared, with the reason.
+    """
+    planned = [PlannedRun(name=name, spec=spec) for name, spec in check_named(contenders)]
+    content = asdict(terms) | {_RECORDED: recorded}
+    return keep_plan(store, SELECTION, planned, content, started_by=started_by)
+
+
+def look(store: Store, selection_id: str) -> Standing:
+    """Where a selection is now, worked out from the folds that are there.
+
+    Raises: InputError if there is none with this id.
+    """
+    record = stored_plan(store, SELECTION, selection_id)
+    return SelectPlan.of(record).standing(results_of(store, record))
+
+
+def results_of(store: Store, record: PlanRecord) -> Results:
+    """Where the folds of a selection may come from."""
+    return Results(store, recorded=bool(record.content.terms.get(_RECORDED)))
+
+
+def selection_book(store: Store, record: PlanRecord, says: Says | None = None) -> Book:
+    """The book of a selection that was kept."""
+    return Book(
+        store,
+        plan_id=record.plan_id,
+        started_by=record.started_by,
+        recorded=bool(record.content.terms.get(_RECORDED)),
+        says=says,
+    )
+
+
+def go_on(store: Store, selection_id: str) -> list[str]:
+    """Queue the fold that a selection needs next; gives the runs that are to compute it.
+
+    Returns: none once it is decided, or while one of its folds is queued or going.
+    Raises: InputError where the fold is one of a tracked contender, with how it gets there.
+    """
+    record = stored_plan(store, SELECTION, selection_id)
+    if any(run.state.active for run in store.group(selection_id)):
+        return []
+    book = selection_book(store, record)
+    tasks = SelectPlan.of(record).next(book, ())
+    return [run_id for task in tasks[:1] for run_id in book.queue(task)]
+
+
+def compute(
+    store: Store,
+    named: Named,
+    terms: Terms,
+    *,
+    executor: Executor | None = None,
+    share: bool = False,
+    on_fold: Callable[[Standing], object] = lambda now: None,
+    trouble: Callable[[str | None], object] = lambda sentence: None,
+) -> tuple[str, Standing]:
+    """Compute one fold after another until it is decided; those in the store are used.
+
+    Args:
+        store: where it is kept.
+        named: the contenders, as of `named_contenders`.
+        terms: what is asked.
+        executor: computes the folds, as of `drive`.
+        share: whether those that share work are computed together.
+        on_fold: told after every fold that was computed.
+        trouble: as of `Says`.
+    Returns: its id, and where it ended.
+    Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
+    """
+    record = stored_plan(store, SELECTION, begin(store, named, terms))
+    plan = SelectPlan([(run.name, run.spec) for run in record.content.runs], terms, share=share)
+    says = Says(fold=lambda run: on_fold(plan.standing(book)), trouble=trouble)
+    book = selection_book(store, record, says)
+    drive(plan, book, executor)
+    book.check_finished()
+    return record.plan_id, plan.standing(book)
+
+
+def named_contenders(
+    dataset: str,
+    words: Sequence[str],
+    *,
+    tracked: Container[str] = (),
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> list[tuple[str, RunSpec]]:
+    """Contenders and their specs.
+
+    Args:
+        dataset: an id, on disk.
+        words: 'ALGORITHM[:name=value[,name=value]...]' each.
+        tracked: names of tracked models, which may be contenders too.
+        settings: as of `spec.make_spec`, for all of them.
+    Raises: InputError for what cannot be run, or no contender.
+    """
+    if not words:
+        raise InputError(f"name at least two contenders, of: {', '.join(models.ALGORITHMS)}")
+    named = []
+    for word in words:
+        algorithm, params = parse_contender(word)
+        spec = make_spec(
+            dataset=dataset,
+            algorithm=algorithm,
+            params=params,
+            tracked=algorithm in tracked,
+            **settings,
+            rule="never",
+        )
+        if not spec.tracked:
+            fold.check_needs(spec)
+        named.append((word, spec))
+    fold.data_of(named[0][1])  # a dataset that cannot be read is bad input
+    return named
+
+
+def terms_for(spec: RunSpec, *, confidence: float, indifference: float, until: Until) -> Terms:
+    """What is asked of contenders that are run with this spec."""
+    return Terms(
+        k=spec.k,
+        confidence=confidence,
+        indifference=indifference,
+        until=until,
+        higher_is_better=METRICS[spec.metric].higher_is_better,
+    )
+
+
+def tracked_names(store: Store, dataset: str) -> set[str]:
+    """What tracked models of a dataset are called."""
+    specs = (spec for spec, _ in store.specs())
+    return {spec.algorithm for spec in specs if spec.tracked and spec.dataset == dataset}
+
+
+def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult]) -> InputError:
+    """Why a selection cannot go on where it needs a fold that only other code can compute.
+
+    Args:
+        name: of a tracked contender.
+        spec: of it.
+        index: the fold that is needed.
+        folds: that are there.
+    """
+    if index in folds:
+        return InputError(
+            f"'{name}' was reported as one number per fold, and a selection compares users' "
+            "scores; track it again, and report user -> score or recommendations"
+        )
+    if not folds:
+        return InputError(
+            f"no fold of '{name}' is there with these settings; track it first: {track_call(spec)}"
+        )
+    return InputError(
+        f"'{name}' is tracked, and fold {index} of it is needed next; it has {len(folds)} of "
+        f"{spec.k}: track the others with {track_call(replace(spec, full=True))}, then select again"
+    )
+
+
+def _terms(record: PlanRecord) -> Terms:
+    given = record.content.terms
+    until: Until = "order" if given["until"] == "order" else "winner"
+    return Terms(
+        k=int(given["k"]),
+        confidence=float(given["confidence"]),
+        indifference=float(given["indifference"]),
+        until=until,
+        higher_is_better=bool(given["higher_is_better"]),
+    )
+
+
+def _expected(contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int) -> float | None:
+    if not all(ran):
+        return None
+    total = sum(
+        k * float(one.fold_joules[list(folds)].mean())
+        for one, folds in zip(contenders, ran, strict=True)
+    )
+    return None if np.isnan(total) else total

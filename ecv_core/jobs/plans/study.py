@@ -1,0 +1,325 @@
+"""A study: datasets x splits x algorithms as runs, filled with what is there, computed where not.
+
+A run with all k folds answers for every rule and alpha, whichever it was stopped by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import ecv_core.datasets as datasets
+from ecv_core import splits
+from ecv_core.errors import DatasetError, InputError
+from ecv_core.fold import check_needs, data_of
+from ecv_core.jobs.book import Book, Says
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.owner import recover
+from ecv_core.jobs.plan import ScoresKnown, Task
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.jobs.queue import Queue
+from ecv_core.records import Run, RunSpec, RunState
+from ecv_core.records import Task as What
+from ecv_core.runs.recorded import record, recorded_path
+from ecv_core.spec import make_spec
+from ecv_core.store import STUDY, PlannedRun, PlanRecord, Results, Store, keep_plan, stored_plan
+
+PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
+PAPER_DATASETS = (
+    *("amazon-cell-phones", "amazon-apps", "amazon-instant-video"),
+    *("hetrec-lastfm", "ml-100k", "ml-1m"),
+)
+"""The paper's 30 cells are each of these algorithms on each of these datasets."""
+
+USUAL_SPLIT = "user-k-fold"
+"""The paper's, where no other is asked for; every prepared dataset can be split so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One run that a study asks for, and the run that fills its place."""
+
+    spec: RunSpec
+    run: Run | None = None
+    """As it was when it was looked up; None where there is none, or it has been deleted."""
+    borrowed: bool = False
+    """Whether the run was not started for this study."""
+    path: Path | None = None
+    """Where it is recorded once it has ended; None where it stays in the database only."""
+
+    @property
+    def recorded(self) -> bool:
+        """Whether its run is on disk, with all folds that were asked for."""
+        return self.path is not None and self.path.exists()
+
+    @property
+    def active(self) -> bool:
+        """Whether its folds are being computed, or wait for it."""
+        return self.run is not None and self.run.state.active
+
+    @property
+    def to_do(self) -> bool:
+        """Whether folds are missing that nobody is going to compute unasked."""
+        return self.run is None or self.run.resumable
+
+    @property
+    def early(self) -> bool:
+        """Whether it ended at its stop, with folds left that could check it."""
+        return self.run is not None and self.run.can_be_checked
+
+
+class StudyPlan:
+    """Several runs, each to its own stop; one that fails ends only itself."""
+
+    independent = True
+
+    def __init__(self, specs: Iterable[RunSpec]) -> None:
+        self._runs = [RunPlan(spec) for spec in specs]
+
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+        """The next fold of every run, the first run's first."""
+        busy = {task.specs[0] for task in under_way}
+        return [task for run in self._runs if run.spec not in busy for task in run.next(known, ())]
+
+
+def planned(
+    datasets_of: Iterable[str],
+    algorithms: Iterable[str],
+    splits_of: Iterable[str] = (),
+    *,
+    folder: Path | None = None,
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> list[Cell]:
+    """The runs of a study, every parameter at its default; nothing fills them yet.
+
+    Args:
+        datasets_of: ids.
+        algorithms: ids.
+        splits_of: ids of strategies, each with its own default number of folds; single splits too.
+            Without any it is a study of datasets x algorithms, under each algorithm's usual split.
+        folder: where the runs are to be recorded, if they are: those that their rule ends early
+            apart, unless the whole run is there.
+        settings: of all runs, as of `make_spec`; one seed for all, so that algorithms share folds.
+    Raises: InputError for an unknown name, or a setting that cannot be.
+    """
+    algorithms = list(algorithms)
+    ways: list[str | None] = list(splits_of) or [None]
+    cells = []
+    for dataset in datasets_of:
+        for split in ways:
+            for algorithm in algorithms:
+                spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
+                stops = split is None and spec.rule != "never" and not spec.full
+                path = folder and recorded_path(folder, dataset, algorithm, split)
+                if folder and path and stops and not path.exists():
+                    path = recorded_path(folder, dataset, algorithm, stops=True)
+                cells.append(Cell(spec=spec, path=path))
+    return cells
+
+
+def of_the_paper(spec: RunSpec) -> bool:
+    """Whether it is one of the paper's 30 cells."""
+    return spec.dataset in PAPER_DATASETS and spec.algorithm in PAPER_ALGORITHMS
+
+
+def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
+    """Each with why it cannot be run on the data that are on disk; None where it can.
+
+    Reads and splits a dataset once, and only where that can tell.
+    """
+    known: dict[tuple[str, str, int, What], str | None] = {}
+    for cell in cells:
+        spec = cell.spec
+        way = spec.dataset, spec.split, spec.k, spec.task
+        if way not in known:
+            known[way] = _unable(spec)
+        why = known[way]
+        if why is None:
+            try:
+                check_needs(spec)
+            except DatasetError as error:
+                why = str(error)
+        yield cell, why
+
+
+def _unable(spec: RunSpec) -> str | None:
+    """Why a dataset cannot be read or split; None where it can."""
+    if not datasets.available(datasets.entry(spec.dataset)):
+        return f"{spec.dataset} is not on disk"
+    usual = spec.split == USUAL_SPLIT
+    return None if usual else splits.obstacle(data_of(spec), spec.split, spec.k)
+
+
+def reusable(spec: RunSpec, runs: Iterable[Run]) -> Run | None:
+    """The first of these runs that answers for this spec; None if there is none."""
+    return next((run for run in runs if answers(run, spec)), None)
+
+
+def filled(
+    cells: Iterable[Cell], store: Store, may_go_on: Callable[[Run], bool] = lambda run: True
+) -> list[Cell]:
+    """The same, each with the run that answers for it, or else the one begun that has most folds.
+
+    Args:
+        cells: of a study.
+        store: where to look; recorded runs may fill a cell as well.
+        may_go_on: which runs of the database may be gone on with; others answer where they can.
+    """
+    found = []
+    results = Results(store)
+    for cell in cells:
+        runs = results.runs(cell.spec)
+        run = reusable(cell.spec, runs)
+        if run is None:
+            begun = [one for one in begun_runs(store, cell.spec) if may_go_on(one)]
+            run = max(begun, key=lambda one: len(one.folds), default=None)
+        found.append(cell if run is None else replace(cell, run=run, borrowed=True))
+    return found
+
+
+def begun_runs(store: Store, spec: RunSpec) -> list[Run]:
+    """The runs of the database that ask for the same, with or without folds."""
+    return [run for run in store.runs_like(spec) if run.spec.same_run(spec)]
+
+
+def answers(run: Run, spec: RunSpec) -> bool:
+    """Whether a run has every score that the spec asks for."""
+    if not run.spec.same_scores(spec):
+        return False
+    if {result.fold for result in run.folds} >= set(spec.fold_order):
+        return True
+    return not spec.full and run.state is RunState.FINISHED and run.spec.same_run(spec)
+
+
+# -- in the database, for pages -----------------------------------------------------------------
+
+
+def begin(
+    store: Store,
+    queue: Queue,
+    cells: Sequence[Cell],
+    *,
+    anew: bool = False,
+    started_by: str = "",
+    may_go_on: Callable[[Run], bool] = lambda run: True,
+) -> str:
+    """Keep a study and queue what is missing; gives its id.
+
+    Args:
+        store: where it is kept.
+        queue: of whoever computes it.
+        cells: as `planned` gives them.
+        anew: run every cell, even where an equal run is known.
+        started_by: the id of a person, as of `Store.create`.
+        may_go_on: as of `filled`.
+    Raises: InputError without a cell.
+    """
+    if not cells:
+        raise InputError("a study needs at least one dataset and one algorithm; pick some")
+    study_id = keep_plan(
+        store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
+    )
+    found = list(cells) if anew else filled(cells, store, may_go_on)
+    _queue(queue, study_id, found, anew=anew)
+    for cell in found:
+        if cell.run and not cell.active and not answers(cell.run, cell.spec):
+            queue.resume(cell.run.run_id, full=cell.spec.full)
+    return study_id
+
+
+def look(store: Store, study_id: str) -> list[Cell]:
+    """A study's cells with their runs as they are now, in the order in which they were picked.
+
+    Raises: InputError if there is no such study.
+    """
+    own = store.group(study_id)
+    cells = []
+    for one in stored_plan(store, STUDY, study_id).content.runs:
+        mine = [run for run in own if run.spec.same_run(one.spec)]
+        cell = Cell(spec=one.spec, run=mine[-1] if mine else None)
+        cells += [cell] if mine else filled([cell], store)
+    return cells
+
+
+def go_on(store: Store, queue: Queue, study_id: str, *, full: bool = False) -> None:
+    """Queue what is missing: each cell goes on at its next missing fold, a deleted one from none.
+
+    Args:
+        full: also the folds after each stop.
+    """
+    cells = look(store, study_id)
+    for cell in cells:
+        if cell.run is not None and (cell.to_do or (full and cell.early)):
+            queue.resume(cell.run.run_id, full=full or cell.spec.full)
+    _queue(queue, study_id, cells)
+
+
+def cancel(queue: Queue, cells: Sequence[Cell]) -> None:
+    """Cancel every cell that is still to be computed: the queue first, or the next would start."""
+    for cell in reversed(cells):
+        if cell.run and cell.active:
+            queue.cancel(cell.run.run_id)
+
+
+def n_splits(study: PlanRecord) -> int:
+    """How many ways to split a study compares; most have one."""
+    specs = [one.spec for one in study.content.runs]
+    return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
+
+
+def _queue(queue: Queue, study_id: str, cells: Sequence[Cell], *, anew: bool = False) -> None:
+    """Queue the cells without a run."""
+    if missing := list(dict.fromkeys(cell.spec for cell in cells if cell.run is None)):
+        queue.start(missing, plan_id=study_id, anew=anew)
+
+
+# -- on the command line ------------------------------------------------------------------------
+
+
+def compute(
+    store: Store,
+    cells: Iterable[Cell],
+    *,
+    executor: Here | None = None,
+    on_fold: Callable[[Run], object] = lambda run: None,
+    on_end: Callable[[Cell], object] = lambda cell: None,
+    trouble: Callable[[str | None], object] = lambda sentence: None,
+    also: Sequence[str] = (),
+) -> list[Cell]:
+    """Run and record what is not recorded yet, in this process; gives the cells with their runs.
+
+    Only the same run goes on or is recorded, not any that has the scores: its document says the
+    rule. A cell that fails ends with its failed run, and the study goes on.
+
+    Args:
+        store: where folds are kept as they come.
+        cells: as `planned` gives them.
+        executor: computes the folds.
+        on_fold: called after each.
+        on_end: called with each cell once its run has ended, and is recorded if it finished.
+        trouble: as of `Says`.
+        also: metrics whose per-user scores are recorded besides the run's own.
+    Raises: RunError if a fold or a file cannot be written in the end, so that the study ends.
+    """
+    recover(store)
+    todo = [cell for cell in cells if not cell.recorded]
+    begun: list[Run] = []
+    done: list[Cell] = []
+    for cell in todo:
+        same = [run for run in begun_runs(store, cell.spec) if not run.state.active]
+        begun += [max(same, key=lambda run: len(run.folds))] if same else []
+
+    def ended(run: Run) -> None:
+        cell = next(cell for cell in todo if cell.spec.same_run(run.spec))
+        if run.state is RunState.FINISHED and cell.path is not None:
+            record(run, cell.path, store.user_scores(run.run_id), also)
+        done.append(replace(cell, run=run))
+        on_end(done[-1])
+
+    says = Says(fold=on_fold, ended=ended, trouble=trouble)
+    book = Book(store, runs=begun, says=says)
+    drive(StudyPlan([cell.spec for cell in todo]), book, executor)
+    return done

@@ -1,0 +1,406 @@
+"""A tuning: configurations drawn, run as a selection or with all folds; the choice meets new data.
+
+Every fold is in the database the moment it is known, and a fold that is there is never computed
+again: the same tuning started once more goes on where it was cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ecv_core import fold, models
+from ecv_core.energy.expected import KnownCosts
+from ecv_core.errors import InputError
+from ecv_core.evaluation import METRICS
+from ecv_core.jobs.book import Book, Says
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Executor
+from ecv_core.jobs.plan import ScoresKnown, Task
+from ecv_core.jobs.plans.folds import FoldsPlan, groups
+from ecv_core.jobs.plans.select import Standing, compute
+from ecv_core.records import ParamValue, RunSpec
+from ecv_core.runs.configurations import Configuration, specs_of
+from ecv_core.runs.recorded import recorded_runs
+from ecv_core.selection.document import selection_document
+from ecv_core.selection.rounds import Terms
+from ecv_core.shared_fold import shares_with
+from ecv_core.spec import make_spec
+from ecv_core.splits import check_exchangeable
+from ecv_core.splits.nested import ID, TEST
+from ecv_core.store import Results, RunList, Store
+from ecv_core.tuning.estimate import Estimate, estimate
+from ecv_core.tuning.nested import Aside, optimism
+from ecv_core.tuning.samplers import Sampler, budget_of, sampled
+from ecv_core.tuning.spaces import contender_word, space_of, within
+from ecv_core.tuning.under_splits import UnderSplits, compared
+
+Trouble = Callable[[str | None], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What is to be tuned, every value checked."""
+
+    spec: RunSpec
+    """Of all configurations but for their parameters."""
+    space: Mapping[str, tuple[ParamValue, ...]]
+    left_out: Mapping[str, tuple[ParamValue, ...]]
+    """Values that the dataset does not allow."""
+    sampler: Sampler
+    budget: int
+    terms: Terms
+    all_folds: bool
+
+    def first(self) -> list[Configuration]:
+        """The configurations, where they do not depend on scores; of TPE as if all were equal."""
+        return list(sampled(self.space, self.sampler, self.budget, seed=self.spec.seed))
+
+    def spec_of(self, configuration: Configuration) -> RunSpec:
+        """The run of one configuration."""
+        return specs_of(self.spec, [configuration])[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """A finished tuning."""
+
+    tuning: Tuning
+    configurations: tuple[Configuration, ...]
+    standing: Standing
+    """The selection; of a tuning with all folds, what it would have needed of them."""
+
+    @property
+    def best(self) -> int:
+        """Place of the chosen configuration: of all folds' means, or the selection's winner."""
+        if self.tuning.all_folds:
+            sign = 1 if self.tuning.terms.higher_is_better else -1
+            return int(np.argmax([sign * one.folds.mean() for one in self.standing.contenders]))
+        assert self.standing.played is not None
+        return self.standing.played.verdict.winner
+
+
+@dataclass
+class DrawPlan:
+    """Configurations that are drawn one after the other, each by the scores of those before."""
+
+    tuning: Tuning
+    folds: Collection[int]
+    """That each of them needs before the next is drawn."""
+    drawn: list[Configuration] = field(default_factory=list)
+    independent = False
+
+    def __post_init__(self) -> None:
+        self._known: ScoresKnown | None = None
+        tuning = self.tuning
+        self._draws: Iterator[Configuration] = sampled(
+            tuning.space,
+            tuning.sampler,
+            tuning.budget,
+            seed=tuning.spec.seed,
+            score=self._score,
+            higher_is_better=tuning.terms.higher_is_better,
+        )
+
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+        """What the newest configuration lacks; else the next is drawn."""
+        self._known = known
+        while not under_way:
+            if self.drawn:
+                newest = self.tuning.spec_of(self.drawn[-1])
+                if known.ended(newest):
+                    break
+                if tasks := FoldsPlan([newest], self.folds).next(known, under_way):
+                    return tasks
+            configuration = next(self._draws, None)
+            if configuration is None:
+                break
+            self.drawn.append(configuration)
+        return []
+
+    def _score(self, configuration: Configuration) -> float:
+        assert self._known is not None
+        folds = self._known.folds(self.tuning.spec_of(configuration))
+        return float(np.mean([folds[index].score for index in self.folds]))
+
+
+def make_tuning(
+    *,
+    dataset: str,
+    algorithm: str,
+    space: str | None = None,
+    own: Mapping[str, Sequence[ParamValue]] | None = None,
+    sampler: Sampler = "grid",
+    budget: int | None = None,
+    confidence: float = 0.95,
+    indifference: float = 0.0,
+    all_folds: bool = False,
+    **settings: Any,  # noqa: ANN401  checked by make_spec
+) -> Tuning:
+    """Check what is asked for; reads the dataset.
+
+    Args:
+        dataset: an id, on disk.
+        algorithm: an id.
+        space: a declared space, as `spaces.space_of` takes it.
+        own: values of parameters, likewise.
+        sampler: which configurations are tried.
+        budget: how many; None as `samplers.budget_of` says.
+        confidence: of the selection.
+        indifference: of the selection, a share of the mean.
+        all_folds: whether every configuration runs all folds.
+        settings: as of `spec.make_spec`.
+    Raises: InputError for what cannot be run.
+    """
+    model = models.algorithm(algorithm)
+    wanted = space_of(model, space, own or {})
+    spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never", full=True, **settings)
+    if not METRICS[spec.metric].per_user:
+        raise InputError(
+            f"configurations are compared by every user's score, but {spec.metric} has one value "
+            "per fold; choose a metric such as ndcg"
+        )
+    if spec.k < 2:
+        raise InputError("a tuning needs at least 2 folds, but there is 1; choose another split")
+    check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
+    fold.check_needs(spec)
+    fold.folds_of(spec)  # a split that cannot be made is bad input
+    kept, left_out = within(wanted, model, fold.prepared(dataset))
+    terms = Terms(
+        k=spec.k,
+        confidence=confidence,
+        indifference=indifference,
+        higher_is_better=METRICS[spec.metric].higher_is_better,
+    )
+    return Tuning(
+        spec=spec,
+        space=kept,
+        left_out=left_out,
+        sampler=sampler,
+        budget=budget_of(kept, sampler, budget),
+        terms=terms,
+        all_folds=all_folds,
+    )
+
+
+def expected_of(tuning: Tuning, store: Store, *, share: bool = False) -> Estimate | None:
+    """How long all folds would take, by runs in the database and recorded ones.
+
+    Args:
+        tuning: what is to be done.
+        store: where folds are.
+        share: whether configurations share work where they can.
+    Returns: None where nothing tells.
+    """
+    specs = specs_of(tuning.spec, tuning.first())
+    results = Results(store, recorded=False)
+    there = [len(results.folds(spec)) for spec in specs]
+    own = [
+        KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
+        for row in RunList(store).rows()
+        if row.scores
+    ]
+    sharing = models.algorithm(tuning.spec.algorithm).sharing
+    going_on: list[int | None] = []
+    if share and sharing is not None and sharing.goes_on and tuning.sampler != "tpe":
+        together = list(map(shares_with, specs))
+        going_on = [None if one is None else together.index(one) for one in together]
+    known = [*own, *map(KnownCosts.of, recorded_runs())]
+    return estimate(specs, known, there, going_on=going_on)
+
+
+def first_fold(
+    store: Store,
+    tuning: Tuning,
+    *,
+    executor: Executor | None = None,
+    share: bool = True,
+    trouble: Trouble = lambda sentence: None,
+) -> None:
+    """Compute a fold of the first configuration and those it shares work with: it tells how long.
+
+    Arguments and errors as of `tune`, which uses the fold.
+    """
+    share = share and tuning.sampler != "tpe"
+    first = groups(specs_of(tuning.spec, tuning.first()), share=share)[0]
+    compute_folds(store, FoldsPlan(first, (0,), share=share), executor, Says(trouble=trouble))
+
+
+def tune(
+    store: Store,
+    tuning: Tuning,
+    *,
+    executor: Executor | None = None,
+    share: bool = False,
+    on_fold: Callable[[], object] = lambda: None,
+    trouble: Trouble = lambda sentence: None,
+) -> Tuned:
+    """Run it to its end.
+
+    TPE learns from each configuration's first fold, or from all of them where all are run; the
+    selection then begins with the folds that are there.
+
+    Args:
+        store: where folds go, and come from where they are there.
+        tuning: what to do.
+        executor: computes the folds, as of `drive`.
+        share: whether configurations that share work are computed together.
+        on_fold: told after every fold that was computed.
+        trouble: as of `Says`.
+    Raises: RunError if a fold fails; what is finished is kept.
+    """
+    says = Says(fold=lambda run: on_fold(), trouble=trouble)
+    every = range(tuning.spec.k)
+    if tuning.sampler == "tpe":
+        draw = DrawPlan(tuning, every if tuning.all_folds else (0,))
+        compute_folds(store, draw, executor, says)
+        drawn = draw.drawn
+    else:
+        drawn = tuning.first()
+        if tuning.all_folds:
+            plan = FoldsPlan(specs_of(tuning.spec, drawn), every, share=share)
+            compute_folds(store, plan, executor, says)
+    named = [(contender_word(tuning.spec.algorithm, one), tuning.spec_of(one)) for one in drawn]
+    _, standing = compute(
+        store,
+        named,
+        tuning.terms,
+        executor=executor,
+        share=share,
+        on_fold=lambda now: on_fold(),
+        trouble=trouble,
+    )
+    return Tuned(tuning=tuning, configurations=tuple(drawn), standing=standing)
+
+
+def compute_folds(
+    store: Store, plan: FoldsPlan | DrawPlan, executor: Executor | None, says: Says
+) -> None:
+    """Have a plan's folds computed, using those of the database. Raises: RunError if one fails."""
+    book = Book(store, says=says)
+    drive(plan, book, executor)
+    book.check_finished()
+
+
+def run_spaces(
+    store: Store,
+    planned: Sequence[tuple[RunSpec, Sequence[Configuration]]],
+    *,
+    executor: Executor | None = None,
+    share: bool = False,
+    on_fold: Callable[[], object] = lambda: None,
+    trouble: Trouble = lambda sentence: None,
+) -> UnderSplits:
+    """Compute every fold that is missing of search spaces under several splits, and compare them.
+
+    Arguments and errors as of `tune`, and what `under_splits.planned_spaces` gives.
+    """
+    for spec, configurations in planned:
+        plan = FoldsPlan(specs_of(spec, configurations), range(spec.k), share=share)
+        compute_folds(store, plan, executor, Says(fold=lambda run: on_fold(), trouble=trouble))
+    return compared(store, planned)
+
+
+def meet_aside(
+    store: Store,
+    tuned: Tuned,
+    *,
+    executor: Executor | None = None,
+    trouble: Trouble = lambda sentence: None,
+) -> Aside:
+    """Run the chosen configuration on the part put aside; a fold that is there is used.
+
+    Args:
+        store: where the run goes.
+        tuned: of a tuning with `nested.nested_settings`, done.
+        executor, trouble: as of `tune`.
+    Raises: InputError for another split; RunError if the run fails.
+    """
+    chosen = tuned.standing.named[tuned.best][1]
+    if chosen.split != ID:
+        raise InputError(
+            f"nothing is put aside by the split '{chosen.split}'; tune with --protocol nested"
+        )
+    spec = aside_spec(chosen)
+    compute_folds(store, FoldsPlan([spec], (0,)), executor, Says(trouble=trouble))
+    results = Results(store, recorded=False)
+    run = results.runs(spec)[0]
+    met = {
+        other.params
+        for other, folds in store.specs()
+        if folds
+        and other.algorithm == spec.algorithm
+        and replace(other, params=spec.params).same_scores(spec)
+    }
+    scores = np.stack([one.folds for one in tuned.standing.contenders])
+    sign = 1 if METRICS[chosen.metric].higher_is_better else -1
+    return Aside(
+        run_id=run.run_id,
+        score=results.folds(spec)[0].score,
+        promised=float(np.nanmean(scores[tuned.best])),
+        by_choice=None if np.isnan(scores).any() else sign * optimism(sign * scores),
+        met=len(met),
+    )
+
+
+def aside_spec(spec: RunSpec) -> RunSpec:
+    """The run of a configuration on what its folds have put aside."""
+    params = tuple(sorted({**dict(spec.split_params), "part": TEST}.items()))
+    return replace(
+        spec, split_params=params, k=1, rule="never", min_folds=1, full=False, only_folds=()
+    )
+
+
+def tuning_document(tuned: Tuned) -> dict[str, Any]:
+    """What `tune --json` writes: that of the selection, with the space and each configuration."""
+    tuning, standing = tuned.tuning, tuned.standing
+    assert standing.played is not None
+    played = replace(standing.played, joules_of_all_folds=standing.joules_expected)
+    names = [one.name for one in standing.contenders]
+    return {
+        "dataset": tuning.spec.dataset,
+        "algorithm": tuning.spec.algorithm,
+        "space": {name: list(values) for name, values in tuning.space.items()},
+        "left_out": {name: list(values) for name, values in tuning.left_out.items()},
+        "sampler": tuning.sampler,
+        "all_folds": tuning.all_folds,
+        "best": {
+            "contender": names[tuned.best],
+            "params": dict(tuned.configurations[tuned.best]),
+            "mean": float(np.nanmean(standing.contenders[tuned.best].folds)),
+        },
+        "configurations": [
+            {
+                "contender": one.name,
+                "params": dict(params),
+                "scores": {
+                    str(at): float(score)
+                    for at, score in enumerate(one.folds)
+                    if not np.isnan(score)
+                },
+            }
+            for one, params in zip(standing.contenders, tuned.configurations, strict=True)
+        ],
+        "selection": selection_document(
+            standing.contenders, standing.terms, tuning.spec.metric_name, played
+        ),
+    }
+
+
+def tuning_sentence(tuned: Tuned) -> str:
+    """What was found, in a sentence or two."""
+    tuning, standing = tuned.tuning, tuned.standing
+    names = [one.name for one in standing.contenders]
+    verdict = standing.sentence(names, tuning.spec.dataset)
+    if not tuning.all_folds:
+        return verdict
+    best = standing.contenders[tuned.best]
+    share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
+    return (
+        f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
+        f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
+        f"folds. {verdict}"
+    )

@@ -1,0 +1,176 @@
+"""A database engine whose errors say what to do; its tables made, or those of before taken over."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from ecv_core.errors import StoreError
+from ecv_core.places import OWN
+from ecv_core.store.database_errors import first_line, way_out, without_password
+from ecv_core.store.older_versions import take_over
+from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
+
+_PATIENCE_SECONDS, _RETRY_SECONDS = 15.0, 0.05
+"""How long another process may take to make the tables."""
+_FILE = "ecv-file"
+"""Which file a connection has open, in its info."""
+
+
+def database_url() -> str:
+    """Where runs live: `ECV_DATABASE_URL`, else a SQLite file in `places.OWN`."""
+    return os.environ.get("ECV_DATABASE_URL") or f"sqlite:///{OWN / 'runs.sqlite'}"
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite database; None for any other."""
+    address = sa.make_url(url)
+    named = address.get_backend_name() == "sqlite" and address.database not in (None, ":memory:")
+    return Path(str(address.database)) if named else None
+
+
+def connect(url: str) -> sa.Engine:
+    """An engine on this database, its tables made if they are missing.
+
+    Several processes may do so at once: whoever comes second waits, and finds the tables made.
+
+    Raises: StoreError if there is no usable database, or a newer version's.
+    """
+    try:
+        engine = _engine(url)
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        raise StoreError(
+            f"'{without_password(url)}' is not a usable database address "
+            f"({without_password(first_line(error))}); set ECV_DATABASE_URL to one like "
+            "sqlite:////path/to/runs.sqlite, or postgresql://name@host/database with the package "
+            "psycopg[binary] installed"
+        ) from None
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _sqlite_pragmas)
+        _make_folder(engine.url.database)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            _make_tables(engine)
+        except StoreError as error:
+            if not _somebody_else_makes_them(error) or time.monotonic() > deadline:
+                engine.dispose()
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return engine
+
+
+def _engine(url: str) -> sa.Engine:
+    address = sa.make_url(url)
+    if address.drivername in ("postgresql", "postgres"):  # as most people write it
+        address = address.set(drivername="postgresql+psycopg")
+    if address.get_backend_name() == "sqlite":
+        return sa.create_engine(address, connect_args={"timeout": 15})
+    return sa.create_engine(
+        address,
+        pool_pre_ping=True,  # a server that was restarted meanwhile is asked anew
+    )
+
+
+def _make_tables(engine: sa.Engine) -> None:
+    with transaction(engine, "opened") as connection:
+        schema.create(connection, checkfirst=True)
+        version = connection.scalar(sa.select(sa.func.max(schema.c.version)))
+        if version is not None and version < SCHEMA_VERSION:
+            take_over(connection, version)
+        metadata.create_all(connection)
+        if version is None or version < SCHEMA_VERSION:
+            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
+        elif version > SCHEMA_VERSION:
+            raise StoreError(
+                f"the database {engine.url.render_as_string()} was written by a newer version "
+                f"(schema {version}, this one knows {SCHEMA_VERSION}); update e-fold, or set "
+                "ECV_DATABASE_URL to another file"
+            )
+
+
+def _somebody_else_makes_them(error: StoreError) -> bool:
+    """Whether a table, its version or the lock was there first."""
+    cause = str(error.__cause__).lower()
+    return any(word in cause for word in ("already exists", "locked", "unique", "duplicate"))
+
+
+@contextmanager
+def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
+    """One transaction; a database's error becomes one sentence that says the way out.
+
+    Args:
+        engine: the database.
+        doing: what could not be done, as in "the database ... cannot be written".
+    Raises: StoreError.
+    """
+    try:
+        with engine.begin() as connection:
+            _insist_on_the_file(engine, connection)
+            yield connection
+    except SQLAlchemyError as error:
+        if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
+            raise _other_file(engine) from error
+        raise StoreError(
+            f"the database {engine.url.render_as_string()} cannot be {doing}: "
+            f"{first_line(error)}; {way_out(error)}"
+        ) from error
+
+
+def _insist_on_the_file(engine: sa.Engine, connection: sa.Connection) -> None:
+    """An open SQLite file that was deleted takes whatever is written, and keeps nothing.
+
+    Raises: StoreError where the file is gone, or another one has taken its place.
+    """
+    opened = connection.info.get(_FILE)
+    path = engine.url.database
+    if opened is None or path is None or _identity(path) == opened:
+        return
+    connection.invalidate()
+    engine.dispose()
+    raise _other_file(engine)
+
+
+def _other_file(engine: sa.Engine) -> StoreError:
+    return StoreError(
+        f"the database {engine.url.database} was deleted or replaced while it was in use; put it "
+        "back, or restart e-fold to go on with what is there"
+    )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make_folder(path: str | None) -> None:
+    if not path or path == ":memory:":
+        return
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder of the database {path} cannot be made: {error.strerror}; "
+            "set ECV_DATABASE_URL to a place you can write to"
+        ) from None
+
+
+def _sqlite_pragmas(connection: Any, record: Any) -> None:  # noqa: ANN401  a DBAPI connection
+    cursor = connection.cursor()
+    path = cursor.execute("PRAGMA database_list").fetchone()[2]
+    if path:
+        record.info[_FILE] = _identity(path)
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")  # a finished fold survives a power cut
+    cursor.close()

@@ -1,0 +1,123 @@
+"""Plans in the database: a study, a selection, a tuning, or runs that are to be computed anew.
+
+The runs that compute for a plan have its id as their group; everything else follows from results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from ecv_core.errors import InputError
+from ecv_core.records import RunSpec
+from ecv_core.store.rows import now
+from ecv_core.store.schema import plans
+from ecv_core.store.store import Store
+
+STUDY, SELECTION = "study", "selection"
+"""Kinds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One run that a plan asks for."""
+
+    spec: RunSpec
+    name: str = ""
+    """What it is called in the plan; empty where its spec says enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanContent:
+    """What a plan was started with; it never changes."""
+
+    runs: tuple[PlannedRun, ...]
+    terms: Mapping[str, float | int | str | bool] = field(default_factory=dict)
+    """What is asked, by name; of a study nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRecord:
+    """A plan as it was started."""
+
+    plan_id: str
+    kind: str
+    created_at: datetime
+    content: PlanContent
+    started_by: str = ""
+    """As in Run; its runs are theirs too."""
+
+
+def keep_plan(
+    store: Store,
+    kind: str,
+    runs: Sequence[PlannedRun],
+    terms: Mapping[str, float | int | str | bool] | None = None,
+    *,
+    started_by: str = "",
+) -> str:
+    """Keep a new plan; gives its id."""
+    from ecv_core.records import codec
+
+    plan_id = uuid4().hex[:12]
+    row: dict[str, Any] = {
+        "plan_id": plan_id,
+        "kind": kind,
+        "created_at": now(),
+        "content": codec.written(PlanContent(runs=tuple(runs), terms=terms or {})),
+        "started_by": started_by or None,
+    }
+    with store.transaction("written") as connection:
+        connection.execute(plans.insert().values(**row))
+    return plan_id
+
+
+def stored_plan(store: Store, kind: str, plan_id: str) -> PlanRecord:
+    """One plan of this kind.
+
+    Raises: InputError if there is none with this id.
+    """
+    record = plan_behind(store, plan_id)
+    if record is None or record.kind != kind:
+        raise InputError(
+            f"there is no {kind} '{plan_id}' here; it may have been removed, or belongs to another "
+            "installation: pick one in the list, or start a new one"
+        )
+    return record
+
+
+def plan_behind(store: Store, group: str | None) -> PlanRecord | None:
+    """The plan that runs of this group compute for; None for runs on their own."""
+    with store.transaction("read") as connection:
+        row = connection.execute(plans.select().where(plans.c.plan_id == group)).one_or_none()
+    return None if row is None else _record(row)
+
+
+def stored_plans(store: Store, kind: str) -> list[PlanRecord]:
+    """All plans of this kind, newest first."""
+    query = plans.select().where(plans.c.kind == kind).order_by(plans.c.sequence.desc())
+    with store.transaction("read") as connection:
+        return [_record(row) for row in connection.execute(query).all()]
+
+
+def forget_plan(store: Store, plan_id: str) -> None:
+    """Remove a plan from its list; its runs stay."""
+    with store.transaction("written") as connection:
+        connection.execute(plans.delete().where(plans.c.plan_id == plan_id))
+
+
+def _record(row: sa.Row[Any]) -> PlanRecord:
+    from ecv_core.records import codec
+
+    return PlanRecord(
+        plan_id=row.plan_id,
+        kind=row.kind,
+        created_at=datetime.fromisoformat(row.created_at),
+        content=codec.read(PlanContent, row.content),
+        started_by=row.started_by or "",
+    )
