@@ -13,10 +13,12 @@ from ecv_core.errors import EcvError, InputError
 from ecv_core.records import Run, RunSpec
 from ecv_core.runs.recorded import recorded_runs, recorded_stopped
 from ecv_core.stopping import rule
+from ecv_core.store import ListedRun
 from pages.components.run.stop_settings import ALPHAS
 from pages.components.shared.glossary import explained
 from pages.components.shared.link import step_from_link
-from pages.components.shared.state import KEPT, results, sentence, sentences, store
+from pages.components.shared.runs import Known, whole
+from pages.components.shared.state import KEPT, results, run_list, sentence, sentences, store
 from pages.components.shared.words import alpha_text, metric_label, rule_words, run_title
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
@@ -61,12 +63,12 @@ def from_address() -> Chosen | None:
         return settings()
 
 
-def _first(runs: list[Run]) -> Run:
+def _first(runs: list[Known]) -> Known:
     wanted = [run for run in runs if (run.spec.dataset, run.spec.algorithm) == _FIRST]
     return (wanted or runs)[0]
 
 
-def _as_it_ran(run: Run) -> None:
+def _as_it_ran(run: Known) -> None:
     st.session_state[_SHOWN] = run.run_id
     st.session_state[ALPHA] = run.spec.alpha
     st.session_state[ORDER] = 0
@@ -162,10 +164,10 @@ KEY = "run-choice"
 
 
 def choose_run(
-    default: Callable[[list[Run]], Run],
+    default: Callable[[list[Known]], Known],
     *,
     active: bool = False,
-    picked: Callable[[Run], None] = lambda run: None,
+    picked: Callable[[Known], None] = lambda run: None,
 ) -> Run | None:
     """The run that the address names or that is picked; None, with a sentence, if there is none.
 
@@ -175,10 +177,10 @@ def choose_run(
         picked: called when another run is picked, before the page is drawn anew.
     Raises: StoreError if the database cannot be read.
     """
-    recorded: list[Run] = []
+    recorded: list[Known] = []
     with sentences():  # a damaged recorded file does not hide one's own runs
-        recorded = recorded_runs() + recorded_stopped()
-    own = [run for run in store().runs() if _fits(run, active)]
+        recorded = [*recorded_runs(), *recorded_stopped()]
+    own: list[Known] = [row for row in run_list().rows() if _fits(row, active)]
     runs = {run.run_id: run for run in [*own, *recorded]}
     if not runs:
         st.info("There is no finished run yet; every run you start can be played here later.")
@@ -209,14 +211,14 @@ def choose_run(
         on_change=opened,
         help="Your own runs, newest first, then those recorded for this page.",
     )
-    return runs[chosen or begin]
+    return whole(runs[chosen or begin])
 
 
-def _fits(run: Run, active: bool) -> bool:
-    return active if run.state.active else bool(run.folds)
+def _fits(row: ListedRun, active: bool) -> bool:
+    return active if row.state.active else bool(row.scores)
 
 
-def _label(run: Run, mine: bool) -> str:
+def _label(run: Known, mine: bool) -> str:
     """Never another run's: Streamlit knows a choice by its label."""
     whose = f"yours, {run.run_id}" if mine else "recorded"
     return f"{run_title(run)} · {metric_label(run.spec)} · {whose}"
