@@ -113,6 +113,7 @@ for words in {!r}:
 """
 
 
+@pytest.mark.slow
 def test_a_model_and_a_rule_of_an_installed_package_run_and_are_helped_with(installed):
     run = ["run", "synthetic", "last-digit", "--rule", "second-fold", "-k", "4", "--param"]
     commands = [

@@ -11,12 +11,13 @@ from ecv_core.records.ratings import Pairs, Ratings
 from ecv_core.records.run import FoldProgress, Run, RunState
 from ecv_core.records.scores import Scores
 from ecv_core.records.setting import SCORES, Role, Setting, setting
-from ecv_core.records.spec import SETTINGS, WITHOUT_CUTOFF, RunSpec
+from ecv_core.records.spec import OLDER, SETTINGS, WITHOUT_CUTOFF, RunSpec
 from ecv_core.records.task import RATING_METRICS, Task
 
 __all__ = [
     "AMOUNT",
     "LACKS",
+    "OLDER",
     "RATING_METRICS",
     "SCORES",
     "SETTINGS",

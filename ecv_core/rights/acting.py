@@ -14,6 +14,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.rights.actor import Action, Actor, Role, check, refusal
 from ecv_core.rights.settings import Limits, Settings
+from ecv_core.stopping import cheap_models
 from ecv_core.store import (
     SELECTION,
     STUDY,
@@ -219,7 +220,7 @@ class Acting:
 def _beyond(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
     """Why a visitor may not run one of these, whatever else is going on; None where they may."""
     for spec in specs:
-        for name in (spec.algorithm, *spec.adjust_by):
+        for name in (spec.algorithm, *cheap_models(spec)):
             if name not in limits.algorithms or spec.tracked:
                 return (
                     f"visitors run quick algorithms only, and {_title(name)} is none of them; "

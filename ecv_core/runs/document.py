@@ -88,6 +88,8 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
         elif name == "split_params" and not spec.folds_sha256:
             defaults = splits.strategy(spec.split).resolve({})
             words += _named("--split-param", spec.split_params, defaults)
+        elif name == "rule_params":
+            words += _of_rule(spec)
         if name in told or (known.always_told and _asked(spec, name)):
             words += [str(known.option)]
             words += [] if known.kind is bool else [known.text(value)]
@@ -101,6 +103,8 @@ def track_call(spec: RunSpec) -> str:
     given |= {name: value for name, value in _told(spec).items() if name != "n"} | given
     if spec.params:
         given["params"] = dict(spec.params)
+    if spec.rule_params:
+        given["rule_params"] = dict(spec.rule_params)
     if spec.split_params and not spec.folds_sha256:
         given["split_params"] = dict(spec.split_params)
     if spec.folds_sha256:
@@ -127,11 +131,22 @@ def _told(spec: RunSpec) -> dict[str, object]:
     }
 
 
+def _of_rule(spec: RunSpec) -> list[str]:
+    """The options of the rule's parameters that are not as usual, or always told."""
+    words = []
+    for one in stopping.rule(spec.rule).parameters:
+        value = dict(spec.rule_params).get(one.name, one.default)
+        if one.required or one.always_told or value != one.default:
+            option = [one.flag, str(value)] if one.flag else ["--rule-param", f"{one.name}={value}"]
+            words += option
+    return words
+
+
 def _asked(spec: RunSpec, name: str) -> bool:
     """Whether a setting has an option, and means something with the run's rule."""
     known = SETTINGS[name]
     return known.option is not None and not (
-        known.of_rule and name not in stopping.rule(spec.rule).settings
+        known.of_rule and name not in stopping.rule(spec.rule).told
     )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
@@ -21,7 +21,7 @@ from ecv_core import splits, stopping
 from ecv_core.energy import SOURCES
 from ecv_core.errors import EcvError, InputError
 from ecv_core.models import components
-from ecv_core.records import Run, RunSpec, RunState, codec
+from ecv_core.records import OLDER, SETTINGS, Run, RunSpec, RunState, codec
 from ecv_core.runs.format import FORMAT, VERSION, RunDocument
 from ecv_core.spec import make_spec
 from ecv_core.stopping.base import OwnInterval, OwnMean
@@ -29,9 +29,11 @@ from ecv_core.stopping.base import OwnInterval, OwnMean
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
-_OLD = ("folds_sha256", "negatives", "only_folds", "tolerance")
+_OLD = ("folds_sha256", "negatives", "only_folds")
 """Settings without a value that count in `content_sha256`; later ones do not, so that what names a
 run stays the same when a setting is added."""
+_OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
+"""Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""
 _SAME = 1e-9
 """How far a mean may be from that of scores of size 1: rounding, nothing else."""
 
@@ -82,17 +84,32 @@ def _read(content: bytes, name: str) -> RunFile:
         ) from error
     except EcvError as error:
         raise InputError(f"the file {name} cannot be imported: {error}") from error
-    return RunFile(run=run, made_with=_made_with(document.made_with), sha256=content_sha256(run))
+    written = json.loads(content)["spec"]
+    older = {name: written[name] for name in _OLD_OF_RULES if name in written}
+    return RunFile(
+        run=run, made_with=_made_with(document.made_with), sha256=content_sha256(run, older)
+    )
 
 
-def content_sha256(run: Run) -> str:
-    """What names a run's results, whatever its id: 64 hex digits."""
+def content_sha256(run: Run, older: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """What names a run's results, whatever its id: 64 hex digits.
+
+    Args:
+        run: with its spec and folds.
+        older: alpha and tolerance as a file of before rules had parameters has them, which may be
+            of another rule than the run's.
+    """
     spec = json.loads(run.spec.to_json())
+    params = spec.pop("rule_params")
+    if cheap := stopping.cheap_models(run.spec):
+        params["adjust_by"] = list(cheap)
+    spec |= _OLD_OF_RULES | params | dict(older)
     content = {
         "spec": {
             name: value
             for name, value in spec.items()
-            if name in _OLD or (value not in (None, []) and (name, value) != ("tracked", False))
+            if name in (*_OLD, *_OLD_OF_RULES)
+            or (value not in (None, [], "") and (name, value) != ("tracked", False))
         },
         "stopped_at": run.stopped_at,
         "folds": [
@@ -142,7 +159,7 @@ def _check_format(content: bytes, name: str) -> None:
             f"the file {name} cannot be imported: it has {len(document['folds']):,} folds, and at "
             f"most {limits.MAX_RUN_FOLDS:,} are read"
         )
-    if strange := sorted(set(spec) - {field.name for field in fields(RunSpec)}):
+    if strange := sorted(set(spec) - {field.name for field in fields(RunSpec)} - {*OLDER}):
         raise InputError(
             f"the file {name} cannot be imported: its spec has '{codec.shown(strange[0])}', which "
             "this version does not know; update e-fold"
@@ -176,7 +193,7 @@ def _check_texts(document: RunDocument) -> None:
     """Refuse text that cannot be shown in a line, and names that cannot be."""
     spec = document.spec
     settings = {field.name: getattr(spec, field.name) for field in fields(spec)}
-    texts = settings | dict(spec.params) | dict(spec.split_params)
+    texts = settings | dict(spec.params) | dict(spec.split_params) | dict(spec.rule_params)
     texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
     texts |= {"error": document.error, "other_work": document.other_work}
     for what, text in texts.items():
@@ -204,14 +221,20 @@ def _check_spec(spec: RunSpec) -> None:
     # A dataset of one's own is known only where its file is; its results can be read anywhere.
     here = spec.dataset if spec.dataset in datasets.catalogue() else "synthetic"
     arguments: dict[str, Any] = {
-        name: getattr(spec, name) for name in inspect.signature(make_spec).parameters
+        name: getattr(spec, name) for name in SETTINGS if name != "cutoffs"
     }
-    arguments |= {"params": dict(spec.params), "split_params": dict(spec.split_params)}
+    for name in ("params", "split_params", "rule_params"):
+        arguments[name] = dict(arguments[name])
     if spec.folds_sha256 is None and not splits.exchangeable(spec.split):
-        arguments["rule"] = "never"  # older versions stopped there too: results all the same
+        # Older versions stopped there too: results all the same.
+        arguments |= {"rule": stopping.NEVER_STOPS, "rule_params": {}}
     if components.named(spec.algorithm):  # its results can be read, but its code is never named
         arguments |= {"algorithm": "a LensKit component", "tracked": True, "negatives": None}
-    make_spec(**arguments | {"dataset": here})
+    made = make_spec(**arguments | {"dataset": here})
+    known = dict(made.rule_params)
+    for name, value in arguments["rule_params"].items():
+        if type(known[name]) is not type(value):
+            raise InputError(f"its rule_params.{name} cannot be {codec.shown(value)}")
 
 
 def _check_numbers(document: RunDocument) -> None:

@@ -25,6 +25,7 @@ from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.records import Task as What
 from ecv_core.runs.recorded import record, recorded_path
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import STUDY, PlannedRun, PlanRecord, Results, Store, keep_plan, stored_plan
 
 PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
@@ -112,7 +113,7 @@ def planned(
         for split in ways:
             for algorithm in algorithms:
                 spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
-                stops = split is None and spec.rule != "never" and not spec.full
+                stops = split is None and spec.rule != NEVER_STOPS and not spec.full
                 path = folder and recorded_path(folder, dataset, algorithm, split)
                 if folder and path and stops and not path.exists():
                     path = recorded_path(folder, dataset, algorithm, stops=True)
