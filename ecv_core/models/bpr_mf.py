@@ -8,12 +8,12 @@ from ecv_core.models.parameters import PAPER_COUNTS, Algorithm
 from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
+    Training,
     batch_size,
     epochs,
     factors,
     learning_rate,
     negatives,
-    pair_training,
     regularization,
 )
 from ecv_core.records import ParamValue
@@ -27,10 +27,10 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
         "bpr-mf",
         lambda train, seed: BPRNet(
             train,
-            seed=seed,
+            seed,
+            Training.of(params),
             factors=int(params["factors"]),
             regularization=float(params["regularization"]),
-            **pair_training(params),
         ),
         Schedule.of(params),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,6 +9,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.models.bpr_loss import Vectors, bpr, gradient
 from ecv_core.models.pair_net import PairNet
+from ecv_core.models.training_parameters import Training
 
 
 class BPRNet(PairNet):
@@ -19,14 +18,15 @@ class BPRNet(PairNet):
     def __init__(
         self,
         train: csr_array,
+        seed: int,
+        training: Training,
         *,
         factors: int,
         regularization: float,
-        **how: Any,  # noqa: ANN401
     ) -> None:
         self._factors = factors
         self._regularization = regularization
-        super().__init__(train, weight_decay=0.0, **how)
+        super().__init__(train, seed, training)
 
     def start(self) -> None:
         self._users = self.normal(self.n_users, self._factors, std=0.1)

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from ecv_core.models.bpr_loss import Vectors, bpr, gradient
 from ecv_core.models.device import Rows
 from ecv_core.models.pair_net import PairNet
+from ecv_core.models.training_parameters import Training
 
 
 class Graph:
@@ -98,17 +99,18 @@ class GraphNet(PairNet):
     def __init__(
         self,
         train: csr_array,
+        seed: int,
+        training: Training,
         *,
         factors: int,
         layers: int,
         regularization: float,
-        **how: Any,  # noqa: ANN401
     ) -> None:
         self.factors = factors
         self.layers = layers
         self._regularization = regularization
         self._made: tuple[tuple[int, ...], torch.Tensor, torch.Tensor] | None = None
-        super().__init__(train, weight_decay=0.0, **how)
+        super().__init__(train, seed, training)
         self.graph = Graph(train, self.device)
 
     def start(self) -> None:

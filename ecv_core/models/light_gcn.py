@@ -9,13 +9,13 @@ from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
+    Training,
     batch_size,
     epochs,
     factors,
     layers,
     learning_rate,
     negatives,
-    pair_training,
     regularization,
 )
 from ecv_core.records import ParamValue
@@ -29,11 +29,11 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
         "light-gcn",
         lambda train, seed: LightGCNNet(
             train,
-            seed=seed,
+            seed,
+            Training.of(params),
             factors=int(params["factors"]),
             layers=int(params["layers"]),
             regularization=float(params["regularization"]),
-            **pair_training(params),
         ),
         Schedule.of(params),
     )

@@ -9,11 +9,11 @@ from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
+    Training,
     batch_size,
     epochs,
     learning_rate,
     negatives,
-    pair_training,
     weight_decay,
 )
 from ecv_core.records import ParamValue
@@ -33,9 +33,8 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
         lambda train, seed: NeuMFNet(
             train,
             settings,
-            seed=seed,
-            **pair_training(params),
-            weight_decay=float(params["weight_decay"]),
+            seed,
+            Training.of(params),
         ),
         Schedule.of(params),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, embedding
 
 from ecv_core.models.device import low_precision
 from ecv_core.models.pair_net import PairNet
+from ecv_core.models.training_parameters import Training
 
 CELLS = 1_000_000
 """Hidden values of pairs that are scored together: 4 MB, so that they stay in cache."""
@@ -35,9 +35,9 @@ class NeuMFNet(PairNet):
     and for items apart, and only its sum for pairs.
     """
 
-    def __init__(self, train: csr_array, settings: Settings, **how: Any) -> None:  # noqa: ANN401
+    def __init__(self, train: csr_array, settings: Settings, seed: int, training: Training) -> None:
         self._settings = settings
-        super().__init__(train, **how)
+        super().__init__(train, seed, training)
 
     def start(self) -> None:
         factors, hidden = self._settings.factors, self._settings.hidden
@@ -58,9 +58,18 @@ class NeuMFNet(PairNet):
 
     def weights(self) -> list[torch.Tensor]:
         return [
-            *(self._gmf_users, self._gmf_items, self._mlp_users, self._mlp_items),
-            *(self._first_users, self._first_items, self._first_bias),
-            *(self._second, self._second_bias, self._out_gmf, self._out_mlp, self._out_bias),
+            self._gmf_users,
+            self._gmf_items,
+            self._mlp_users,
+            self._mlp_items,
+            self._first_users,
+            self._first_items,
+            self._first_bias,
+            self._second,
+            self._second_bias,
+            self._out_gmf,
+            self._out_mlp,
+            self._out_bias,
         ]
 
     def learn(

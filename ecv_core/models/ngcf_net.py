@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import leaky_relu, normalize
 
 from ecv_core.models.graph_net import GraphNet
+from ecv_core.models.training_parameters import Training
 
 SLOPE = 0.2
 """Of the activation below 0, as in the authors' code."""
@@ -23,9 +23,21 @@ class NGCFNet(GraphNet):
     vectors have length 1 where they are put end to end.
     """
 
-    def __init__(self, train: csr_array, *, dropout: float, **how: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        train: csr_array,
+        seed: int,
+        training: Training,
+        *,
+        factors: int,
+        layers: int,
+        dropout: float,
+        regularization: float,
+    ) -> None:
         self._dropout = dropout
-        super().__init__(train, **how)
+        super().__init__(
+            train, seed, training, factors=factors, layers=layers, regularization=regularization
+        )
 
     def start(self) -> None:
         super().start()

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from scipy.sparse import csr_array
 
 from ecv_core.models.pairs import Pairs
 from ecv_core.models.sampled_net import SampledNet
+from ecv_core.models.training_parameters import Training
 
 
 class PairNet(SampledNet):
     """Learns from each training pair beside some items at random that the user does not have."""
 
-    def __init__(
-        self,
-        train: csr_array,
-        *,
-        batch_size: int,
-        negatives: int,
-        **how: Any,  # noqa: ANN401
-    ) -> None:
-        super().__init__(train, **how)
+    def __init__(self, train: csr_array, seed: int, training: Training) -> None:
+        super().__init__(train, seed, training)
         self._pairs = Pairs(train, self.device)
-        self._batch_size = batch_size
-        self._negatives = negatives
+        self._batch_size = training.batch_size
+        self._negatives = training.negatives
 
     @abstractmethod
     def learn(

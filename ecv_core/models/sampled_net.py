@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.device import best_device, one_thread
+from ecv_core.models.training_parameters import Training
 
 
 class SampledNet(ABC):
     """Takes one step of Adam for each batch of an epoch."""
 
-    def __init__(
-        self, train: csr_array, *, seed: int, learning_rate: float, weight_decay: float
-    ) -> None:
+    def __init__(self, train: csr_array, seed: int, training: Training) -> None:
         self.device = best_device()
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.n_users, self.n_items = train.shape
@@ -30,7 +29,7 @@ class SampledNet(ABC):
         if free:
             groups.append({"params": free, "weight_decay": 0.0})
         self._optimizer = torch.optim.AdamW(
-            groups, lr=learning_rate, weight_decay=weight_decay, fused=True
+            groups, lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
         )
 
     @abstractmethod

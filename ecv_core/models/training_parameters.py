@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Self
 
 from ecv_core.parameters import Parameter
 from ecv_core.records import ParamValue
@@ -108,21 +109,26 @@ def layers(default: int) -> Parameter:
     )
 
 
-class PairTraining(TypedDict):
-    """How a network on training pairs is trained; see the parameters of the same names."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """How a network learns from sampled batches; see the parameters of the same names."""
 
     batch_size: int
     negatives: int
     learning_rate: float
+    weight_decay: float = 0.0
+    noise_popularity: float = 0.0
 
-
-def pair_training(params: Mapping[str, ParamValue]) -> PairTraining:
-    """The values of the parameters `batch_size`, `negatives` and `learning_rate`."""
-    return {
-        "batch_size": int(params["batch_size"]),
-        "negatives": int(params["negatives"]),
-        "learning_rate": float(params["learning_rate"]),
-    }
+    @classmethod
+    def of(cls, params: Mapping[str, ParamValue]) -> Self:
+        """From a model's parameters; the last two are 0 where it has none."""
+        return cls(
+            batch_size=int(params["batch_size"]),
+            negatives=int(params["negatives"]),
+            learning_rate=float(params["learning_rate"]),
+            weight_decay=float(params.get("weight_decay", 0.0)),
+            noise_popularity=float(params.get("noise_popularity", 0.0)),
+        )
 
 
 def noise_popularity() -> Parameter:
@@ -135,19 +141,3 @@ def noise_popularity() -> Parameter:
         help="Negatives are drawn by popularity to this power; 0 draws all alike.",
         source=SEARCH,
     )
-
-
-class TripleTraining(PairTraining):
-    """How a network on triples is trained; see the parameters of the same names."""
-
-    popularity: float
-    weight_decay: float
-
-
-def triple_training(params: Mapping[str, ParamValue]) -> TripleTraining:
-    """As `pair_training`, with `noise_popularity` and `weight_decay`."""
-    return {
-        **pair_training(params),
-        "popularity": float(params["noise_popularity"]),
-        "weight_decay": float(params["weight_decay"]),
-    }

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import embedding
 
+from ecv_core.models.training_parameters import Training
 from ecv_core.models.triple_net import TripleNet
 from ecv_core.records import History
 
@@ -19,12 +18,13 @@ class Triple2vecNet(TripleNet):
         self,
         train: csr_array,
         history: History,
+        seed: int,
+        training: Training,
         *,
         factors: int,
-        **how: Any,  # noqa: ANN401
     ) -> None:
         self._factors = factors
-        super().__init__(train, history, **how)
+        super().__init__(train, history, seed, training)
 
     def start(self) -> None:
         super().start()

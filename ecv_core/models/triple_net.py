@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from torch.nn.functional import logsigmoid
 
 from ecv_core.errors import DatasetError
 from ecv_core.models.sampled_net import SampledNet
+from ecv_core.models.training_parameters import Training
 from ecv_core.models.triples import Triples
 from ecv_core.records import History
 
@@ -34,28 +34,20 @@ class TripleNet(SampledNet):
     without them, or decaying, both models rank below popularity (benchmarks/README.md).
     """
 
-    def __init__(
-        self,
-        train: csr_array,
-        history: History,
-        *,
-        batch_size: int,
-        negatives: int,
-        popularity: float,
-        **how: Any,  # noqa: ANN401
-    ) -> None:
-        super().__init__(train, **how)
+    def __init__(self, train: csr_array, history: History, seed: int, training: Training) -> None:
+        super().__init__(train, seed, training)
         self._triples = Triples(train, np.asarray(history.baskets), self.device)
         if not len(self._triples):
             raise DatasetError(
                 "the model learns from items that were bought together, but no basket of the "
                 "training data holds two items; choose another dataset or another algorithm"
             )
-        self._batch_size = batch_size
-        self._negatives = negatives
+        self._batch_size = training.batch_size
+        self._negatives = training.negatives
         counts = (np.diff(train.indptr), np.bincount(train.indices, minlength=train.shape[1]))
         self._user_chance, self._item_chance = (
-            torch.from_numpy(np.maximum(count, 1) ** popularity).to(self.device) for count in counts
+            torch.from_numpy(np.maximum(count, 1) ** training.noise_popularity).to(self.device)
+            for count in counts
         )
 
     def start(self) -> None:

@@ -9,13 +9,13 @@ from ecv_core.models.shared_epochs import shared_epochs
 from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
 from ecv_core.models.training_parameters import (
     SEARCH,
+    Training,
     batch_size,
     epochs,
     factors,
     learning_rate,
     negatives,
     noise_popularity,
-    triple_training,
     weight_decay,
 )
 from ecv_core.records import Need, ParamValue
@@ -30,11 +30,11 @@ def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
         lambda train, seed, history: VBCARNet(
             train,
             history,
-            seed=seed,
+            seed,
+            Training.of(params),
             factors=int(params["factors"]),
             hidden=int(params["hidden"]),
             kl_weight=float(params["kl_weight"]),
-            **triple_training(params),
         ),
         Schedule.of(params),
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import embedding
 
+from ecv_core.models.training_parameters import Training
 from ecv_core.models.triple_net import TripleNet
 from ecv_core.records import History
 
@@ -24,16 +24,17 @@ class VBCARNet(TripleNet):
         self,
         train: csr_array,
         history: History,
+        seed: int,
+        training: Training,
         *,
         factors: int,
         hidden: int,
         kl_weight: float,
-        **how: Any,  # noqa: ANN401
     ) -> None:
         self._factors = factors
         self._hidden = hidden
         self._kl_weight = kl_weight
-        super().__init__(train, history, **how)
+        super().__init__(train, history, seed, training)
 
     def start(self) -> None:
         super().start()

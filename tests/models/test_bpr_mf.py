@@ -4,17 +4,16 @@ from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
 from ecv_core.models.bpr_mf_net import BPRNet
+from ecv_core.models.training_parameters import Training
 
 
 def net(dense, regularization=0.1):
     return BPRNet(
         csr_array(dense),
-        seed=1,
+        1,
+        Training(batch_size=8, negatives=3, learning_rate=0.01),
         factors=5,
         regularization=regularization,
-        batch_size=8,
-        negatives=3,
-        learning_rate=0.01,
     )
 
 

@@ -7,6 +7,9 @@ from torch.nn.functional import logsigmoid
 from ecv_core.models.graph_net import Graph
 from ecv_core.models.light_gcn_net import LightGCNNet
 from ecv_core.models.ngcf_net import NGCFNet
+from ecv_core.models.training_parameters import Training
+
+TRAINING = Training(batch_size=8, negatives=2, learning_rate=0.01)
 
 
 def adjacency(train):
@@ -21,8 +24,8 @@ def adjacency(train):
 
 
 def light_gcn(train, **changes):
-    how = dict(factors=5, layers=3, regularization=0.3, batch_size=8, negatives=2)
-    return LightGCNNet(train, seed=1, learning_rate=0.01, **how | changes)
+    usual = dict(factors=5, layers=3, regularization=0.3)
+    return LightGCNNet(train, 1, TRAINING, **usual | changes)
 
 
 def test_products_with_the_graph_are_those_with_the_normalised_matrix(lopsided):
@@ -80,8 +83,8 @@ def test_scores_follow_every_change_of_the_weights(lopsided, change):
 
 
 def ngcf(train, **changes):
-    how = dict(factors=5, layers=2, dropout=0.0, regularization=0.3, batch_size=8, negatives=2)
-    return NGCFNet(train, seed=1, learning_rate=0.01, **how | changes)
+    usual = dict(factors=5, layers=2, dropout=0.0, regularization=0.3)
+    return NGCFNet(train, 1, TRAINING, **usual | changes)
 
 
 def ngcf_by_the_book(net, train):

@@ -4,6 +4,7 @@ import torch
 
 from ecv_core.models import neu_mf_net
 from ecv_core.models.neu_mf_net import NeuMFNet, Settings
+from ecv_core.models.training_parameters import Training
 
 
 @pytest.fixture
@@ -11,11 +12,8 @@ def net(lopsided):
     made = NeuMFNet(
         lopsided,
         Settings(factors=4, hidden=6, dropout=0.0),
-        seed=1,
-        batch_size=8,
-        negatives=2,
-        learning_rate=0.01,
-        weight_decay=0.0,
+        1,
+        Training(batch_size=8, negatives=2, learning_rate=0.01),
     )
     random = torch.Generator().manual_seed(5)
     with torch.no_grad():
