@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from benchmarks.tuning import INNER, inner_parts
 from ecv_core import evaluation, fold, splits
 from ecv_core.models import algorithm
-from ecv_core.models.training import Average, NeuralRecommender, Schedule
+from ecv_core.models.training import Average, NeuralRecommender
 from ecv_core.records import History, Need, ParamValue
 
 DATASETS = ("ml-100k", "amazon-instant-video")
@@ -90,7 +90,7 @@ def curve(name: str, dataset: str, params: Mapping[str, ParamValue]) -> dict[int
             continue
         needs = chosen.needs is not Need.NOTHING
         net = model.untrained(train, 1, history if needs else None)
-        average = Average(net.weights(), Schedule.of(values).averaging)
+        average = Average(net.weights(), float(values["averaging"]))
         for epoch in range(1, EPOCHS[-1] + 1):
             net.epoch(lambda: None)
             average.update()

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    SEARCH,
-    batch_size,
-    epochs,
-    learning_rate,
-    weight_decay,
-)
-from ecv_core.records import ParamValue
+from ecv_core.models.training import NeuralRecommender
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
-    from ecv_core.models.multi_vae_net import MultiVAENet, Settings
+    from ecv_core.models.multi_vae_net import MultiVAENet
 
-    settings = Settings(
-        hidden=int(params["hidden"]),
-        latent=int(params["latent"]),
-        dropout=float(params["dropout"]),
-        kl_weight=float(params["kl_weight"]),
-        anneal_epochs=int(params["anneal_epochs"]),
-        learning_rate=float(params["learning_rate"]),
-        batch_size=int(params["batch_size"]),
-        weight_decay=float(params["weight_decay"]),
-    )
-    return NeuralRecommender("multi-vae", partial(MultiVAENet, settings), Schedule.of(params))
+    return NeuralRecommender("multi-vae", MultiVAENet, params)
 
 
 _PAPER = "Liang et al. (2018)"
@@ -53,7 +36,7 @@ MULTI_VAE = Algorithm(
             low=1,
             high=8192,
             help="Width of the hidden layers.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
             name="latent",
@@ -61,7 +44,7 @@ MULTI_VAE = Algorithm(
             low=1,
             high=4096,
             help="Length of a user's latent vector.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
             name="dropout",
@@ -85,15 +68,12 @@ MULTI_VAE = Algorithm(
             low=0,
             high=10_000,
             help="Epochs over which the KL term grows to its weight.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
-        learning_rate(0.004),
-        batch_size(128, "Users per step."),
-        weight_decay(0.0),
-        *schedule_parameters(
-            epochs=epochs(20, over="all users"),
-            averaging=0.9,
-        ),
+        common.learning_rate(0.004),
+        common.batch_size(128, "Users per step."),
+        common.weight_decay(0.0),
+        *common.schedule(20, "all users", averaging=0.9),
     ),
     build=build,
     sharing=shared_epochs(build),

@@ -1,12 +1,8 @@
-"""Parameters that every model trained by gradient steps takes, each with a default of its own."""
+"""Parameters that several models take, each with a default of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypedDict
-
 from ecv_core.parameters import Parameter
-from ecv_core.records import ParamValue
 
 SEARCH = "own search on inner validation folds, benchmarks/README.md"
 """Where most defaults come from."""
@@ -48,7 +44,7 @@ def weight_decay(default: float) -> Parameter:
     )
 
 
-def negatives(default: int, source: str) -> Parameter:
+def negatives(default: int, source: str = SEARCH) -> Parameter:
     """Items drawn beside each training pair."""
     return Parameter(
         name="negatives",
@@ -57,23 +53,6 @@ def negatives(default: int, source: str) -> Parameter:
         high=100,
         help="Items drawn at random beside each training pair.",
         source=source,
-    )
-
-
-def epochs(default: int, over: str) -> Parameter:
-    """Passes over the training data.
-
-    Args:
-        default: how many.
-        over: what one pass goes over: 'all users'.
-    """
-    return Parameter(
-        name="epochs",
-        default=default,
-        low=1,
-        high=10_000,
-        help=f"Passes over {over}; at most, with early stopping.",
-        source=SEARCH,
     )
 
 
@@ -108,23 +87,6 @@ def layers(default: int) -> Parameter:
     )
 
 
-class PairTraining(TypedDict):
-    """How a network on training pairs is trained; see the parameters of the same names."""
-
-    batch_size: int
-    negatives: int
-    learning_rate: float
-
-
-def pair_training(params: Mapping[str, ParamValue]) -> PairTraining:
-    """The values of the parameters `batch_size`, `negatives` and `learning_rate`."""
-    return {
-        "batch_size": int(params["batch_size"]),
-        "negatives": int(params["negatives"]),
-        "learning_rate": float(params["learning_rate"]),
-    }
-
-
 def noise_popularity() -> Parameter:
     """How negatives of triples are drawn."""
     return Parameter(
@@ -137,17 +99,57 @@ def noise_popularity() -> Parameter:
     )
 
 
-class TripleTraining(PairTraining):
-    """How a network on triples is trained; see the parameters of the same names."""
+def schedule(epochs: int, over: str, *, averaging: float) -> tuple[Parameter, ...]:
+    """How long a network is trained; `training` reads them.
 
-    popularity: float
-    weight_decay: float
-
-
-def triple_training(params: Mapping[str, ParamValue]) -> TripleTraining:
-    """As `pair_training`, with `noise_popularity` and `weight_decay`."""
-    return {
-        **pair_training(params),
-        "popularity": float(params["noise_popularity"]),
-        "weight_decay": float(params["weight_decay"]),
-    }
+    Args:
+        epochs: by default.
+        over: what one pass goes over: 'all users'.
+        averaging: by default.
+    """
+    return (
+        Parameter(
+            name="epochs",
+            default=epochs,
+            low=1,
+            high=10_000,
+            help=f"Passes over {over}; at most, with early stopping.",
+            source=SEARCH,
+        ),
+        Parameter(
+            name="averaging",
+            default=averaging,
+            low=0,
+            high=0.999,
+            help=(
+                "Score with a running mean of the weights that keeps this share of itself per "
+                "epoch: 0.9 averages about ten epochs, 0 takes the newest weights alone."
+            ),
+            source=SEARCH,
+        ),
+        Parameter(
+            name="early_stopping",
+            default=False,
+            help=(
+                "Hide a part of the training data, stop when it is ranked no better any more, and "
+                "keep the best epoch; off: train all epochs on all of it."
+            ),
+            source=SEARCH,
+        ),
+        Parameter(
+            name="patience",
+            default=5,
+            low=1,
+            high=1000,
+            help="Early stopping: epochs without a better inner nDCG@100 before training ends.",
+            source="own choice",
+        ),
+        Parameter(
+            name="validation_share",
+            default=0.05,
+            low=0.001,
+            high=0.9,
+            help="Early stopping: share of the training interactions that is hidden.",
+            source="own choice",
+        ),
+    )
