@@ -117,9 +117,7 @@ def recorded(folder: Path = FOLDER) -> dict[str, Scores]:
     """The runs of a folder that have per-user scores, by name."""
     found = {}
     for run in recorded_runs(folder):
-        scores = with_users(
-            run, recorded_user_scores(run, folder), system_of(run, "").scores
-        )
+        scores = with_users(run, recorded_user_scores(run, folder), system_of(run, "").scores)
         if scores.users is not None:
             usual = ALGORITHMS[run.spec.algorithm].resolve({})
             set_to = [

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
+from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import explorable, system_of, tradeoff
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP, System, Tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.registered import other_lines
 from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
-from ecv_core.analysis.tradeoff.users import precision_of_run
+from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.runs.recorded import (
     FOLDER,
     recorded_runs,
@@ -105,13 +106,13 @@ def rules() -> str:
     """The rules beside each other at alpha 1e-4."""
     runs = [run for run in recorded_runs() if explorable(run)]
     systems = [system_of(run, run.spec.metric_name) for run in runs]
-    curves = {}
+    curves: dict[str, dict[int, Curve]] = {}
     for number, (run, system) in enumerate(zip(runs, systems, strict=True)):
-        curve = precision_of_run(
+        found = curves_of_run(
             run, recorded_user_scores(run.run_id), system, within_percent=_WITHIN_PERCENT
         )
-        if curve is not None:
-            curves[number] = curve
+        for rule, curve in found.items():
+            curves.setdefault(rule, {})[number] = curve
     explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)
     at = float(explored.alphas[max(int((explored.alphas <= ALPHA).sum()) - 1, 0)])
     frame = rules_frame(explored, other_lines(systems, curves), [at])

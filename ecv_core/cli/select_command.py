@@ -9,7 +9,8 @@ from typing import Any
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.errors import InputError
-from ecv_core.selection import Contender, Terms, check_contenders, play, play_orders
+from ecv_core.records import Scores
+from ecv_core.selection import Terms, check_contenders, play, play_orders
 from ecv_core.selection.document import orders_document, selection_document, verdict_sentence
 
 
@@ -78,9 +79,9 @@ def _scores(options: argparse.Namespace) -> int:
     return _answer(options, contenders, options.scores)
 
 
-def _answer(options: argparse.Namespace, contenders: list[Contender], name: str) -> int:
+def _answer(options: argparse.Namespace, contenders: list[Scores], name: str) -> int:
     check_contenders(contenders)
-    terms = _terms(options, len(contenders[0].scores))
+    terms = _terms(options, contenders[0].k)
     if options.orders is not None:
         over = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
         document: dict[str, Any] = orders_document(over)
@@ -100,7 +101,7 @@ def _answer(options: argparse.Namespace, contenders: list[Contender], name: str)
             played.verdict,
             played.rounds,
             played.folds_used,
-            mean=float(winner.scores[: len(played.rounds)].mean()),
+            mean=float(winner.folds[: len(played.rounds)].mean()),
         )
     write_json(document, options.json)
     if options.json != "-":
@@ -117,14 +118,14 @@ def _recorded(options: argparse.Namespace) -> int:
     found: dict[str, Any] = {}
     spent, whole, right = 0.0, 0.0, 0.0
     for dataset, contenders in recorded_contenders().items():
-        terms = _terms(options, len(contenders[0].scores))
+        terms = _terms(options, contenders[0].k)
         over = play_orders(
             contenders,
             terms,
             orders=1000 if options.orders is None else options.orders,
             seed=options.seed or 0,
         )
-        joules = sum(float(one.joules.sum()) for one in contenders)
+        joules = sum(float(one.fold_joules.sum()) for one in contenders)
         found[dataset] = orders_document(over) | {"contenders": len(contenders), "joules": joules}
         if over.joules_share is not None:
             spent += over.joules_share * joules

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from ecv_core.frames import with_columns
 from ecv_core.records import FoldResult, IntervalKind, Run, RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
-from ecv_core.words import dataset_title
+from ecv_core.words import dataset_title, metric_label
 
 COLUMNS = {
     "name": "the run's name among these: its algorithm, unless more is needed",
@@ -47,27 +46,19 @@ _TEXTS = ("name", "interval", "dataset", "algorithm", "metric", "state", "source
 _COUNTS = ("folds_used", "k", "folds_saved")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A run, and what to call it and its score."""
-
-    run: Run
-    metric: str
-    """As shown: 'nDCG@10'."""
-    higher_is_better: bool = True
-    name: str = ""
-    """By default the algorithm; unlike any other on the same dataset and metric."""
+NamedRun = tuple[str, Run]
+"""What a run is called among others on its dataset and metric, and the run."""
 
 
 @with_columns(COLUMNS)
-def compare_frame(entries: Sequence[Entry], best: Collection[str] = ()) -> pd.DataFrame:
+def compare_frame(runs: Sequence[NamedRun], best: Collection[str] = ()) -> pd.DataFrame:
     """One row per run, in the given order, with the COLUMNS; missing where there is no fold yet.
 
     Args:
-        entries: the runs.
+        runs: with their names.
         best: ids of the runs that tests find the best; a better mean alone may be chance.
     """
-    frame = pd.DataFrame([_row(entry) for entry in entries], columns=list(COLUMNS))
+    frame = pd.DataFrame([_row(name, run) for name, run in runs], columns=list(COLUMNS))
     reals = [name for name in COLUMNS if name not in (*_TEXTS, *_COUNTS, "best")]
     frame = frame.astype(dict.fromkeys(reals, "float64") | dict.fromkeys(_COUNTS, "int64"))
     return frame.assign(best=frame["run_id"].isin(list(best)))
@@ -99,16 +90,16 @@ def interval_words(spec: RunSpec) -> str:
     return f"{level}, t over folds"
 
 
-def _row(entry: Entry) -> dict[str, object]:
-    run, at, whole = entry.run, entry.run.at_stop, entry.run.k_fold_mean
+def _row(name: str, run: Run) -> dict[str, object]:
+    at, whole = run.at_stop, run.k_fold_mean
     facts = energy_of(run)
     metered = facts.source != "none"
     return {
-        "name": entry.name or run.spec.algorithm,
+        "name": name,
         "best": False,
         "dataset": run.spec.dataset,
         "algorithm": run.spec.algorithm,
-        "metric": entry.metric,
+        "metric": metric_label(run.spec),
         "state": run.state.value,
         "mean": at.mean if at else None,
         "low": at.interval.low if at and at.interval else None,

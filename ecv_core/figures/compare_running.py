@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.compare import Entry
+from ecv_core.figures.compare import NamedRun
 from ecv_core.figures.compare_plot import Stack
 from ecv_core.figures.palette import Palette, palette
 from ecv_core.frames import with_columns
+from ecv_core.words import metric_label
 
 COLUMNS = {
     "name": "the run",
@@ -35,23 +36,23 @@ _LABEL = 21
 
 
 @with_columns(COLUMNS)
-def running_frame(entries: Sequence[Entry]) -> pd.DataFrame:
+def running_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
     """One row per run and fold with the COLUMNS, runs in the given order."""
     rows = [
         {
-            "name": entry.name or entry.run.spec.algorithm,
-            "dataset": entry.run.spec.dataset,
-            "metric": entry.metric,
+            "name": name,
+            "dataset": run.spec.dataset,
+            "metric": metric_label(run.spec),
             "n": moment.n,
             "score": moment.score,
             "mean": moment.mean,
             "low": moment.interval.low if moment.interval else None,
             "high": moment.interval.high if moment.interval else None,
-            "used": entry.run.stopped_at is None or moment.n <= entry.run.stopped_at,
-            "stop": entry.run.stopped_early and moment.n == entry.run.stopped_at,
+            "used": run.stopped_at is None or moment.n <= run.stopped_at,
+            "stop": run.stopped_early and moment.n == run.stopped_at,
         }
-        for entry in entries
-        for moment in entry.run.moments
+        for name, run in runs
+        for moment in run.moments
     ]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     reals = dict.fromkeys(("score", "mean", "low", "high"), "float64")

@@ -128,7 +128,7 @@ def import_myfm() -> Any:  # noqa: ANN401 - it has no types
 _PAPER = "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.2"
 
 _RATE = 3e-8
-"""Measured on ml-1m: 455 s of one core for 512 steps with 32 dimensions (benchmarks/baselines.py);
+"""Measured on ml-1m: 455 s of one core for 512 steps with 32 dimensions (the recorded study);
 each further kind of feature takes about half as much again."""
 
 _ALWAYS = (

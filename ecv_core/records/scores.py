@@ -51,6 +51,11 @@ class Scores:
         return len(self.folds)
 
     @property
+    def fold_joules(self) -> NDArray[np.float64]:
+        """The joules, NaN where they are not known; shape (k,)."""
+        return np.full(self.k, np.nan) if self.joules is None else self.joules
+
+    @property
     def costs(self) -> NDArray[np.float64] | None:
         """The joules, where every fold has some; None where folds are to be counted instead."""
         return self.joules if self.joules is not None and (self.joules > 0).all() else None

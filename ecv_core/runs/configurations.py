@@ -18,8 +18,13 @@ from numpy.typing import NDArray
 
 from ecv_core import models
 from ecv_core.errors import InputError
-from ecv_core.files import replacing
-from ecv_core.records import FoldResult, ParamValue, RunSpec, UserScores
+from ecv_core.records import ParamValue, RunSpec, Scores
+from ecv_core.runs.recorded import FOLDER
+
+GRIDS = FOLDER / "grids"
+"""Grids of one parameter, `<dataset>--<algorithm>--<parameter>`."""
+TUNINGS = FOLDER / "tunings"
+"""Tunings with all folds, `<dataset>--<algorithm>`."""
 
 Configuration = Mapping[str, ParamValue]
 """The parameters that differ between them, by name."""
@@ -27,14 +32,51 @@ Configuration = Mapping[str, ParamValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Configurations:
-    """What the two files hold."""
+    """One algorithm with several parameters, every fold of each scored by several metrics."""
 
     spec: RunSpec
     """Of all of them but for their parameters."""
-    entries: Sequence[Mapping[str, Any]]
-    """Per configuration its `params`, and the `scores`, `seconds` and `joules` of its folds."""
+    configurations: tuple[Configuration, ...]
+    """The parameters that differ between them."""
     values: Mapping[str, NDArray[np.float32]]
     """'ndcg@10' -> shape (configurations, folds, users); NaN where a user has nothing held out."""
+    folds: NDArray[np.float64]
+    """Scores by the metric of the spec; shape (configurations, folds)."""
+    joules: NDArray[np.float64]
+    """Likewise."""
+
+    @property
+    def space(self) -> dict[str, tuple[ParamValue, ...]]:
+        """Every parameter's values, in the order in which they first appear."""
+        return {
+            name: tuple(dict.fromkeys(one[name] for one in self.configurations))
+            for name in self.configurations[0]
+        }
+
+    @property
+    def scores(self) -> list[Scores]:
+        """Those of each by the metric of the spec, named as the contenders of a selection."""
+        random = models.of(self.spec).random
+        users = self.values[self.spec.metric_name]
+        return [
+            Scores(
+                name=f"{self.spec.algorithm}:{_params_text(params)}",
+                folds=self.folds[at],
+                joules=self.joules[at],
+                users=users[at],
+                random=random,
+            )
+            for at, params in enumerate(self.configurations)
+        ]
+
+
+def configuration_names(folder: Path) -> list[str]:
+    """What is recorded in a folder, `<dataset>--<algorithm>...`; none of it is read."""
+    return sorted(path.stem for path in folder.glob("*.json"))
+
+
+def _params_text(params: Configuration) -> str:
+    return ",".join(f"{name}={value}" for name, value in params.items())
 
 
 def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[RunSpec]:
@@ -46,62 +88,8 @@ def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[Run
     ]
 
 
-def write_configurations(
-    path: Path,
-    spec: RunSpec,
-    found: Sequence[tuple[Configuration, Sequence[FoldResult]]],
-    metrics: Sequence[str],
-) -> None:
-    """Write both files, each as a whole or not at all.
-
-    Args:
-        path: of the JSON file; the Parquet file goes beside it.
-        spec: of all of them.
-        found: configurations with their folds, in the order of the folds.
-        metrics: whose scores per user are kept, such as 'ndcg@10'.
-    Raises: InputError for a fold without scores per user.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns: dict[str, object] = {}
-    for place, (_, results) in enumerate(found):
-        scores = [_users(result) for result in results]
-        if not columns:
-            sizes = [len(one.users) for one in scores]
-            columns["fold"] = np.repeat([one.fold for one in results], sizes).astype(np.int16)
-            columns["user"] = np.concatenate([one.users for one in scores]).astype(np.int32)
-        for metric in metrics:
-            values = np.concatenate([one.of(metric) for one in scores])
-            columns[f"{place}:{metric}"] = values.astype(np.float16)
-    with replacing(path.with_suffix(".parquet")) as part:
-        parquet.write_table(
-            pa.table(columns),
-            part,
-            compression="zstd",
-            compression_level=19,
-            use_dictionary=[name for name in columns if name != "user"],
-            column_encoding={"user": "DELTA_BINARY_PACKED"},
-        )
-    document = {
-        "spec": json.loads(spec.to_json()),
-        "metrics": list(metrics),
-        "configurations": [
-            {
-                "params": dict(params),
-                "scores": [one.score for one in results],
-                "seconds": [round(one.total_seconds, 4) for one in results],
-                "joules": [round(one.energy.joules, 3) for one in results],
-            }
-            for params, results in found
-        ],
-    }
-    with replacing(path) as part:
-        part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
 def read_configurations(path: Path) -> Configurations:
-    """What was written, from the JSON file and the Parquet file beside it.
+    """What was recorded, from the JSON file and the Parquet file beside it.
 
     Raises: InputError if one of them is missing or damaged.
     """
@@ -124,20 +112,19 @@ def read_configurations(path: Path) -> Configurations:
                 column = f"{at}:{metric}" if "metrics" in document else str(at)
                 cube[at, *place] = table[column].to_numpy()
             values[metric] = cube
-        for entry in entries:
-            for name in ("scores", "seconds", "joules"):
-                if len(entry[name]) != spec.k:
-                    raise ValueError(f"{len(entry[name])} {name} of {spec.k} folds")
-            dict(entry["params"])
+        return Configurations(
+            spec=spec,
+            configurations=tuple(dict(entry["params"]) for entry in entries),
+            values=values,
+            folds=_of_folds(entries, "scores", spec.k),
+            joules=_of_folds(entries, "joules", spec.k),
+        )
     except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
         raise InputError(
             f"the recorded configurations {path.name} cannot be read ({type(error).__name__}); "
-            "restore the two files from the project, or record them again"
+            "restore the two files from the project"
         ) from error
-    return Configurations(spec=spec, entries=entries, values=values)
 
 
-def _users(result: FoldResult) -> UserScores:
-    if result.user_scores is None:
-        raise InputError(f"fold {result.fold} has no scores per user; choose a metric with them")
-    return result.user_scores
+def _of_folds(entries: Sequence[Mapping[str, Any]], name: str, k: int) -> NDArray[np.float64]:
+    return np.array([entry[name] for entry in entries], dtype=np.float64).reshape(len(entries), k)

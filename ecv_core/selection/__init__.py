@@ -1,12 +1,11 @@
 """Which of several is best: contenders are stopped as soon as they can no longer win."""
 
-from ecv_core.selection.contenders import Contender, check_contenders, contender_of
+from ecv_core.selection.contenders import aligned, check_contenders
 from ecv_core.selection.differences import EverySubset, PairedScores
 from ecv_core.selection.replay import OverOrders, Played, play, play_orders
 from ecv_core.selection.rounds import Gap, Round, Selection, Terms, Verdict
 
 __all__ = [
-    "Contender",
     "EverySubset",
     "Gap",
     "OverOrders",
@@ -16,8 +15,8 @@ __all__ = [
     "Selection",
     "Terms",
     "Verdict",
+    "aligned",
     "check_contenders",
-    "contender_of",
     "play",
     "play_orders",
 ]

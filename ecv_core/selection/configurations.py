@@ -9,8 +9,7 @@ import numpy as np
 
 from ecv_core import models
 from ecv_core.errors import InputError
-from ecv_core.records import ParamValue
-from ecv_core.selection.contenders import Contender
+from ecv_core.records import ParamValue, Scores
 from ecv_core.selection.names import parse_contender
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
 
 
 def configurations_frame(
-    contenders: Sequence[Contender],
+    contenders: Sequence[Scores],
     params: Sequence[Mapping[str, ParamValue]],
     folds: Sequence[int],
     *,
@@ -64,10 +63,10 @@ def configurations_frame(
     rows = []
     for one, own, needed in zip(contenders, params, folds, strict=True):
         low = high = np.nan
-        ran = np.flatnonzero(~np.isnan(one.scores))
-        if one.values is not None and len(ran):
-            low, high = _interval(one.values[ran].astype(np.float64), confidence)
-        score = float(one.scores[ran].mean()) if len(ran) else np.nan
+        ran = np.flatnonzero(~np.isnan(one.folds))
+        if one.users is not None and len(ran):
+            low, high = _interval(one.users[ran].astype(np.float64), confidence)
+        score = float(one.folds[ran].mean()) if len(ran) else np.nan
         rows.append({**own, "score": score, "low": low, "high": high, "folds": needed})
     return pd.DataFrame(rows)
 

@@ -1,75 +1,39 @@
-"""What a selection chooses from: contenders with their scores on the same folds and users."""
+"""What a selection chooses from: the scores of several runs on the same folds and users."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
-from ecv_core.records import FoldResult, UserScores
+from ecv_core.records import Scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Contender:
-    """One of several runs of which the best is wanted, with what is known of it so far."""
-
-    name: str
-    scores: NDArray[np.float64]
-    """Mean of each fold, by fold index; shape (k,); NaN where it has not been run."""
-    values: NDArray[np.floating] | None
-    """A score per fold and user, the same users for all contenders; shape (k, users); NaN where a
-    user has nothing held out, or the fold has not been run. None for a metric without any."""
-    joules: NDArray[np.float64]
-    """Of each fold; shape (k,); NaN where it is not known."""
-    random: bool = True
-    """Whether its scores depend on random numbers; True where that is not known."""
-
-    @property
-    def folds(self) -> int:
-        """Bits of the folds that it has run."""
-        return sum(1 << int(index) for index in np.flatnonzero(~np.isnan(self.scores)))
-
-
-def contender_of(
-    name: str,
-    results: Sequence[FoldResult],
-    users: Mapping[int, UserScores],
-    everybody: NDArray[np.integer],
-    *,
-    k: int,
-    metric: str,
-    random: bool,
-) -> Contender:
-    """A contender from the folds of its run.
+def aligned(contenders: Sequence[Scores]) -> list[Scores]:
+    """The same with users' scores over the users of all of them, so that columns can be paired.
 
     Args:
-        name: what it is called.
-        results: its folds so far, in any order.
-        users: fold -> per-user scores; empty for a metric that has none.
-        everybody: sorted, every user that any contender has a score of.
-        k: folds in all.
-        metric: as in UserScores.metrics: 'ndcg@10'.
-        random: whether its model draws random numbers.
+        contenders: with `user_ids` where they have `users`.
     """
-    scores, joules = np.full(k, np.nan), np.full(k, np.nan)
-    known = bool(results) and all(
-        result.fold in users and metric in users[result.fold].metrics for result in results
-    )
-    values = np.full((k, len(everybody)), np.nan, dtype=np.float32) if known else None
-    for result in results:
-        scores[result.fold] = result.score
-        if result.energy.source != "none":
-            joules[result.fold] = result.energy.joules
-        if values is not None:
-            one = users[result.fold]
-            values[result.fold, np.searchsorted(everybody, one.users)] = one.of(metric)
-    return Contender(name=name, scores=scores, values=values, joules=joules, random=random)
+    ids = [one.user_ids for one in contenders if one.user_ids is not None]
+    if not ids:
+        return list(contenders)
+    everybody = np.unique(np.concatenate(ids))
+    return [_over(one, everybody) for one in contenders]
 
 
-def check_contenders(contenders: Sequence[Contender]) -> None:
+def _over(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
+    if scores.users is None or scores.user_ids is None:
+        return scores
+    users = np.full((scores.k, len(everybody)), np.nan, dtype=scores.users.dtype)
+    users[:, np.searchsorted(everybody, scores.user_ids)] = scores.users
+    return replace(scores, users=users, user_ids=everybody)
+
+
+def check_contenders(contenders: Sequence[Scores]) -> None:
     """Refuse contenders that cannot be told apart or were not scored on the same users.
 
     Raises: InputError with which, and the way out.
@@ -83,10 +47,10 @@ def check_contenders(contenders: Sequence[Contender]) -> None:
         raise InputError(f"the contender '{twice[0]}' is there twice; leave one out")
     first = contenders[0]
     for one in contenders[1:]:
-        if first.values is None or one.values is None:
+        if first.users is None or one.users is None:
             continue
-        both = np.flatnonzero(~np.isnan(first.scores) & ~np.isnan(one.scores))
-        apart = np.isnan(first.values[both]) != np.isnan(one.values[both])
+        both = np.flatnonzero(~np.isnan(first.folds) & ~np.isnan(one.folds))
+        apart = np.isnan(first.users[both]) != np.isnan(one.users[both])
         if apart.any():
             fold = int(both[np.flatnonzero(apart.any(axis=1))[0]])
             raise InputError(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ecv_core.selection.contenders import Contender
+from ecv_core.records import Scores
 from ecv_core.stopping.fold_variance import user_variance
 
 PRIOR_FREEDOM_RANDOM = 2
@@ -70,7 +70,7 @@ class Differences(Protocol):
     """What a selection asks of its contenders' scores."""
 
     def between(self, one: int, other: int, folds: int) -> Difference:
-        """Contender `one` minus contender `other`.
+        """Scores `one` minus contender `other`.
 
         Args:
             one: place of a contender.
@@ -101,7 +101,7 @@ def moderated(users: float, folds: NDArray[np.float64], *, random: bool) -> tupl
 class PairedScores:
     """Differences from the contenders' scores as they are now, one set of folds at a time."""
 
-    def __init__(self, contenders: Sequence[Contender]) -> None:
+    def __init__(self, contenders: Sequence[Scores]) -> None:
         self._contenders = contenders
         self._levels: dict[tuple[int, int, int], Difference] = {}
 
@@ -120,14 +120,14 @@ class PairedScores:
         return self._levels[key]
 
     def mean(self, one: int, folds: int) -> float:
-        return float(self._contenders[one].scores[_indices(folds)].mean())
+        return float(self._contenders[one].folds[_indices(folds)].mean())
 
     def _computed(self, one: int, other: int, folds: int) -> Difference:
         a, b, rows = self._contenders[one], self._contenders[other], _indices(folds)
-        by_fold = a.scores[rows] - b.scores[rows]
+        by_fold = a.folds[rows] - b.folds[rows]
         users = np.nan
-        if a.values is not None and b.values is not None:
-            users = paired_variance(a.values, b.values, rows)
+        if a.users is not None and b.users is not None:
+            users = paired_variance(a.users, b.users, rows)
         variance, freedom = moderated(users, by_fold, random=a.random or b.random)
         return Difference(
             mean=float(by_fold.mean()), variance=variance, freedom=freedom, folds=len(rows)
@@ -140,14 +140,14 @@ class EverySubset:
     A pair's variances over all 2^k - 1 sets of folds are worked out when it is first asked for.
     """
 
-    def __init__(self, contenders: Sequence[Contender]) -> None:
+    def __init__(self, contenders: Sequence[Scores]) -> None:
         self._contenders = contenders
-        self._k = len(contenders[0].scores)
+        self._k = contenders[0].k
         sets = np.arange(1, 2**self._k)
         self._chosen = ((sets[:, None] >> np.arange(self._k)) & 1).astype(np.bool_)
         self._pairs: dict[tuple[int, int], tuple[NDArray[np.float64], ...]] = {}
         size = self._chosen.sum(axis=1)
-        self._means = [self._chosen @ one.scores / size for one in contenders]
+        self._means = [self._chosen @ one.folds / size for one in contenders]
 
     def between(self, one: int, other: int, folds: int) -> Difference:
         sign = 1.0
@@ -168,16 +168,16 @@ class EverySubset:
 
     def _computed(self, one: int, other: int) -> tuple[NDArray[np.float64], ...]:
         a, b, chosen = self._contenders[one], self._contenders[other], self._chosen
-        by_fold = a.scores - b.scores
+        by_fold = a.folds - b.folds
         more = chosen.sum(axis=1) - 1.0
         mean = chosen @ by_fold / (more + 1)
         # Of the set's folds about the set's mean; the shift by the overall mean keeps the digits.
         about = by_fold - by_fold.mean()
         squares = np.maximum(chosen @ about**2 - (more + 1) * (mean - by_fold.mean()) ** 2, 0.0)
-        if a.values is None or b.values is None:
+        if a.users is None or b.users is None:
             with np.errstate(invalid="ignore", divide="ignore"):
                 return mean, np.where(more > 0, squares / more, np.nan), more
-        users = user_variance(a.values - b.values, chosen)[0]
+        users = user_variance(a.users - b.users, chosen)[0]
         trust = PRIOR_FREEDOM_RANDOM if a.random or b.random else PRIOR_FREEDOM
         return mean, (trust * users + squares) / (trust + more), trust + more
 

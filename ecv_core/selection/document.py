@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ecv_core.selection.contenders import Contender
+from ecv_core.records import Scores
 from ecv_core.selection.replay import OverOrders, Played
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
 
 
 def selection_document(
-    contenders: Sequence[Contender], terms: Terms, metric: str | None, played: Played
+    contenders: Sequence[Scores], terms: Terms, metric: str | None, played: Played
 ) -> dict[str, Any]:
     """What `select --json` writes of one selection; see the command line's contract.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.errors import InputError
-from ecv_core.selection.contenders import Contender
+from ecv_core.records import Scores
 from ecv_core.selection.differences import PairedScores
 
 
@@ -103,14 +103,13 @@ class FoldPruner:
 
     def _contender(
         self, name: str, scores: Mapping[int, NDArray[np.float32]], folds: list[int], users: int
-    ) -> Contender:
+    ) -> Scores:
         values = np.full((len(folds), users), np.nan, dtype=np.float32)
         for row, fold in zip(values, folds, strict=True):
             row[: len(scores[fold])] = scores[fold]
-        return Contender(
+        return Scores(
             name=name,
-            scores=np.nanmean(values, axis=1, dtype=np.float64),
-            values=values,
-            joules=np.full(len(folds), np.nan),
+            folds=np.nanmean(values, axis=1, dtype=np.float64),
+            users=values,
             random=self._random,
         )

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
-from ecv_core.selection.contenders import Contender, check_contenders
+from ecv_core.records import Scores
+from ecv_core.selection.contenders import check_contenders
 from ecv_core.selection.differences import EverySubset, PairedScores
 from ecv_core.selection.rounds import Round, Selection, Terms, Verdict
 
@@ -57,7 +58,7 @@ class OverOrders:
         return float(np.quantile(self.losses_percent, 0.95, method="inverted_cdf"))
 
 
-def play(contenders: Sequence[Contender], terms: Terms, order: Sequence[int]) -> Played:
+def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Played:
     """A selection in this order of the folds.
 
     Args:
@@ -71,7 +72,7 @@ def play(contenders: Sequence[Contender], terms: Terms, order: Sequence[int]) ->
 
 
 def play_orders(
-    contenders: Sequence[Contender], terms: Terms, *, orders: int, seed: int = 0
+    contenders: Sequence[Scores], terms: Terms, *, orders: int, seed: int = 0
 ) -> OverOrders:
     """Selections over random orders of the folds.
 
@@ -94,7 +95,7 @@ def play_orders(
     rng = np.random.default_rng(seed)
     differences = EverySubset(contenders)
     sign = 1.0 if terms.higher_is_better else -1.0
-    means = np.array([one.scores.mean() for one in contenders])
+    means = np.array([one.folds.mean() for one in contenders])
     best = float((sign * means).max())
     folds, joules, right, ranked = 0, 0.0, 0, 0
     losses = np.empty(orders)
@@ -109,7 +110,7 @@ def play_orders(
         near = {winner, *found.verdict.tied}
         right += any(sign * means[one] >= best for one in near)
         ranked += _agrees(found.verdict, sign * means)
-    whole = _total([one.joules for one in contenders])
+    whole = _total([one.fold_joules for one in contenders])
     return OverOrders(
         orders=orders,
         folds_share=folds / (orders * terms.k * len(contenders)),
@@ -133,7 +134,7 @@ class Followed:
     """Who is still in, best first."""
 
 
-def follow(contenders: Sequence[Contender], order: Sequence[int], game: Selection) -> Followed:
+def follow(contenders: Sequence[Scores], order: Sequence[int], game: Selection) -> Followed:
     """Go through a selection until it is decided, or needs a fold that has not been run.
 
     Within a fold the cheap contenders come first, so that a dear one can be spared it.
@@ -159,7 +160,7 @@ def follow(contenders: Sequence[Contender], order: Sequence[int], game: Selectio
         for one in sorted(game.left, key=lambda one: _cost(contenders[one], ran[one])):
             if one not in game.left:
                 continue
-            if np.isnan(contenders[one].scores[fold]):
+            if np.isnan(contenders[one].folds[fold]):
                 return found((one, fold))
             ran[one].append(fold)
             done.append(one)
@@ -170,7 +171,7 @@ def follow(contenders: Sequence[Contender], order: Sequence[int], game: Selectio
     return found(None)
 
 
-def _played(contenders: Sequence[Contender], order: Sequence[int], game: Selection) -> Played:
+def _played(contenders: Sequence[Scores], order: Sequence[int], game: Selection) -> Played:
     followed = follow(contenders, order, game)
     if followed.needed is not None:
         one, fold = followed.needed
@@ -183,18 +184,20 @@ def _played(contenders: Sequence[Contender], order: Sequence[int], game: Selecti
         verdict=game.verdict(),
         folds_used=tuple(map(len, followed.ran)),
         joules=joules_of(contenders, followed.ran),
-        joules_of_all_folds=_total([one.joules for one in contenders]),
+        joules_of_all_folds=_total([one.fold_joules for one in contenders]),
     )
 
 
-def joules_of(contenders: Sequence[Contender], ran: Sequence[Sequence[int]]) -> float | None:
+def joules_of(contenders: Sequence[Scores], ran: Sequence[Sequence[int]]) -> float | None:
     """What these folds of the contenders took; None where that is not known of all."""
-    return _total([one.joules[list(folds)] for one, folds in zip(contenders, ran, strict=True)])
+    return _total(
+        [one.fold_joules[list(folds)] for one, folds in zip(contenders, ran, strict=True)]
+    )
 
 
-def _cost(contender: Contender, folds: Sequence[int]) -> float:
+def _cost(contender: Scores, folds: Sequence[int]) -> float:
     """Joules of a fold, from those that it has run; unknown ones first, in their order."""
-    return float(contender.joules[list(folds)].mean()) if folds else 0.0
+    return float(contender.fold_joules[list(folds)].mean()) if folds else 0.0
 
 
 def _total(joules: Sequence[NDArray[np.float64]]) -> float | None:
@@ -213,9 +216,9 @@ def _agrees(verdict: Verdict, means: NDArray[np.float64]) -> bool:
     )
 
 
-def _check_complete(contenders: Sequence[Contender]) -> None:
+def _check_complete(contenders: Sequence[Scores]) -> None:
     for one in contenders:
-        if missing := np.flatnonzero(np.isnan(one.scores)).tolist():
+        if missing := np.flatnonzero(np.isnan(one.folds)).tolist():
             raise InputError(
                 f"'{one.name}' has no fold {missing[0]}; every order needs all folds, so run it "
                 "to the end or leave the contender out"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import ecv_core.bounded as bounded
 import ecv_core.limits as limits
 from ecv_core.errors import InputError
-from ecv_core.selection.contenders import Contender
+from ecv_core.records import Scores
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
 
 
-def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
+def read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
     """The contenders of a scores file, each with all folds and the same users.
 
     Args:
@@ -43,7 +43,7 @@ def read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
     return bounded.read(_read_contenders, path)
 
 
-def _read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
+def _read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
     table = _table(path)
     if missing := [name for name in COLUMNS if name not in table.column_names]:
         raise InputError(
@@ -84,13 +84,11 @@ def _read_contenders(path: Path) -> tuple[list[Contender], list[str]]:
     values[place] = score
     cube = values.reshape(len(names), len(folds), len(users))
     _check_complete(~np.isnan(cube), names, folds, users, path)
-    unknown = np.full(len(folds), np.nan)
     contenders = [
-        Contender(
+        Scores(
             name=name,
-            scores=np.nanmean(one, axis=1),
-            values=one if by_user else None,
-            joules=unknown,
+            folds=np.nanmean(one, axis=1),
+            users=one if by_user else None,
         )
         for name, one in zip(names, cube, strict=True)
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ecv_core.selection.contenders import Contender
+from ecv_core.records import Scores
 from ecv_core.selection.document import folds_text, listed, side_of
 from ecv_core.selection.rounds import Round, Terms, Verdict
 
@@ -37,7 +37,7 @@ class Cost:
 
 
 def lanes(
-    contenders: Sequence[Contender],
+    contenders: Sequence[Scores],
     titles: Sequence[str],
     terms: Terms,
     rounds: Sequence[Round],
@@ -82,7 +82,7 @@ def lanes(
 
 
 def costs(
-    contenders: Sequence[Contender], rounds: Sequence[Round], all_joules: float | None
+    contenders: Sequence[Scores], rounds: Sequence[Round], all_joules: float | None
 ) -> list[Cost]:
     """What each step has taken, from step 0 on.
 
@@ -91,13 +91,13 @@ def costs(
         rounds: so far.
         all_joules: of all folds of all contenders; None where it is not known.
     """
-    k = len(contenders[0].scores)
+    k = contenders[0].k
     folds, joules = 0, 0.0
     found = [(folds, joules)]
     for one in rounds:
         ran = [one.leader, *one.gaps]
         folds += len(ran)
-        joules += sum(float(contenders[place].joules[one.fold]) for place in ran)
+        joules += sum(float(contenders[place].fold_joules[one.fold]) for place in ran)
         found.append((folds, joules))
     known = all_joules is not None and not math.isnan(found[-1][1])
     return [
@@ -152,7 +152,7 @@ class _Lane:
 
 def _after(
     before: Sequence[_Lane],
-    contenders: Sequence[Contender],
+    contenders: Sequence[Scores],
     titles: Sequence[str],
     terms: Terms,
     rounds: Sequence[Round],
@@ -161,7 +161,7 @@ def _after(
     """The lanes after the last of these rounds; `verdict` if it decided the selection."""
     one = rounds[-1]
     leader = titles[one.leader]
-    mean = abs(float(contenders[one.leader].scores[[each.fold for each in rounds]].mean()))
+    mean = abs(float(contenders[one.leader].folds[[each.fold for each in rounds]].mean()))
     found = []
     for place, lane in enumerate(before):
         if place == one.leader:

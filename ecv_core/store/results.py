@@ -24,11 +24,13 @@ class Results:
     file of a recorded run.
     """
 
-    def __init__(self, store: Store, *, recorded: bool = True, folder: Path | None = None) -> None:
+    def __init__(
+        self, store: Store | None, *, recorded: bool = True, folder: Path | None = None
+    ) -> None:
         """Of a database, and of the recorded runs unless told otherwise.
 
         Args:
-            store: the database.
+            store: the database; None where only recorded runs count.
             recorded: whether recorded runs count.
             folder: where they are; by default the project's.
         """
@@ -44,11 +46,11 @@ class Results:
             own: only those that were computed in this database, neither imported nor recorded.
         Returns: those with most folds first; among these the database's, newest first.
         """
-        runs = [run for run in self._store.runs_like(spec, imported=not own) if run.folds]
+        here = self._store.runs_like(spec, imported=not own) if self._store else []
+        runs = [run for run in here if run.folds]
         if self._recorded and not own:
-            here = {run.run_id for run in runs}
-            recorded = recorded_like(spec, self._folder)
-            runs += [run for run in recorded if run.run_id not in here]
+            ids = {run.run_id for run in runs}
+            runs += [run for run in recorded_like(spec, self._folder) if run.run_id not in ids]
         return sorted(runs, key=lambda run: -len(run.folds))
 
     def folds(
@@ -116,7 +118,8 @@ class Results:
 
     def _folds_with_users(self, runs: Sequence[Run]) -> set[tuple[str, int]]:
         """Run id and index of the folds that have users' scores."""
-        found = self._store.folds_with_user_scores([run.run_id for run in runs])
+        ids = [run.run_id for run in runs]
+        found = self._store.folds_with_user_scores(ids) if self._store else set()
         if self._recorded:
             for run in runs:
                 if has_user_scores(run, self._folder):
@@ -125,7 +128,7 @@ class Results:
 
     def _user_scores(self, run: Run, folds: Collection[int] | None = None) -> dict[int, UserScores]:
         """Of a run that is here, or recorded, or was imported and is recorded as well."""
-        found = self._store.user_scores(run.run_id, folds)
+        found = self._store.user_scores(run.run_id, folds) if self._store else {}
         if not found and self._recorded:
             recorded = recorded_user_scores(run, self._folder)
             found = {one: users for one, users in recorded.items() if not folds or one in folds}

@@ -90,6 +90,29 @@ class Store:
         here = sa.true() if imported else runs.c.run_id.not_in(elsewhere)
         return self._load(runs.c.score_key == spec.score_key, here)[::-1]
 
+    def computed(self) -> list[tuple[RunSpec, int]]:
+        """Every spec with folds, and of how many folds of it the scores are known, newest first.
+
+        Of specs with the same scores the newest stands for all. Reads no fold.
+        """
+        many = sa.func.count(folds.c.fold.distinct()).label("folds")
+        newest = sa.func.max(runs.c.sequence).label("newest")
+        by_key = (
+            sa.select(newest, many)
+            .join_from(runs, folds, folds.c.run_id == runs.c.run_id)
+            .where(removal.kept(), runs.c.score_key.is_not(None))
+            .group_by(runs.c.score_key)
+            .subquery()
+        )
+        query = (
+            sa.select(runs.c.spec, by_key.c.folds)
+            .join_from(by_key, runs, runs.c.sequence == by_key.c.newest)
+            .order_by(runs.c.sequence.desc())
+        )
+        with self.transaction("read") as connection:
+            rows = connection.execute(query).all()
+        return [(RunSpec.from_json(row.spec), row.folds) for row in rows]
+
     def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
         """Run id and fold index of the folds of these runs that have per-user scores."""
         place = user_scores.c.run_id, user_scores.c.fold

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ecv_core.runs.configurations import Configurations
 from ecv_core.tuning.samplers import places_of, quiet_study
-from ecv_core.tuning.scores import TuningScores
 
 
-def importances(scores: TuningScores, metric: str) -> dict[str, float]:
+def importances(scores: Configurations, metric: str) -> dict[str, float]:
     """Share of the variance of the mean score that a parameter explains by itself; they sum to 1.
 
     A random forest is fitted to the scores by the places of values, as the samplers draw them, and

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.evaluation import column_title
 from ecv_core.frames import with_columns
+from ecv_core.runs.configurations import (
+    TUNINGS,
+    Configurations,
+    configuration_names,
+    read_configurations,
+)
 from ecv_core.store import Store
 from ecv_core.tuning.importance import importances
 from ecv_core.tuning.power import (
@@ -21,13 +27,7 @@ from ecv_core.tuning.power import (
     expected_curve,
     paired_p_values,
 )
-from ecv_core.tuning.scores import (
-    TUNINGS,
-    TuningScores,
-    own_tuning,
-    read_tuning,
-    tuning_names,
-)
+from ecv_core.tuning.scores import own_tuning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ SIGNIFICANT = 0.05
 class MetricsStudy:
     """What the scores of a tuning say of metrics and parameters."""
 
-    scores: TuningScores
+    scores: Configurations
     p_values: Mapping[str, Floats]
     """Metric -> shape (folds, pairs that the curve is of)."""
     curves: Mapping[str, Curve]
@@ -80,7 +80,7 @@ class MetricsStudy:
 
 
 def study_metrics(
-    scores: TuningScores,
+    scores: Configurations,
     *,
     pairs: str = "all",
     seed: int = 0,
@@ -121,15 +121,15 @@ def study_metrics(
     )
 
 
-def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> TuningScores:
+def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> Configurations:
     """A tuning with all folds: the recorded one, else, or where it is asked for, one's own.
 
     Raises: InputError where there is none.
     """
     name = f"{dataset}--{algorithm}"
-    recorded = tuning_names()
+    recorded = configuration_names(TUNINGS)
     if name in recorded and not own:
-        return read_tuning(TUNINGS / f"{name}.json")
+        return read_configurations(TUNINGS / f"{name}.json")
     if (found := own_tuning(store, dataset, algorithm)) is not None:
         return found
     raise InputError(

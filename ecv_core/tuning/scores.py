@@ -1,61 +1,19 @@
-"""A tuning with all folds: every configuration's score per fold and user, by several metrics."""
+"""Runs of the database that differ in parameters only -> a tuning with all folds."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecv_core.records import SCORES, ParamValue, RunSpec, Task, UserScores
-from ecv_core.runs.configurations import Configuration, read_configurations
-from ecv_core.runs.recorded import FOLDER
-from ecv_core.store import Store
+from ecv_core.records import FoldResult, ParamValue, RunSpec, Task
+from ecv_core.runs.configurations import Configurations
+from ecv_core.store import Results, Store
 
-TUNINGS = FOLDER / "tunings"
 STUDIED = ("ndcg", "precision", "recall", "mrr", "efd", "epc")
 """The metrics of Anelli et al. (2019)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TuningScores:
-    """What a tuning with all folds has found."""
-
-    spec: RunSpec
-    """Of all configurations but for their parameters."""
-    configurations: tuple[Configuration, ...]
-    """The parameters that differ between them."""
-    values: Mapping[str, NDArray[np.float32]]
-    """'ndcg@10' -> shape (configurations, folds, users); NaN where a user has nothing held out."""
-
-    @property
-    def space(self) -> dict[str, tuple[ParamValue, ...]]:
-        """Every parameter's values, in the order in which they first appear."""
-        return {
-            name: tuple(dict.fromkeys(one[name] for one in self.configurations))
-            for name in self.configurations[0]
-        }
-
-
-def tuning_names(folder: Path = TUNINGS) -> list[str]:
-    """Names of the recorded tunings, `<dataset>--<algorithm>`; none of them read."""
-    return sorted(path.stem for path in folder.glob("*.json"))
-
-
-def read_tuning(path: Path) -> TuningScores:
-    """A recorded tuning, from its JSON file and the Parquet file beside it.
-
-    Raises: InputError if one of them is missing or damaged.
-    """
-    found = read_configurations(path)
-    return TuningScores(
-        spec=found.spec,
-        configurations=tuple(one["params"] for one in found.entries),
-        values=found.values,
-    )
 
 
 def own_tuning_names(store: Store) -> dict[str, int]:
@@ -63,80 +21,71 @@ def own_tuning_names(store: Store) -> dict[str, int]:
 
     Reads no scores of users, so that a metric may still be missing there.
     """
-    families: defaultdict[str, defaultdict[RunSpec, set[int]]] = defaultdict(
-        lambda: defaultdict(set)
-    )
-    for run in store.runs():
-        if run.spec.task is Task.TOP_N:
-            alike = replace(run.spec, params=(), only_folds=()).part(*SCORES)
-            one = replace(run.spec, only_folds=(), rule="never")
-            families[repr(alike)][one] |= {fold.fold for fold in run.folds}
     found: dict[str, int] = {}
-    for family in families.values():
-        whole = {spec.params: spec for spec, folds in family.items() if len(folds) == spec.k}
-        if len(whole) > 1:
-            spec = next(iter(whole.values()))
-            name = f"{spec.dataset}--{spec.algorithm}"
-            found[name] = max(found.get(name, 0), spec.k * len(whole))
+    for family in _families(store):
+        if len(family) > 1:
+            name = f"{family[0].dataset}--{family[0].algorithm}"
+            found[name] = max(found.get(name, 0), family[0].k * len(family))
     return found
 
 
-def own_tuning(store: Store, dataset: str, algorithm: str) -> TuningScores | None:
-    """The largest set of complete runs that differ in parameters only; None where there is none.
+def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | None:
+    """The largest set of configurations with all folds; None where there is none.
 
     Args:
         store: where runs with all folds are, such as those of `tune --all-folds`.
         dataset: an id.
         algorithm: an id.
     """
-    families: list[dict[RunSpec, dict[int, UserScores]]] = []
-    for run in store.runs():
-        spec = run.spec
-        if (spec.dataset, spec.algorithm) != (dataset, algorithm) or not run.folds:
-            continue
-        scores = {
-            fold: one
-            for fold, one in store.user_scores(run.run_id).items()
-            if all(f"{metric}@{spec.n}" in one.metrics for metric in STUDIED)
-        }
-        alike = (
-            family
-            for family in families
-            if replace(spec, params=(first := next(iter(family))).params).same_scores(first)
-        )
-        family = next(alike, None)
-        if family is None:
-            families.append(family := {})
-        same = next((one for one in family if one.same_scores(spec)), spec)
-        family[same] = scores | family.get(same, {})
-    whole = [
-        {spec: scores for spec, scores in family.items() if len(scores) == spec.k}
-        for family in families
-    ]
-    best = max(whole, key=len, default={})
+    results = Results(store, recorded=False)
+    best: dict[RunSpec, dict[int, FoldResult]] = {}
+    for family in _families(store):
+        if (family[0].dataset, family[0].algorithm) == (dataset, algorithm):
+            folds = {spec: results.folds(spec, user_scores=True) for spec in family}
+            whole = {spec: found for spec, found in folds.items() if _studied(spec, found)}
+            best = max(best, whole, key=len)
     return _gathered(best) if len(best) > 1 else None
 
 
-def _gathered(runs: Mapping[RunSpec, Mapping[int, UserScores]]) -> TuningScores:
+def _families(store: Store) -> list[list[RunSpec]]:
+    """Specs with all folds, those together that differ in parameters only; newest first."""
+    families: defaultdict[str, list[RunSpec]] = defaultdict(list)
+    for spec, folds in store.computed():
+        if folds == spec.k and spec.task is Task.TOP_N:
+            families[replace(spec, params=()).score_key].append(spec)
+    return list(families.values())
+
+
+def _studied(spec: RunSpec, folds: Mapping[int, FoldResult]) -> bool:
+    """Whether every fold has users' scores by all metrics that are studied."""
+    users = [result.user_scores for result in folds.values()]
+    wanted = {f"{metric}@{spec.n}" for metric in STUDIED}
+    return all(one is not None and wanted <= set(one.metrics) for one in users)
+
+
+def _gathered(runs: Mapping[RunSpec, Mapping[int, FoldResult]]) -> Configurations:
     specs = list(runs)
     given = [dict(spec.params) for spec in specs]
     differ = [name for name in given[0] if len({one[name] for one in given}) > 1]
     order = sorted(range(len(specs)), key=lambda at: [_key(given[at][name]) for name in differ])
-    users = np.unique(np.concatenate([s.users for one in runs.values() for s in one.values()]))
-    n, k = specs[0].n, specs[0].k
+    results = [[runs[specs[at]][fold] for fold in range(specs[0].k)] for at in order]
+    scores = [[result.user_scores for result in folds] for folds in results]
+    users = np.unique(np.concatenate([s.users for folds in scores for s in folds if s]))
+    shape = (len(specs), specs[0].k, len(users))
     values = {
-        f"{metric}@{n}": np.full((len(specs), k, len(users)), np.nan, dtype=np.float32)
-        for metric in STUDIED
+        f"{metric}@{specs[0].n}": np.full(shape, np.nan, dtype=np.float32) for metric in STUDIED
     }
-    for place, at in enumerate(order):
-        for fold, scores in runs[specs[at]].items():
-            where = np.searchsorted(users, scores.users)
+    for place, folds in enumerate(scores):
+        for fold, one in enumerate(folds):
             for metric, cube in values.items():
-                cube[place, fold, where] = scores.of(metric)
-    return TuningScores(
+                if one is not None:
+                    cube[place, fold, np.searchsorted(users, one.users)] = one.of(metric)
+    return Configurations(
         spec=specs[order[0]],
         configurations=tuple({name: given[at][name] for name in differ} for at in order),
         values=values,
+        folds=np.array([[result.score for result in folds] for folds in results]),
+        joules=np.array([[result.energy.joules for result in folds] for folds in results]),
     )
 
 

@@ -19,7 +19,8 @@ from ecv_core.evaluation import METRICS
 from ecv_core.records import ParamValue, RunSpec
 from ecv_core.runs.configurations import Configuration, specs_of
 from ecv_core.spec import make_spec
-from ecv_core.store import Store
+from ecv_core.stopping import NEVER_STOPS
+from ecv_core.store import Results, Store
 from ecv_core.tuning.samplers import sampled
 from ecv_core.tuning.spaces import contender_word, size_of, space_of, within
 
@@ -109,7 +110,12 @@ def planned_spaces(
         drawn: list[Configuration] = list(sampled(wanted, "grid", size_of(wanted), seed=0))
         for split in splits_of:
             spec = make_spec(
-                dataset=dataset, algorithm=name, split=split, rule="never", full=True, **settings
+                dataset=dataset,
+                algorithm=name,
+                split=split,
+                rule=NEVER_STOPS,
+                full=True,
+                **settings,
             )
             fold.check_needs(spec)
             planned.append((spec, drawn))
@@ -126,25 +132,21 @@ def compared(
     """
     users: dict[str, list[dict[int, float]]] = {}
     names: dict[str, None] = {}
-    runs = store.runs()
+    results = Results(store, recorded=False)
     metric = planned[0][0].metric_name
     scores: dict[str, list[float]] = {}
     for spec, configurations in planned:
         for one, own in zip(configurations, specs_of(spec, configurations), strict=True):
             names[contender_word(spec.algorithm, one)] = None
-            means: dict[int, float] = {}
+            folds = results.folds(own, user_scores=True).values()
             sums: dict[int, list[float]] = {}
-            for run in runs:
-                if not run.spec.same_scores(own):
-                    continue
-                means |= {result.fold: result.score for result in run.folds}
-                for index, found in store.user_scores(run.run_id).items():
-                    if index in means:
-                        pairs = zip(found.users.tolist(), found.of(metric).tolist(), strict=True)
-                        for user, value in pairs:
-                            sums.setdefault(user, []).append(value)
-            whole = len(means) == spec.k
-            mean = float(np.mean(list(means.values()))) if whole else np.nan
+            for found in (result.user_scores for result in folds):
+                if found is not None:
+                    pairs = zip(found.users.tolist(), found.of(metric).tolist(), strict=True)
+                    for user, value in pairs:
+                        sums.setdefault(user, []).append(value)
+            whole = len(folds) == spec.k
+            mean = float(np.mean([result.score for result in folds])) if whole else np.nan
             scores.setdefault(spec.split, []).append(mean)
             users.setdefault(spec.split, []).append(
                 {user: float(np.mean(values)) for user, values in sums.items()}

@@ -9,7 +9,6 @@ from scipy import stats
 
 from ecv_core.analysis.comparison import (
     Comparison,
-    Contender,
     best_of,
     compare_runs,
     comparison_frame,
@@ -54,14 +53,10 @@ def run(scores, spec=SPEC, run_id="abcdef123456"):
     )
 
 
-def contender(name, scores, kept=None, spec=SPEC, higher=True):
-    return Contender(
-        name=name,
-        run=run(scores, spec),
-        users=kept or {},
-        metric="nDCG@10",
-        higher_is_better=higher,
-    )
+def with_users(name, scores, kept=None, spec=SPEC):
+    found = run(scores, spec, name)
+    folds = [replace(fold, user_scores=(kept or {}).get(fold.fold)) for fold in found.folds]
+    return replace(found, folds=tuple(folds))
 
 
 def test_each_users_mean_is_over_the_folds_that_hold_something_of_them_out():
@@ -76,8 +71,8 @@ def test_users_are_paired_over_the_folds_that_both_runs_have():
     b = {0: users([0.25, 0.25, 0.5]), 1: users([0.25, 0.25, 0.25])}
     tested, untested = compare_runs(
         [
-            contender("low", {0: 0.1, 1: 0.1}, b),
-            contender("high", {1: 0.2, 0: 0.2, 2: 0.9}, a),
+            with_users("low", {0: 0.1, 1: 0.1}, b),
+            with_users("high", {1: 0.2, 0: 0.2, 2: 0.9}, a),
         ]
     )
     assert untested == []
@@ -91,8 +86,8 @@ def test_users_are_paired_over_the_folds_that_both_runs_have():
 
 
 def test_without_users_scores_folds_are_paired():
-    high = contender("high", {0: 0.3, 1: 0.4, 2: 0.5})
-    low = contender("low", {2: 0.2, 1: 0.2, 0: 0.2}, {0: users([0.1, 0.2])})
+    high = with_users("high", {0: 0.3, 1: 0.4, 2: 0.5})
+    low = with_users("low", {2: 0.2, 1: 0.2, 0: 0.2}, {0: users([0.1, 0.2])})
     ((one,), _) = compare_runs([high, low])
     assert (one.test.over, one.test.pairs, one.test.wins) == ("folds", 3, 3)
     assert one.test.difference == pytest.approx(0.2)
@@ -105,7 +100,7 @@ def test_all_pairs_of_a_call_are_corrected_together():
         name: {0: users(np.clip(rng.random(40) + shift, 0, 2))}
         for name, shift in (("a", 0.0), ("b", 0.1), ("c", 0.3))
     }
-    tested, _ = compare_runs([contender(name, {0: 0.5}, kept[name]) for name in kept])
+    tested, _ = compare_runs([with_users(name, {0: 0.5}, kept[name]) for name in kept])
     raw = sorted(one.test.p for one in tested)
     assert sorted(one.p_holm for one in tested)[0] == pytest.approx(3 * raw[0])
     frame = comparison_frame(tested)
@@ -133,7 +128,7 @@ def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason
     assert reason in unfair(SPEC, other)
     assert unfair(SPEC, other) == unfair(other, SPEC)
     tested, (one,) = compare_runs(
-        [contender("a", {0: 0.1, 1: 0.2}), contender("b", {0: 0.1, 1: 0.2}, spec=other)]
+        [with_users("a", {0: 0.1, 1: 0.2}), with_users("b", {0: 0.1, 1: 0.2}, spec=other)]
     )
     assert tested == []
     assert reason in one.reason
@@ -144,7 +139,7 @@ def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason
     "change",
     [
         {"algorithm": "popular", "params": ()},
-        {"alpha": 1e-3},
+        {"rule_params": (("alpha", 1e-3),)},
         {"negative_sampling": "popularity"},  # draws nothing in a full ranking
         {"rule": "never", "full": True, "country": "FRA", "only_folds": (0, 1)},
     ],
@@ -154,12 +149,13 @@ def test_other_models_and_other_stops_are_a_fair_comparison(change):
 
 
 def test_where_lower_is_better_the_lower_run_is_better_by_a_positive_difference():
-    for kept in ({}, {0: users([0.25, 0.5]), 1: users([0.25, 0.5])}):
-        more = {fold: users([0.5, 0.5]) for fold in kept}
+    errors = replace(SPEC, metric="rmse")
+    for kept in ({}, {fold: users([0.25, 0.5], metric="rmse") for fold in (0, 1)}):
+        more = {fold: users([0.5, 0.5], metric="rmse") for fold in kept}
         ((one,), _) = compare_runs(
             [
-                contender("more", {0: 0.5, 1: 0.5}, more, higher=False),
-                contender("less", {0: 0.25, 1: 0.5}, kept, higher=False),
+                with_users("more", {0: 0.5, 1: 0.5}, more, errors),
+                with_users("less", {0: 0.25, 1: 0.5}, kept, errors),
             ]
         )
         assert (one.first, one.second) == ("less", "more")
@@ -170,7 +166,7 @@ def test_where_lower_is_better_the_lower_run_is_better_by_a_positive_difference(
 def test_users_for_whom_a_metric_is_not_defined_are_left_out():
     nan = float("nan")
     a, b = {0: users([0.5, nan, 0.5, 0.5])}, {0: users([0.25, 0.5, nan, 0.25])}
-    ((one,), _) = compare_runs([contender("a", {0: 0.5}, a), contender("b", {0: 0.3}, b)])
+    ((one,), _) = compare_runs([with_users("a", {0: 0.5}, a), with_users("b", {0: 0.3}, b)])
     assert one.test.pairs == 2
 
 
@@ -199,7 +195,7 @@ def test_imported_folds_are_the_same_folds_whatever_the_seed():
     ],
 )
 def test_too_little_in_common_is_not_tested(first, second, reason):
-    tested, (one,) = compare_runs([contender("a", *first), contender("b", *second)])
+    tested, (one,) = compare_runs([with_users("a", *first), with_users("b", *second)])
     assert tested == []
     assert reason in one.reason
 
@@ -207,7 +203,7 @@ def test_too_little_in_common_is_not_tested(first, second, reason):
 def test_folds_that_are_not_k_fold_are_not_paired():
     spec = replace(SPEC, split="random-holdout")
     scores = {0: 0.1, 1: 0.2, 2: 0.3}
-    _, (one,) = compare_runs([contender("a", scores, spec=spec), contender("b", scores, spec=spec)])
+    _, (one,) = compare_runs([with_users(name, scores, spec=spec) for name in "ab"])
     assert "not k-fold" in one.reason
 
 
@@ -223,7 +219,7 @@ def test_settings_that_differ_come_first_and_those_of_one_algorithm_next():
 
 def test_a_setting_that_the_rule_does_not_use_is_no_difference():
     never = replace(SPEC, rule="never")
-    fields = differences([never, replace(never, alpha=0.5, min_folds=5)])
+    fields = differences([never, replace(never, min_folds=5)])
     assert not any(one.differs for one in fields)
 
 
@@ -238,16 +234,23 @@ def test_names_are_as_short_as_they_can_be():
     assert names(apart) == ["item-knn", "item-knn"]
 
 
+ALPHA = {"rule_params": (("alpha", 1e-4),)}
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (({"alpha": 1e-4}, {"alpha": 1e-3}), ["alpha 1e-4", "alpha 1e-3"]),
+        ((ALPHA, {"rule_params": (("alpha", 1e-3),)}), ["alpha 1e-4", "alpha 1e-3"]),
         (
-            ({"alpha": 1e-4}, {"rule": "precision", "tolerance": 0.03}),
+            (ALPHA, {"rule": "precision", "rule_params": (("tolerance", 0.03),)}),
             ["alpha 1e-4", "precision 3 %"],
         ),
         (
-            ({"rule": "fixed", "min_folds": 5}, {"rule": "never"}, {"min_folds": 3}),
+            (
+                {"rule": "fixed", "rule_params": (), "min_folds": 5},
+                {"rule": "never", "rule_params": ()},
+                {"min_folds": 3},
+            ),
             ["fixed 5", "never", "alpha 1e-4"],
         ),
         (
@@ -258,7 +261,7 @@ def test_names_are_as_short_as_they_can_be():
     ],
 )
 def test_runs_of_one_algorithm_are_named_by_what_differs_in_short(settings, told):
-    base = replace(SPEC, rule="e-fold", alpha=1e-4)
+    base = replace(SPEC, rule="e-fold", **ALPHA)
     runs = [run({}, replace(base, **one), run_id=str(at)) for at, one in enumerate(settings)]
     assert names(runs) == told
 

@@ -65,9 +65,10 @@ def test_a_given_wattage_does_not_replace_the_counter(counter):
 
 
 def test_given_wattages_are_what_is_counted_without_a_counter():
+    begin = time.perf_counter()
     found = joules_of(CodeCarbonMeter("DEU", processor_watts=1000, memory_watts=700), seconds=0.4)
     seconds = found.ram_joules / 700
-    assert 0.3 < seconds < 2
+    assert 0.3 < seconds <= time.perf_counter() - begin
     assert found.source == "cpu-load"
     # 1000 W x (0.1 + 0.9 x load^3), CodeCarbon's curve: from 100 W when idle to 1000 W
     assert 99 * seconds < found.cpu_joules < 1001 * seconds

@@ -2,14 +2,13 @@
 
 import itertools
 import math
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.figures.compare import COLUMNS, Entry, compare_alt_text, compare_frame
+from ecv_core.figures.compare import COLUMNS, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import BEST, compare_figure, compare_height
 from ecv_core.figures.compare_running import running_figure, running_frame, spread
 from ecv_core.records import (
@@ -24,9 +23,7 @@ from ecv_core.records import (
 )
 
 
-def entry(
-    algorithm, scores, stopped_at, state=RunState.FINISHED, source="rapl", higher=True, **spec
-):
+def named(algorithm, scores, stopped_at, state=RunState.FINISHED, source="rapl", **spec):
     folds = tuple(
         FoldResult(
             fold=index,
@@ -62,18 +59,18 @@ def entry(
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         stopped_at=stopped_at,
     )
-    return Entry(run, "nDCG@10", higher)
+    return algorithm, run
 
 
-ENTRIES = [
-    entry("item-knn", [0.2, 0.4, 0.3, 0.5], 3),
-    entry("popular", [0.1], None, RunState.RUNNING),
-    entry("implicit-mf", [], None, RunState.QUEUED),
+RUNS = [
+    named("item-knn", [0.2, 0.4, 0.3, 0.5], 3),
+    named("popular", [0.1], None, RunState.RUNNING),
+    named("implicit-mf", [], None, RunState.QUEUED),
 ]
 
 
 def test_each_run_is_a_row_with_its_mean_at_the_stop_and_what_it_took_until_there():
-    frame = compare_frame(ENTRIES)
+    frame = compare_frame(RUNS)
     assert list(frame.columns) == list(COLUMNS)
     assert frame["name"].tolist() == ["item-knn", "popular", "implicit-mf"]
     first, second, third = frame.to_dict("records")
@@ -92,30 +89,30 @@ def test_each_run_is_a_row_with_its_mean_at_the_stop_and_what_it_took_until_ther
 
 
 def test_all_folds_give_the_k_fold_mean_and_the_papers_difference():
-    (row,) = compare_frame([entry("ease", [0.2, 0.4, 0.3, 0.5, 0.1], 3)]).to_dict("records")
+    (row,) = compare_frame([named("ease", [0.2, 0.4, 0.3, 0.5, 0.1], 3)]).to_dict("records")
     assert row["k_fold_mean"] == pytest.approx(0.3)
     assert row["difference_percent"] == pytest.approx(0)
-    (row,) = compare_frame([entry("ease", [0.2, 0.2, 0.2, 0.4, 0.5], 3)]).to_dict("records")
+    (row,) = compare_frame([named("ease", [0.2, 0.2, 0.2, 0.4, 0.5], 3)]).to_dict("records")
     assert row["difference_percent"] == pytest.approx(40)  # |0.2 - 0.3| / 0.25
     assert not row["best"]  # of one run nothing is the best
 
 
 def test_a_run_that_never_stopped_has_no_stop_and_one_without_a_meter_no_energy():
-    (row,) = compare_frame([entry("ease", [0.2] * 5, 5, source="none")]).to_dict("records")
+    (row,) = compare_frame([named("ease", [0.2] * 5, 5, source="none")]).to_dict("records")
     assert math.isnan(row["stop"])
     assert all(math.isnan(row[name]) for name in ("joules", "grams_co2e", "saved_joules"))
 
 
 def test_only_what_tests_found_best_is_marked_whatever_the_means():
-    entries = [entry("a", [0.1, 0.2], None), entry("b", [0.3, 0.2], None)]
-    assert compare_frame(entries)["best"].tolist() == [False, False]
-    best = [entries[0].run.run_id]
-    marked = compare_frame(entries, best)["best"].tolist()
-    assert marked == [one.run.run_id in best for one in entries]
+    runs = [named("a", [0.1, 0.2], None), named("b", [0.3, 0.2], None)]
+    assert compare_frame(runs)["best"].tolist() == [False, False]
+    best = [runs[0][1].run_id]
+    marked = compare_frame(runs, best)["best"].tolist()
+    assert marked == [run.run_id in best for _, run in runs]
 
 
 def test_the_first_run_is_on_top_and_runs_without_a_fold_keep_their_place():
-    figure = compare_figure(compare_frame(ENTRIES, [ENTRIES[0].run.run_id]).head(3))
+    figure = compare_figure(compare_frame(RUNS, [RUNS[0][1].run_id]).head(3))
     axis = figure.layout.yaxis
     assert axis.ticktext == (f"{BEST} item-knn", "popular", "implicit-mf")
     assert axis.range[0] > axis.range[1]  # 0 is on top
@@ -126,10 +123,10 @@ def test_the_first_run_is_on_top_and_runs_without_a_fold_keep_their_place():
 def test_intervals_made_in_different_ways_are_named_and_drawn_differently():
     frame = compare_frame(
         [
-            entry("a", [0.2, 0.4], None),
-            entry("b", [0.2, 0.4], None, rule="precision", tolerance=0.03, min_folds=1),
-            entry("c", [0.2, 0.4], None, confidence=0.9),
-            entry("d", [0.1], None),
+            named("a", [0.2, 0.4], None),
+            named("b", [0.2, 0.4], None, rule="precision", rule_params=(("tolerance", 0.03),), min_folds=1),
+            named("c", [0.2, 0.4], None, confidence=0.9),
+            named("d", [0.1], None),
         ]
     )
     kinds = ["95 %, t over folds", "95 %, k-fold mean", "90 %, t over folds", ""]
@@ -143,8 +140,8 @@ def test_intervals_made_in_different_ways_are_named_and_drawn_differently():
 
 
 def test_each_dataset_has_a_panel_and_none_covers_another():
-    entries = [entry(a, [0.1, 0.2], None, dataset=d) for d in "xyz" for a in ("a", "b", "c")]
-    frame = compare_frame(entries)
+    runs = [named(a, [0.1, 0.2], None, dataset=d) for d in "xyz" for a in ("a", "b", "c")]
+    frame = compare_frame(runs)
     figure = compare_figure(frame)
     spans = [figure.layout[name].domain for name in ("yaxis", "yaxis2", "yaxis3")]
     assert all(upper[0] > lower[1] for upper, lower in itertools.pairwise(spans))
@@ -155,7 +152,7 @@ def test_each_dataset_has_a_panel_and_none_covers_another():
 
 
 def test_the_alt_text_names_every_run():
-    text = compare_alt_text(compare_frame(ENTRIES))
+    text = compare_alt_text(compare_frame(RUNS))
     assert text == (
         "nDCG@10 of 3 runs on Synthetic: item-knn 0.3000 after 3 folds; popular 0.1000 after 1 "
         "fold; implicit-mf has no fold yet."
@@ -163,7 +160,7 @@ def test_the_alt_text_names_every_run():
 
 
 def test_running_means_know_the_stop_and_what_was_run_to_check_it():
-    frame = running_frame([entry("a", [0.2, 0.4, 0.3, 0.5, 0.1], 3), entry("b", [0.1], None)])
+    frame = running_frame([named("a", [0.2, 0.4, 0.3, 0.5, 0.1], 3), named("b", [0.1], None)])
     assert frame["n"].tolist() == [1, 2, 3, 4, 5, 1]
     assert frame["mean"].tolist() == pytest.approx([0.2, 0.3, 0.3, 0.35, 0.3, 0.1])
     assert frame["used"].tolist() == [True, True, True, False, False, True]
@@ -171,17 +168,17 @@ def test_running_means_know_the_stop_and_what_was_run_to_check_it():
 
 
 def test_every_line_is_named_at_its_end_and_differs_in_more_than_colour():
-    entries = [entry(name, [0.2, 0.21], None) for name in ("a", "b", "c")]
-    figure = running_figure(running_frame(entries))
+    runs = [named(name, [0.2, 0.21], None) for name in ("a", "b", "c")]
+    figure = running_figure(running_frame(runs))
     assert [one.text[0] for one in figure.data if one.mode == "text"] == ["a", "b", "c"]
     lines = [one for one in figure.data if one.mode == "lines+markers"]
     assert len({(one.line.dash, one.marker.symbol) for one in lines}) == 3
 
 
 def test_a_run_with_all_folds_has_no_mark_of_a_stop():
-    moments = running_frame([entry("a", [0.2] * 5, 5)])
+    moments = running_frame([named("a", [0.2] * 5, 5)])
     assert not moments["stop"].any()
-    assert not running_frame([replace(ENTRIES[2])]).size
+    assert not running_frame([RUNS[2]]).size
 
 
 @pytest.mark.parametrize(

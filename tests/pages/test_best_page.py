@@ -15,7 +15,7 @@ from tests.selection.test_live import job, specs
 
 def open_best(app: AppTest, selection: str = "", **settings: str) -> AppTest:
     app.run()
-    app.switch_page("pages/best.py")
+    app.switch_page("best.py")
     if selection:
         app.query_params["selection"] = selection
     for name, value in settings.items():
@@ -89,7 +89,7 @@ def test_without_anything_recorded_there_is_a_file_and_the_form(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pages.components.best.choice.recorded_runs", list)
-    monkeypatch.setattr("pages.components.best.choice.grid_names", list)
+    monkeypatch.setattr("pages.components.best.choice.configuration_names", lambda folder: [])
     open_best(app)
     assert app.selectbox(key="selection-choice").value == "file"
     assert any("one row per contender" in one.value.lower() for one in app.caption)

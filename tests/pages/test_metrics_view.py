@@ -4,9 +4,9 @@ import json
 
 from streamlit.testing.v1 import AppTest
 
+from ecv_core.runs.configurations import TUNINGS, read_configurations
 from ecv_core.tuning import spaces_study
 from ecv_core.tuning.metrics_study import study_metrics
-from ecv_core.tuning.scores import TUNINGS, read_tuning
 
 
 def section():
@@ -22,7 +22,7 @@ def test_the_answer_comes_first_then_curves_and_tables() -> None:
     app.run()
     assert not app.exception
     assert app.selectbox[0].value == "ml-100k--item-knn"
-    said = study_metrics(read_tuning(TUNINGS / "ml-100k--item-knn.json")).sentence()
+    said = study_metrics(read_configurations(TUNINGS / "ml-100k--item-knn.json")).sentence()
     bodies = [one.proto.body for one in app.get("html")]
     assert any(said in body for body in bodies)
     assert [one.value for one in app.header] == [

@@ -58,7 +58,7 @@ def opened(app, page, **query):
     for name, value in query.items():
         app.query_params[name] = value
     if page != "run":
-        app.switch_page(f"pages/{page}.py")
+        app.switch_page(f"{page}.py")
     app.run()
     assert not app.exception
     return app

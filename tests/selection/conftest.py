@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from ecv_core.selection import Contender
+from ecv_core.records import Scores
 
 
 def made(
@@ -20,7 +20,7 @@ def made(
     own: Sequence[float] | float = 0.0,
     random: Sequence[bool] | bool = True,
     seed: int = 0,
-) -> list[Contender]:
+) -> list[Scores]:
     """Contenders of these true means.
 
     Args:
@@ -40,10 +40,10 @@ def made(
         values = mean + taste + fold[:, None] + rng.normal(0, spread, (k, users))
         values += rng.normal(0, np.sqrt(luck[place] * spread**2 / users), k)[:, None]
         found.append(
-            Contender(
+            Scores(
                 name=f"c{place}",
-                scores=values.mean(axis=1),
-                values=values,
+                folds=values.mean(axis=1),
+                users=values,
                 joules=np.full(k, 1.0 + place),
                 random=bool(drawn[place]),
             )
@@ -52,6 +52,6 @@ def made(
 
 
 @pytest.fixture
-def contenders() -> Callable[..., list[Contender]]:
+def contenders() -> Callable[..., list[Scores]]:
     """`made`."""
     return made

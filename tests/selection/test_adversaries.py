@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ecv_core.selection import Contender, Terms, play
+from ecv_core.records import Scores
+from ecv_core.selection import Terms, play
 from tests.selection.conftest import made
 
 SELECTIONS = 300
@@ -11,14 +12,15 @@ SELECTIONS = 300
 MOST_WRONG = 26
 
 
-def wrong(some: list[Contender], terms: Terms) -> bool:
+def wrong(some: list[Scores], terms: Terms) -> bool:
     """Whether another than the best was declared, and not as tied with it."""
     verdict = play(some, terms, range(terms.k)).verdict
-    means = np.array([one.scores.mean() for one in some])
+    means = np.array([one.folds.mean() for one in some])
     lost = means.max() - means[[verdict.winner, *verdict.tied]].max()
     return bool(lost > terms.indifference * abs(means[verdict.winner]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 0.3], ids=["folds alike", "folds differ"])
 @pytest.mark.parametrize(
     ("own", "random"),
@@ -44,6 +46,7 @@ def test_exact_ties_seldom_have_a_wrong_winner(
     assert found <= MOST_WRONG
 
 
+@pytest.mark.slow
 def test_two_unstable_seeds_of_one_model_seldom_have_a_wrong_winner() -> None:
     found = sum(
         wrong(made([0.5, 0.5], users=30, own=10, seed=seed), Terms(k=10))
@@ -52,19 +55,20 @@ def test_two_unstable_seeds_of_one_model_seldom_have_a_wrong_winner() -> None:
     assert found <= MOST_WRONG
 
 
+@pytest.mark.slow
 def test_permuted_labels_seldom_have_a_wrong_winner() -> None:
     # Real differences between users and folds, but whose score is whose is a coin toss.
     rng = np.random.default_rng(5)
     found = 0
     for seed in range(SELECTIONS):
-        values = np.stack([one.values for one in made([0.6, 0.4], users=30, seed=seed)])  # type: ignore[misc]
+        values = np.stack([one.users for one in made([0.6, 0.4], users=30, seed=seed)])  # type: ignore[misc]
         swap = rng.random(values.shape[1:]) < 0.5
         mixed = np.where(swap, values[::-1], values)
         some = [
-            Contender(
+            Scores(
                 name=f"c{place}",
-                scores=one.mean(axis=1),
-                values=one,
+                folds=one.mean(axis=1),
+                users=one,
                 joules=np.ones(10),
                 random=False,
             )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.selection import Contender
+from ecv_core.records import Scores
 from ecv_core.selection.configurations import configurations_frame, varied
 
 
@@ -21,17 +21,15 @@ def test_parameters_that_differ_are_the_space() -> None:
 
 def test_a_row_has_the_mean_of_the_folds_that_ran_and_an_interval_over_users() -> None:
     values = np.array([[0.1, 0.2, np.nan], [0.3, 0.4, 0.5], [np.nan] * 3], dtype=np.float32)
-    one = Contender(
+    one = Scores(
         name="a",
-        scores=np.array([0.15, 0.4, np.nan]),
-        values=values,
-        joules=np.full(3, np.nan),
+        folds=np.array([0.15, 0.4, np.nan]),
+        users=values,
     )
-    none = Contender(
+    none = Scores(
         name="b",
-        scores=np.full(3, np.nan),
-        values=np.full((3, 3), np.nan, dtype=np.float32),
-        joules=np.full(3, np.nan),
+        folds=np.full(3, np.nan),
+        users=np.full((3, 3), np.nan, dtype=np.float32),
     )
     frame = configurations_frame([one, none], [{"k": 1}, {"k": 2}], [2, 0])
     assert list(frame) == ["k", "score", "low", "high", "folds"]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.selection import Contender, EverySubset, PairedScores
+from ecv_core.records import Scores
+from ecv_core.selection import EverySubset, PairedScores
 from ecv_core.selection.differences import Difference, moderated, paired_variance
 from ecv_core.stopping.fold_variance import user_variance
 from tests.selection.conftest import made
@@ -82,7 +83,7 @@ def test_paired_variance_is_user_variance_of_the_differences(seed: int, gaps: fl
 
 
 def test_every_subset_says_what_the_paired_scores_of_that_subset_say(
-    contenders: Callable[..., list[Contender]],
+    contenders: Callable[..., list[Scores]],
 ) -> None:
     some = contenders([0.5, 0.4, 0.45], k=5, users=20, shared=0.1, own=2.0, random=[1, 0, 0])
     every, paired = EverySubset(some), PairedScores(some)

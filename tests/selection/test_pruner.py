@@ -16,13 +16,13 @@ def studied(means: list[float], *, maximize: bool = True, named: bool = False) -
 
     def objective(trial: optuna.Trial) -> float:
         one = some[trial.number]
-        assert one.values is not None
+        assert one.users is not None
         for fold in range(10):
-            scores = one.values[fold]
+            scores = one.users[fold]
             pruner.report(trial, fold, dict(enumerate(scores)) if named else scores)
             if trial.should_prune():
                 raise optuna.TrialPruned
-        return float(one.scores.mean())
+        return float(one.folds.mean())
 
     study.optimize(objective, n_trials=len(means))
     return study

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from ecv_core.errors import InputError
-from ecv_core.selection import Contender, Terms, play, play_orders
+from ecv_core.records import Scores
+from ecv_core.selection import Terms, play, play_orders
 from tests.selection.conftest import made
 
 
-def by_fold(name: str, scores: list[float]) -> Contender:
+def by_fold(name: str, scores: list[float]) -> Scores:
     """A contender without scores per user."""
-    return Contender(
-        name=name, scores=np.array(scores), values=None, joules=np.full(len(scores), np.nan)
-    )
+    return Scores(name=name, folds=np.array(scores))
 
 
 def test_contenders_far_behind_are_out_after_one_fold_and_the_best_wins() -> None:
@@ -61,7 +60,7 @@ def test_contenders_within_the_indifference_are_not_told_apart() -> None:
 
 def test_contenders_with_the_same_score_for_every_user_are_tied_after_one_fold() -> None:
     values = made([0.5])[0]
-    twin = Contender(name="twin", scores=values.scores, values=values.values, joules=values.joules)
+    twin = Scores(name="twin", folds=values.folds, users=values.users, joules=values.joules)
     played = play([values, twin], Terms(k=10), range(10))
     assert played.folds_used == (1, 1)
     assert played.verdict.tied == (1,)
@@ -132,17 +131,17 @@ def test_contenders_that_cannot_be_compared_are_refused() -> None:
         play(some[:1], Terms(k=10), range(10))
     with pytest.raises(InputError, match="'c0' is there twice"):
         play([some[0], some[1], some[0]], Terms(k=10), range(10))
-    values = some[1].values.copy()  # type: ignore[union-attr]
+    values = some[1].users.copy()  # type: ignore[union-attr]
     values[3, 7] = np.nan
-    odd = Contender(name="odd", scores=some[1].scores, values=values, joules=some[1].joules)
+    odd = Scores(name="odd", folds=some[1].folds, users=values, joules=some[1].joules)
     with pytest.raises(InputError, match="fold 3 of 'odd' has other users"):
         play([some[0], odd], Terms(k=10), range(10))
 
 
 def test_a_missing_fold_is_said_when_it_is_needed() -> None:
     some = made([0.5, 0.5])
-    cut = np.where(np.arange(10) < 2, some[1].scores, np.nan)
-    short = Contender(name="short", scores=cut, values=some[1].values, joules=some[1].joules)
+    cut = np.where(np.arange(10) < 2, some[1].folds, np.nan)
+    short = Scores(name="short", folds=cut, users=some[1].users, joules=some[1].joules)
     with pytest.raises(InputError, match="'short' has no fold 2"):
         play([some[0], short], Terms(k=10), range(10))
     with pytest.raises(InputError, match="every order needs all folds"):
@@ -161,10 +160,10 @@ def test_a_dear_contender_is_spared_the_fold_that_cheaper_ones_make_unnecessary(
     }
     cost = {"a": 1.0, "b": 2.0, "dear": 100.0}
     some = [
-        Contender(
+        Scores(
             name=name,
-            scores=np.array([fold.mean() for fold in folds]),
-            values=np.array(folds),
+            folds=np.array([fold.mean() for fold in folds]),
+            users=np.array(folds),
             joules=np.full(k, cost[name]),
             random=False,
         )

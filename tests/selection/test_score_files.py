@@ -29,9 +29,9 @@ def test_folds_and_contenders_come_in_the_order_of_the_file(tmp_path: Path) -> N
     assert folds == ["3", "1", "2"]
     assert [one.name for one in contenders] == ["a", "b"]
     # users' thousandths are 1, 2, 3: on average 2
-    assert contenders[0].scores == pytest.approx([0.532, 0.512, 0.522])
-    assert contenders[1].values is not None
-    assert contenders[1].values[0] == pytest.approx([0.131, 0.132, 0.133])
+    assert contenders[0].folds == pytest.approx([0.532, 0.512, 0.522])
+    assert contenders[1].users is not None
+    assert contenders[1].users[0] == pytest.approx([0.131, 0.132, 0.133])
     assert all(one.random for one in contenders)  # nothing is known of them
 
 
@@ -61,9 +61,9 @@ def test_gz_and_parquet_say_the_same_as_csv(tmp_path: Path) -> None:
         ),
         table,
     )
-    expected = [one.scores.tolist() for one in read_contenders(file(tmp_path, GOOD))[0]]
+    expected = [one.folds.tolist() for one in read_contenders(file(tmp_path, GOOD))[0]]
     for path in (packed, table):
-        assert [one.scores.tolist() for one in read_contenders(path)[0]] == expected
+        assert [one.folds.tolist() for one in read_contenders(path)[0]] == expected
 
 
 def test_without_users_a_score_is_that_of_a_fold(tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_without_users_a_score_is_that_of_a_fold(tmp_path: Path) -> None:
     contenders, folds = read_contenders(file(tmp_path, text))
     assert folds == ["2", "1"]
     assert [one.name for one in contenders] == ["a", "b"]
-    assert contenders[0].scores.tolist() == [0.5, 1.0]
-    assert contenders[1].scores.tolist() == [0.25, 0.75]
-    assert all(one.values is None for one in contenders)
+    assert contenders[0].folds.tolist() == [0.5, 1.0]
+    assert contenders[1].folds.tolist() == [0.25, 0.75]
+    assert all(one.users is None for one in contenders)
 
 
 def test_fold_scores_alone_decide_once_two_folds_agree(

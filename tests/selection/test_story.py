@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ecv_core.errors import InputError
-from ecv_core.selection import Contender, Gap, Round, Terms, Verdict
+from ecv_core.records import Scores
+from ecv_core.selection import Gap, Round, Terms, Verdict
 from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.names import contender_name, contender_title
 from ecv_core.selection.story import costs, lanes, step_sentences
@@ -16,9 +17,9 @@ TITLES = ["A", "B", "C", "D"]
 TERMS = Terms(k=4)
 
 
-def contender(name: str, scores: list[float], joules: float) -> Contender:
-    return Contender(
-        name=name, scores=np.array(scores), values=None, joules=np.full(4, joules), random=True
+def contender(name: str, scores: list[float], joules: float) -> Scores:
+    return Scores(
+        name=name, folds=np.array(scores), users=None, joules=np.full(4, joules), random=True
     )
 
 

@@ -11,12 +11,17 @@ from scipy.stats import ttest_rel
 
 from ecv_core.cli import main
 from ecv_core.errors import InputError, UnknownName
+from ecv_core.runs.configurations import (
+    TUNINGS,
+    Configurations,
+    configuration_names,
+    read_configurations,
+)
 from ecv_core.spec import make_spec
 from ecv_core.tuning.metrics_study import power_document, study_metrics
-from ecv_core.tuning.scores import TUNINGS, TuningScores, read_tuning, tuning_names
 
 
-def made(configurations: list[dict], *, noise: dict[str, float], slope: float) -> TuningScores:
+def made(configurations: list[dict], *, noise: dict[str, float], slope: float) -> Configurations:
     """Scores that rise with each parameter's place; a metric with more noise tells less apart."""
     rng = np.random.default_rng(0)
     taste = rng.random(50)
@@ -28,7 +33,14 @@ def made(configurations: list[dict], *, noise: dict[str, float], slope: float) -
         for metric, sd in noise.items()
     }
     spec = make_spec(dataset="synthetic", algorithm="bpr-mf", rule="never")
-    return TuningScores(spec=spec, configurations=tuple(configurations), values=values)
+    unknown = np.full((len(configurations), 10), np.nan)
+    return Configurations(
+        spec=spec,
+        configurations=tuple(configurations),
+        values=values,
+        folds=unknown,
+        joules=unknown,
+    )
 
 
 def test_the_metric_with_less_noise_is_named_first() -> None:
@@ -65,9 +77,9 @@ def test_a_single_parameter_has_no_importance() -> None:
     assert study_metrics(made(grid, noise={"ndcg@10": 0.1}, slope=0.1)).importances == {}
 
 
-@pytest.mark.parametrize("name", tuning_names())
+@pytest.mark.parametrize("name", configuration_names(TUNINGS))
 def test_recorded_tunings_hold_all_folds_of_six_metrics(name: str) -> None:
-    found = read_tuning(TUNINGS / f"{name}.json")
+    found = read_configurations(TUNINGS / f"{name}.json")
     document = json.loads((TUNINGS / f"{name}.json").read_text())
     assert len(found.values) == 6
     assert len(found.configurations) >= 10
@@ -77,7 +89,7 @@ def test_recorded_tunings_hold_all_folds_of_six_metrics(name: str) -> None:
 
 
 def test_the_recorded_dp_is_the_mean_p_of_scipys_tests() -> None:
-    found = read_tuning(TUNINGS / "ml-100k--item-knn.json")
+    found = read_configurations(TUNINGS / "ml-100k--item-knn.json")
     cube = found.values["recall@10"]
     count = len(found.configurations)
     expected = np.mean(
@@ -87,11 +99,7 @@ def test_the_recorded_dp_is_the_mean_p_of_scipys_tests() -> None:
             for a, b in combinations(range(count), 2)
         ]
     )
-    part = TuningScores(
-        spec=found.spec,
-        configurations=found.configurations,
-        values={"recall@10": cube[:, [0, 4]]},
-    )
+    part = replace(found, values={"recall@10": cube[:, [0, 4]]})
     dp = study_metrics(part, metric="recall@10").curves["recall@10"].dp
     assert dp == pytest.approx(25 * expected, rel=1e-6)
 
@@ -102,7 +110,7 @@ def test_the_command_writes_the_promised_json(
     target = tmp_path / "power.json"
     assert main(["power", "ml-100k", "item-knn", "--json", str(target)]) == 0
     document = json.loads(target.read_text())
-    count = len(read_tuning(TUNINGS / "ml-100k--item-knn.json").configurations)
+    count = len(read_configurations(TUNINGS / "ml-100k--item-knn.json").configurations)
     assert (document["configurations"], document["folds"], document["pairs"]) == (count, 10, 25)
     for one in document["metrics"].values():
         assert set(one) == {"dp", "dp_plus_sd", "p_values"}
@@ -123,4 +131,4 @@ def test_a_tuning_that_is_not_there_says_how_to_get_one(
 def test_a_damaged_tuning_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a--b.json").write_text("{}")
     with pytest.raises(InputError, match=r"the recorded configurations a--b.json cannot be read"):
-        read_tuning(tmp_path / "a--b.json")
+        read_configurations(tmp_path / "a--b.json")

@@ -4,7 +4,6 @@ from ecv_core.analysis.comparison.fairness import unfair
 from ecv_core.analysis.comparison.frame import FRAME_COLUMNS, comparison_frame
 from ecv_core.analysis.comparison.pairs import (
     Comparison,
-    Contender,
     Untested,
     best_of,
     compare_runs,
@@ -14,7 +13,6 @@ from ecv_core.analysis.comparison.pairs import (
 __all__ = [
     "FRAME_COLUMNS",
     "Comparison",
-    "Contender",
     "Untested",
     "best_of",
     "compare_runs",

@@ -1,23 +1,28 @@
-"""A whole run with its users' scores -> the precision rule over its tolerances."""
+"""A whole run with its users' scores -> the rules that need these, over their settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
-from ecv_core.analysis.exploration import MAX_USER_K, Scores
+from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff.curves import System, precision_curve
+from ecv_core.analysis.tradeoff.curves import System
+from ecv_core.analysis.tradeoff.registered import walked
+from ecv_core.errors import InputError
 from ecv_core.records import Run, UserScores
+from ecv_core.stopping import RULES
 from ecv_core.stopping.precision import user_matrix
 
 
-def precision_of_run(
+def curves_of_run(
     run: Run, users: Mapping[int, UserScores], system: System, *, within_percent: float
-) -> Curve | None:
-    """The rule's curve; None where a fold came without users' scores, or k is too large for it.
+) -> dict[str, Curve]:
+    """The curve of each rule that decides by sets of folds and needs users' scores, by its id.
 
-    A metric that has one value per fold and none per user has no curve either.
+    Empty where a fold came without them, where k is too large, and for a metric that has one value
+    per fold and none per user.
 
     Args:
         run: a whole one.
@@ -25,12 +30,13 @@ def precision_of_run(
         system: the run as a system.
         within_percent: the difference to count as close enough.
     """
-    if run.spec.k > MAX_USER_K:
-        return None
     scores = with_users(run, users, system.scores)
-    if scores.users is None:
-        return None
-    return precision_curve(scores, within_percent=within_percent)
+    found = {}
+    for known in RULES.values():
+        if known.by_sets and known.needs_user_scores and scores.users is not None:
+            with suppress(InputError):  # too many folds for it
+                found[known.id] = walked(known, scores, within_percent=within_percent)
+    return found
 
 
 def with_users(run: Run, users: Mapping[int, UserScores], scores: Scores) -> Scores:

@@ -19,9 +19,10 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import ScoresKnown, Task
-from ecv_core.records import FoldResult, Run, RunSpec
+from ecv_core.records import FoldResult, Run, RunSpec, Scores
 from ecv_core.runs.document import track_call
-from ecv_core.selection.contenders import Contender, check_contenders, contender_of
+from ecv_core.runs.scores import scores_of
+from ecv_core.selection.contenders import aligned, check_contenders
 from ecv_core.selection.differences import PairedScores
 from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.names import parse_contender
@@ -30,6 +31,7 @@ from ecv_core.selection.rounds import Selection, Terms, Until
 from ecv_core.shared_fold import shares_with
 from ecv_core.spec import make_spec
 from ecv_core.splits import check_exchangeable
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import (
     SELECTION,
     PlannedRun,
@@ -52,7 +54,7 @@ class Standing:
 
     named: Named
     terms: Terms
-    contenders: tuple[Contender, ...]
+    contenders: tuple[Scores, ...]
     played: Played | None
     """So far; None before the first round is complete."""
     folds: tuple[int, ...]
@@ -87,7 +89,7 @@ class Standing:
             self.played.verdict,
             self.played.rounds,
             self.folds,
-            mean=float(winner.scores[seen].mean()),
+            mean=float(winner.folds[seen].mean()),
             on=on,
             energy=self.joules / self.joules_expected
             if self.joules is not None and self.joules_expected
@@ -172,30 +174,15 @@ class SelectPlan:
             joules_expected=_expected(contenders, followed.ran, self.terms.k),
         )
 
-    def _contenders(self, known: Scored) -> list[Contender]:
+    def _contenders(self, known: Scored) -> list[Scores]:
         """Each with the folds that there are, over the same users."""
         found = []
         for name, spec in self.named:
             per_user = METRICS[spec.metric].per_user
-            folds = known.folds(spec, user_scores=per_user)
-            users = {at: one.user_scores for at, one in folds.items() if one.user_scores}
-            if per_user:
-                folds = {at: one for at, one in folds.items() if at in users}
-            found.append((name, spec, folds, users))
-        seen = [scores.users for *_, users in found for scores in users.values()]
-        everybody = np.unique(np.concatenate(seen)) if seen else np.empty(0, dtype=np.int32)
-        return [
-            contender_of(
-                name,
-                list(folds.values()),
-                users,
-                everybody,
-                k=spec.k,
-                metric=spec.metric_name,
-                random=models.of(spec).random,
-            )
-            for name, spec, folds, users in found
-        ]
+            folds = known.folds(spec, user_scores=per_user).values()
+            usable = [fold for fold in folds if fold.user_scores is not None or not per_user]
+            found.append(replace(scores_of(spec, usable), name=name))
+        return aligned(found)
 
     def _sharing(self, now: Standing, next_one: int, index: int) -> list[int]:
         """The contender that comes next, and those still in that share work with it in its fold."""
@@ -206,7 +193,7 @@ class SelectPlan:
             place
             for place in sorted(now.left)
             if place != next_one
-            and np.isnan(now.contenders[place].scores[index])
+            and np.isnan(now.contenders[place].folds[index])
             and shares_with(self.named[place][1]) == common
         ]
         return [next_one, *others]
@@ -230,7 +217,7 @@ def check_named(contenders: Named) -> Named:
             f"a selection needs at least two contenders, but has {len(names)}; name another"
         )
     specs = [
-        replace(spec, rule="never", tolerance=None, min_folds=1, full=True, only_folds=())
+        replace(spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=())
         for _, spec in contenders
     ]
     if len(set(names)) < len(names):
@@ -379,7 +366,7 @@ def named_contenders(
             params=params,
             tracked=algorithm in tracked,
             **settings,
-            rule="never",
+            rule=NEVER_STOPS,
         )
         if not spec.tracked:
             fold.check_needs(spec)
@@ -440,13 +427,11 @@ def _terms(record: PlanRecord) -> Terms:
     )
 
 
-def _expected(
-    contenders: Sequence[Contender], ran: Sequence[Sequence[int]], k: int
-) -> float | None:
+def _expected(contenders: Sequence[Scores], ran: Sequence[Sequence[int]], k: int) -> float | None:
     if not all(ran):
         return None
     total = sum(
-        k * float(one.joules[list(folds)].mean())
+        k * float(one.fold_joules[list(folds)].mean())
         for one, folds in zip(contenders, ran, strict=True)
     )
     return None if np.isnan(total) else total

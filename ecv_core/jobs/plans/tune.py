@@ -31,6 +31,7 @@ from ecv_core.shared_fold import shares_with
 from ecv_core.spec import make_spec
 from ecv_core.splits import check_exchangeable
 from ecv_core.splits.nested import ID, TEST
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Results, Store
 from ecv_core.tuning.estimate import Estimate, estimate
 from ecv_core.tuning.nested import Aside, optimism
@@ -78,7 +79,7 @@ class Tuned:
         """Place of the chosen configuration: of all folds' means, or the selection's winner."""
         if self.tuning.all_folds:
             sign = 1 if self.tuning.terms.higher_is_better else -1
-            return int(np.argmax([sign * one.scores.mean() for one in self.standing.contenders]))
+            return int(np.argmax([sign * one.folds.mean() for one in self.standing.contenders]))
         assert self.standing.played is not None
         return self.standing.played.verdict.winner
 
@@ -157,7 +158,7 @@ def make_tuning(
     """
     model = models.algorithm(algorithm)
     wanted = space_of(model, space, own or {})
-    spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never", full=True, **settings)
+    spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
     if not METRICS[spec.metric].per_user:
         raise InputError(
             f"configurations are compared by every user's score, but {spec.metric} has one value "
@@ -331,7 +332,7 @@ def meet_aside(
         and run.spec.algorithm == spec.algorithm
         and replace(run.spec, params=spec.params).same_scores(spec)
     }
-    scores = np.stack([one.scores for one in tuned.standing.contenders])
+    scores = np.stack([one.folds for one in tuned.standing.contenders])
     sign = 1 if METRICS[chosen.metric].higher_is_better else -1
     return Aside(
         run_id=run.run_id,
@@ -346,7 +347,14 @@ def aside_spec(spec: RunSpec) -> RunSpec:
     """The run of a configuration on what its folds have put aside."""
     params = tuple(sorted({**dict(spec.split_params), "part": TEST}.items()))
     return replace(
-        spec, split_params=params, k=1, rule="never", min_folds=1, full=False, only_folds=()
+        spec,
+        split_params=params,
+        k=1,
+        rule=NEVER_STOPS,
+        rule_params=(),
+        min_folds=1,
+        full=False,
+        only_folds=(),
     )
 
 
@@ -366,7 +374,7 @@ def tuning_document(tuned: Tuned) -> dict[str, Any]:
         "best": {
             "contender": names[tuned.best],
             "params": dict(tuned.configurations[tuned.best]),
-            "mean": float(np.nanmean(standing.contenders[tuned.best].scores)),
+            "mean": float(np.nanmean(standing.contenders[tuned.best].folds)),
         },
         "configurations": [
             {
@@ -374,7 +382,7 @@ def tuning_document(tuned: Tuned) -> dict[str, Any]:
                 "params": dict(params),
                 "scores": {
                     str(at): float(score)
-                    for at, score in enumerate(one.scores)
+                    for at, score in enumerate(one.folds)
                     if not np.isnan(score)
                 },
             }
@@ -397,6 +405,6 @@ def tuning_sentence(tuned: Tuned) -> str:
     share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
     return (
         f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
-        f"{best.scores.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
+        f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
         f"folds. {verdict}"
     )

@@ -10,8 +10,8 @@ import streamlit as st
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.rights import Action
+from ecv_core.runs.configurations import GRIDS, configuration_names
 from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.grids import grid_names
 from ecv_core.store import SELECTION as SELECTIONS
 from ecv_core.store import PlanRecord, stored_plans
 from pages.components.shared.acting import why_not
@@ -100,7 +100,7 @@ def _labels() -> dict[str, str]:
         for dataset, count in counts.items()
         if count > 1
     }
-    for name in grid_names():
+    for name in configuration_names(GRIDS):
         dataset, algorithm, parameter = name.split("--")
         found[name] = (
             f"Recorded: {parameter} of {ALGORITHMS[algorithm].title} on {dataset_title(dataset)}"

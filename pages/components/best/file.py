@@ -6,10 +6,12 @@ import tempfile
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.typing import UploadedFile
 
+from ecv_core.limits import max_upload_mb
+from ecv_core.records import Scores
 from ecv_core.rights import Action
-from ecv_core.selection import Contender, play
+from ecv_core.selection import play
 from ecv_core.selection.score_files import COLUMNS, USER, read_contenders
 from pages.components.best.settings import Asked
 from pages.components.best.show import Shown, show
@@ -31,6 +33,7 @@ def scores_file(asked: Asked) -> None:
         "File of scores",
         type=["csv", "gz", "parquet"],
         key="best-file",
+        max_upload_size=max_upload_mb(),
         help="CSV, CSV.gz or Parquet; every contender with every fold and the same users.",
     )
     lower = st.toggle("Lower is better", key="lower", **KEPT, help="As for RMSE.")
@@ -43,7 +46,7 @@ def scores_file(asked: Asked) -> None:
         return
     with st.spinner("Reading the scores ..."):
         contenders = _read(file.file_id, file)
-    terms = asked.terms(len(contenders[0].scores), higher_is_better=not lower)
+    terms = asked.terms(contenders[0].k, higher_is_better=not lower)
     shown = Shown(
         contenders=contenders,
         titles=[one.name for one in contenders],
@@ -56,7 +59,7 @@ def scores_file(asked: Asked) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _read(file_id: str, _file: UploadedFile) -> list[Contender]:
+def _read(file_id: str, _file: UploadedFile) -> list[Scores]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(_file.name).name
         path.write_bytes(_file.getvalue())

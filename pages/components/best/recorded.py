@@ -6,14 +6,15 @@ import streamlit as st
 
 from ecv_core.energy.parts import left_in_words
 from ecv_core.evaluation import METRICS
-from ecv_core.records import RunSpec
-from ecv_core.selection import Contender, play
-from ecv_core.selection.grids import GRIDS, grid_names, read_grid
+from ecv_core.records import RunSpec, Scores
+from ecv_core.runs.configurations import GRIDS, configuration_names, read_configurations
+from ecv_core.selection import play
 from ecv_core.selection.names import contender_title
 from ecv_core.selection.runs import contenders_of
 from pages.components.best.choice import runs_of
 from pages.components.best.settings import Asked
 from pages.components.best.show import Shown
+from pages.components.shared.state import results
 from pages.components.shared.words import dataset_title, metric_label
 
 
@@ -25,7 +26,7 @@ def recorded(name: str, asked: Asked) -> Shown:
         asked: what it is to find out.
     Raises: InputError for a damaged file.
     """
-    of_grid = name in grid_names()
+    of_grid = name in configuration_names(GRIDS)
     contenders, spec = _grid(name) if of_grid else _study(name)
     terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
     runs = [] if of_grid else runs_of(name)
@@ -43,12 +44,12 @@ def recorded(name: str, asked: Asked) -> Shown:
 
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
-def _study(dataset: str) -> tuple[list[Contender], RunSpec]:
+def _study(dataset: str) -> tuple[list[Scores], RunSpec]:
     runs = runs_of(dataset)
-    return contenders_of(runs), runs[0].spec
+    return contenders_of(runs, results()), runs[0].spec
 
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=4)
-def _grid(name: str) -> tuple[list[Contender], RunSpec]:
-    found = read_grid(GRIDS / f"{name}.json")
-    return list(found.contenders), found.spec
+def _grid(name: str) -> tuple[list[Scores], RunSpec]:
+    found = read_configurations(GRIDS / f"{name}.json")
+    return found.scores, found.spec

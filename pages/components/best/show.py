@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.figures.selection import height_of, selection_figures, selection_steps
-from ecv_core.records import FoldResult
-from ecv_core.selection import Contender, Played, Terms
+from ecv_core.records import FoldResult, Scores
+from ecv_core.selection import Played, Terms
 from ecv_core.selection.document import verdict_sentence
 from ecv_core.selection.story import Cost, costs, lanes, step_sentences
 from pages.components.shared.energy_parts import energy_bar
@@ -36,7 +36,7 @@ _STYLE = """
 class Shown:
     """A selection as far as it has come."""
 
-    contenders: Sequence[Contender]
+    contenders: Sequence[Scores]
     titles: Sequence[str]
     terms: Terms
     played: Played
@@ -114,7 +114,7 @@ def sentence_of(chosen: Shown) -> str:
         played.verdict,
         played.rounds,
         played.folds_used,
-        mean=float(leader.scores[[one.fold for one in played.rounds]].mean()),
+        mean=float(leader.folds[[one.fold for one in played.rounds]].mean()),
         on=chosen.on,
         energy=None if cost.joules is None else cost.share,
     )

@@ -22,7 +22,7 @@ def show() -> None:
     chosen = recorded(dataset, _USUAL)
     lanes.show(chosen, slider=True)
     best, second = chosen.played.verdict.order[0], chosen.played.verdict.order[1]
-    one, other = chosen.contenders[best].values, chosen.contenders[second].values
+    one, other = chosen.contenders[best].users, chosen.contenders[second].users
     if one is not None and other is not None:
         found = sureness(one[0], other[0])
         takeaway(
@@ -34,4 +34,4 @@ def show() -> None:
         "95 % intervals over the users of the first fold. The lanes above are wider: they hold "
         "over all contenders and all looks, and allow for the luck of a training."
     )
-    st.page_link("pages/best.py", label="Choose among your own", icon=":material/trophy:")
+    st.page_link("best.py", label="Choose among your own", icon=":material/trophy:")

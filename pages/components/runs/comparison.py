@@ -49,19 +49,19 @@ def comparison() -> None:
         empty_state()
         import_module("pages.components.runs.side_by_side")  # get ready what a click will need
         return
-    from pages.components.runs.side_by_side import entries_of, picture, settings, table
+    from pages.components.runs.side_by_side import named_runs, picture, settings, table
     from pages.components.runs.verdicts import best_runs, paired_tests
 
-    entries = entries_of(runs)
-    best = best_runs(entries)
-    picture(entries, best)
-    if len(entries) > 1:
-        paired_tests(entries)  # what a comparison is for, so before the numbers
-    table(entries, best)
+    named = named_runs(runs)
+    best = best_runs(named)
+    picture(named, best)
+    if len(named) > 1:
+        paired_tests(named)  # what a comparison is for, so before the numbers
+    table(named, best)
     if any(run.folds for run in runs):
         cite_and_describe(lambda: describe_runs(runs, made_with(runs)), key="comparison")
-    if len(entries) > 1:
-        settings(entries)
+    if len(named) > 1:
+        settings(named)
     else:
         st.info("Add a second run above to compare it with.", icon=":material/add:")
     follow_runs(lambda: still_there(runs))
@@ -141,7 +141,7 @@ def empty_state() -> None:
                     on_click=_open,
                     args=(one.keys,),
                 )
-    st.page_link("pages/run.py", label="Start runs of your own", icon=":material/play_circle:")
+    st.page_link("run.py", label="Start runs of your own", icon=":material/play_circle:")
 
 
 def still_there(runs: Sequence[Run]) -> list[Run]:

@@ -10,7 +10,8 @@ import streamlit as st
 
 from ecv_core.analysis.comparison.spec_differences import differences, names
 from ecv_core.energy.parts import counted, left_out_words
-from ecv_core.figures.compare import Entry, compare_alt_text, compare_frame
+from ecv_core.evaluation import METRICS
+from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.compare_running import running_figure, running_frame, running_height
 from ecv_core.records import Run
@@ -18,17 +19,17 @@ from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
-from pages.components.shared.runs_table import ALL_COLUMNS, entry_of, runs_table
+from pages.components.shared.runs_table import ALL_COLUMNS, runs_table
 from pages.components.shared.state import KEPT, escaped, run_list
 from pages.components.shared.tables import csv_button
-from pages.components.shared.words import algorithm_title, dataset_title
+from pages.components.shared.words import algorithm_title, dataset_title, metric_label
 
 AT_STOP, FOLD_BY_FOLD = "At the stop", "Fold by fold"
 
 
-def picture(entries: Sequence[Entry], best: Sequence[str]) -> None:
+def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     """Means at the stop, or how they came about."""
-    frame = compare_frame(entries, best)
+    frame = compare_frame(runs, best)
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
@@ -46,15 +47,14 @@ def picture(entries: Sequence[Entry], best: Sequence[str]) -> None:
             width="content",
         )
         with st.container(horizontal=True, width="content"):
-            _links(entries)
+            _links(runs)
             copy_link()
     version = tuple(
-        (entry.name, entry.run.run_id, len(entry.run.folds), entry.run.stopped_at)
-        for entry in entries
+        (name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs
     ) + tuple(best)
     alt = compare_alt_text(frame)
     if how == FOLD_BY_FOLD:
-        running = running_frame(entries)
+        running = running_frame(runs)
         plot(
             lambda dark: running_figure(running, dark=dark),
             version=version,
@@ -74,58 +74,55 @@ def picture(entries: Sequence[Entry], best: Sequence[str]) -> None:
         height=compare_height(frame),
         name="comparison",
         table=lambda: frame,
-        opens=_addresses(entries),
+        opens=_addresses(runs),
     )
     st.caption("A click on a mean opens its run.")
 
 
-def _addresses(entries: Sequence[Entry]) -> dict[str, str]:
+def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     """Where a click on a mean leads, by the axis of its panel and its place there."""
     own = {row.run_id for row in run_list().rows()}
     panels: dict[tuple[str, str], list[Run]] = {}
-    for entry in entries:
-        panels.setdefault((entry.run.spec.dataset, entry.metric), []).append(entry.run)
+    for _, run in runs:
+        panels.setdefault(_panel(run), []).append(run)
     return {
         f"y{number if number > 1 else ''}|{place}": (
             f"{'.' if run.run_id in own else 'replay'}?run={run.run_id}"
         )
-        for number, runs in enumerate(panels.values(), start=1)
-        for place, run in enumerate(runs)
+        for number, panel in enumerate(panels.values(), start=1)
+        for place, run in enumerate(panel)
     }
 
 
-def _links(entries: Sequence[Entry]) -> None:
+def _links(runs: Sequence[NamedRun]) -> None:
     """A way to each run that the picture stands for: an own one to its page, else to its replay."""
     own = {row.run_id for row in run_list().rows()}
-    several = len({entry.run.spec.dataset for entry in entries}) > 1
+    several = len({run.spec.dataset for _, run in runs}) > 1
     with st.popover("Open a run", icon=":material/open_in_full:"):
-        for entry in entries:
-            run = entry.run
+        for name, run in runs:
             st.page_link(
-                "pages/run.py" if run.run_id in own else "pages/replay.py",
-                label=escaped(f"{entry.name} on {run.spec.dataset}" if several else entry.name),
+                "run.py" if run.run_id in own else "replay.py",
+                label=escaped(f"{name} on {run.spec.dataset}" if several else name),
                 icon=":material/play_circle:" if run.run_id in own else ":material/replay:",
                 query_params={"run": run.run_id},
             )
 
 
-def table(entries: Sequence[Entry], best: Sequence[str]) -> None:
+def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     """Score, folds, energy: one row per run, with its CSV."""
     st.header("Score, folds, energy", anchor=False)
     st.caption(
         f"Mean and {glossary_link('confidence-interval')} at the {glossary_link('stop')}, "
         f"{glossary_link('e', 'folds used')}, {glossary_link('energy', 'energy')} and what was "
-        f"{glossary_link('energy-saved', 'saved')}. {_star_words(entries, best)}"
+        f"{glossary_link('energy-saved', 'saved')}. {_star_words(runs, best)}"
     )
-    frame = compare_frame(entries, best)
-    named = all(
-        entry.name.startswith(algorithm_title(entry.run.spec.algorithm)) for entry in entries
-    )
+    frame = compare_frame(runs, best)
+    named = all(name.startswith(algorithm_title(run.spec.algorithm)) for name, run in runs)
     columns = [name for name in ALL_COLUMNS if name != "algorithm" or not named]
     runs_table(frame, columns, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
-    runs = [entry.run for entry in entries]
-    energy_bar((fold for run in counted(runs) for fold in run.folds), left_out_words(runs))
+    unnamed = [run for _, run in runs]
+    energy_bar((fold for run in counted(unnamed) for fold in run.folds), left_out_words(unnamed))
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
             "Scores on different datasets or metrics do not compare, so each has its "
@@ -133,9 +130,9 @@ def table(entries: Sequence[Entry], best: Sequence[str]) -> None:
         )
 
 
-def _star_words(entries: Sequence[Entry], best: Sequence[str]) -> str:
+def _star_words(runs: Sequence[NamedRun], best: Sequence[str]) -> str:
     """What the star stands for, or why there is none."""
-    if len(entries) < 2:
+    if len(runs) < 2:
         return ""
     if best:
         return (
@@ -150,19 +147,17 @@ MARKED = "background-color: rgba(230, 159, 0, 0.22)"
 """Reads on a light and on a dark page."""
 
 
-def settings_frame(entries: Sequence[Entry]) -> pd.DataFrame:
+def settings_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
     """One row per setting: a sign, its name, and its value in every run."""
-    fields = differences([entry.run.spec for entry in entries])
-    datasets = {entry.run.spec.dataset for entry in entries}
+    fields = differences([run.spec for _, run in runs])
+    datasets = {run.spec.dataset for _, run in runs}
     heads = [
-        f"{entry.name} on {dataset_title(entry.run.spec.dataset)}"
-        if len(datasets) > 1
-        else entry.name
-        for entry in entries
+        f"{name} on {dataset_title(run.spec.dataset)}" if len(datasets) > 1 else name
+        for name, run in runs
     ]
-    metrics = {entry.metric for entry in entries}
-    if len(metrics) > 1:
-        heads = [f"{head}, {entry.metric}" for head, entry in zip(heads, entries, strict=True)]
+    metrics = [metric_label(run.spec) for _, run in runs]
+    if len(set(metrics)) > 1:
+        heads = [f"{head}, {metric}" for head, metric in zip(heads, metrics, strict=True)]
     columns = {
         "": [DIFFERS if field.differs else PARTIAL if field.partial else SAME for field in fields],
         "setting": [field.name for field in fields],
@@ -172,9 +167,9 @@ def settings_frame(entries: Sequence[Entry]) -> pd.DataFrame:
     )
 
 
-def settings(entries: Sequence[Entry]) -> None:
+def settings(runs: Sequence[NamedRun]) -> None:
     """Draw the table and its CSV."""
-    frame = settings_frame(entries)
+    frame = settings_frame(runs)
     differ = int((frame[""] == DIFFERS).sum())
     st.header("Settings", anchor=False)
     partial, same = int((frame[""] == PARTIAL).sum()), int((frame[""] == SAME).sum())
@@ -197,26 +192,25 @@ def settings(entries: Sequence[Entry]) -> None:
         },
         height="content" if len(frame) <= 12 else 460,
         key="compare-settings",
-        alt=f"Settings of {len(entries)} runs; {differ} differ and come first",
+        alt=f"Settings of {len(runs)} runs; {differ} differ and come first",
     )
     csv_button("Settings as CSV", frame, "settings.csv")
 
 
-def entries_of(runs: Sequence[Run]) -> list[Entry]:
+def named_runs(runs: Sequence[Run]) -> list[NamedRun]:
     """The runs under names that tell them apart; datasets as chosen, the best mean first."""
-    entries = [
-        entry_of(run, name) for run, name in zip(runs, names(runs, algorithm_title), strict=True)
-    ]
-    panels = list(dict.fromkeys((entry.run.spec.dataset, entry.metric) for entry in entries))
-    return sorted(
-        entries,
-        key=lambda entry: (panels.index((entry.run.spec.dataset, entry.metric)), _rank(entry)),
-    )
+    named = list(zip(names(runs, algorithm_title), runs, strict=True))
+    panels = list(dict.fromkeys(map(_panel, runs)))
+    return sorted(named, key=lambda one: (panels.index(_panel(one[1])), _rank(one[1])))
 
 
-def _rank(entry: Entry) -> float:
+def _panel(run: Run) -> tuple[str, str]:
+    return run.spec.dataset, metric_label(run.spec)
+
+
+def _rank(run: Run) -> float:
     """Lower comes first: the better mean, and last what has none yet."""
-    at = entry.run.at_stop
+    at = run.at_stop
     if at is None:
         return inf
-    return -at.mean if entry.higher_is_better else at.mean
+    return -at.mean if METRICS[run.spec.metric].higher_is_better else at.mean

@@ -10,50 +10,50 @@ import streamlit as st
 
 from ecv_core.analysis.comparison import (
     Comparison,
-    Contender,
     Untested,
     best_of,
     compare_runs,
     comparison_frame,
 )
 from ecv_core.analysis.significance import RESAMPLES
-from ecv_core.figures.compare import Entry
+from ecv_core.figures.compare import NamedRun
+from ecv_core.records import Run
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.state import escaped, results, store
 from pages.components.shared.tables import csv_button
-from pages.components.shared.words import dataset_title
+from pages.components.shared.words import dataset_title, metric_label
 
 MOST_SENTENCES = 12
 Found = tuple[list[Comparison], list[Untested]]
 
 
-def paired_tests(entries: Sequence[Entry]) -> None:
+def paired_tests(runs: Sequence[NamedRun]) -> None:
     """The best of each dataset against every other run, then all pairs in a table."""
     st.header("Is one really better?", anchor=False)
-    tested, untested = _found(entries)
+    tested, untested = _found(runs)
     corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
     st.caption(
         f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
         f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}."
     )
-    several = len({entry.run.spec.dataset for entry in entries}) > 1
+    several = len({run.spec.dataset for _, run in runs}) > 1
     if tested:
         _say(tested, several=several)
         _table(tested, several=several)
-    _say_untested(untested, entries)
+    _say_untested(untested, runs)
     if tested:
         _how_to_read(tested)
 
 
-def best_runs(entries: Sequence[Entry]) -> list[str]:
+def best_runs(runs: Sequence[NamedRun]) -> list[str]:
     """Ids of the runs that tests find better than every other on their dataset and metric."""
-    tested, _ = _found(entries)
+    tested, _ = _found(runs)
     panels: dict[tuple[str, str], list[str]] = {}
     ids = {}
-    for entry in entries:
-        panel = (entry.run.spec.dataset, entry.metric)
-        panels.setdefault(panel, []).append(entry.name)
-        ids[(panel, entry.name)] = entry.run.run_id
+    for name, run in runs:
+        panel = (run.spec.dataset, metric_label(run.spec))
+        panels.setdefault(panel, []).append(name)
+        ids[(panel, name)] = run.run_id
     found = []
     for panel, names in panels.items():
         best = best_of(names, [one for one in tested if (one.dataset, one.metric) == panel])
@@ -117,35 +117,30 @@ def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
     return [one for one in tested if (one.dataset, one.metric, one.first) not in worse]
 
 
-def _found(entries: Sequence[Entry]) -> Found:
-    """Tested and untested pairs, under the names of the entries."""
+def _found(runs: Sequence[NamedRun]) -> Found:
+    """Tested and untested pairs, under the names of the runs."""
+    with_folds = [run for _, run in runs if run.folds]
     version = tuple(
-        (entry.run.run_id, tuple(fold.fold for fold in entry.run.folds), entry.run.spec.to_json())
-        for entry in entries
+        (run.run_id, tuple(fold.fold for fold in run.folds), run.spec.to_json())
+        for run in with_folds
     )
-    tested, untested = _compared(store().url, version, entries)
-    names = {entry.run.run_id: entry.name for entry in entries}
+    tested, untested = _compared(store().url, version, with_folds)
+    names = {run.run_id: name for name, run in runs}
+    labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
     return (
-        [replace(one, first=names[one.first], second=names[one.second]) for one in tested],
+        [
+            replace(
+                one, first=names[one.first], second=names[one.second], metric=labels[one.metric]
+            )
+            for one in tested
+        ],
         [replace(one, first=names[one.first], second=names[one.second]) for one in untested],
     )
 
 
 @st.cache_data(show_spinner="Comparing user by user ...", max_entries=32)
-def _compared(url: str, version: object, _entries: Sequence[Entry]) -> Found:
-    return compare_runs(
-        [
-            Contender(
-                name=entry.run.run_id,
-                run=entry.run,
-                users=results().user_scores(entry.run),
-                metric=entry.metric,
-                higher_is_better=entry.higher_is_better,
-            )
-            for entry in _entries
-            if entry.run.folds
-        ]
-    )
+def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
+    return compare_runs([results().with_user_scores(run) for run in _runs])
 
 
 def _say(tested: Sequence[Comparison], *, several: bool) -> None:
@@ -209,7 +204,7 @@ def _table(tested: Sequence[Comparison], *, several: bool) -> None:
     csv_button("Tests as CSV", frame, "paired-tests.csv")
 
 
-def _say_untested(untested: Sequence[Untested], entries: Sequence[Entry]) -> None:
+def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
     """Pairs on different data in one sentence; every other reason with the names."""
     apart = sum(one.apart for one in untested)
     rest: dict[str, list[str]] = {}
@@ -225,7 +220,7 @@ def _say_untested(untested: Sequence[Untested], entries: Sequence[Entry]) -> Non
     if apart:
         what = "1 pair is" if apart == 1 else f"{apart} pairs are"
         st.caption(f"{what} on different datasets or metrics and so are not tested.")
-    if without := [entry.name for entry in entries if not entry.run.folds]:
+    if without := [name for name, run in runs if not run.folds]:
         st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))
 
 

@@ -8,10 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
-from ecv_core.evaluation import METRICS
-from ecv_core.figures.compare import Entry
-from ecv_core.records import Run
-from pages.components.shared.words import algorithm_title, dataset_title, metric_label
+from pages.components.shared.words import algorithm_title, dataset_title
 
 _HOLDS = ": of the mean, or with the precision rule of where the k-fold mean is."
 RUN_COLUMNS = (
@@ -48,12 +45,6 @@ ALL_COLUMNS = (
 STAR = "★"
 MARKED = "background-color: rgba(0, 158, 115, 0.20)"
 """Reads on a light and on a dark page."""
-
-
-def entry_of(run: Run, name: str = "") -> Entry:
-    """A run under this name or that of its algorithm."""
-    better = METRICS[run.spec.metric].higher_is_better
-    return Entry(run, metric_label(run.spec), better, name or algorithm_title(run.spec.algorithm))
 
 
 def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from ecv_core.errors import InputError
 from ecv_core.evaluation import column_title
 from ecv_core.figures.p_values import HEIGHT, p_values_figure
 from ecv_core.models import ALGORITHMS
+from ecv_core.runs.configurations import TUNINGS, configuration_names, read_configurations
 from ecv_core.tuning.metrics_study import (
     MetricsStudy,
     curves_frame,
@@ -21,7 +22,7 @@ from ecv_core.tuning.metrics_study import (
     study_metrics,
 )
 from ecv_core.tuning.power import DRAWN
-from ecv_core.tuning.scores import TUNINGS, own_tuning_names, read_tuning, tuning_names
+from ecv_core.tuning.scores import own_tuning_names
 from ecv_core.tuning.spaces_study import spaces_names
 from pages.components.shared.plot import plot
 from pages.components.shared.state import KEPT, store
@@ -169,7 +170,10 @@ def _by_split() -> bool:
 
 
 def _choose() -> str:
-    names = [*tuning_names(), *(f"{_OWN}{name}" for name in own_tuning_names(store()))]
+    names = [
+        *configuration_names(TUNINGS),
+        *(f"{_OWN}{name}" for name in own_tuning_names(store())),
+    ]
     if not names:
         raise InputError("no tuning is recorded; restore data/recorded/tunings from the project")
     if st.session_state.get(_CHOICE, names[0]) not in names:
@@ -204,7 +208,7 @@ def _study(name: str) -> MetricsStudy:
 
 @st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=8)
 def _recorded(name: str) -> MetricsStudy:
-    return study_metrics(read_tuning(TUNINGS / f"{name}.json"))
+    return study_metrics(read_configurations(TUNINGS / f"{name}.json"))
 
 
 @st.cache_resource(show_spinner="Reading your folds ...", max_entries=4)

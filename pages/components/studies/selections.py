@@ -54,7 +54,7 @@ def by_selection(runs: Sequence[Run]) -> None:
             f"All algorithms together, confidence 95 %, over {ORDERS} random orders of the folds "
             "per dataset; where no energy is known, the share of the folds. Alpha plays no part."
         )
-        st.page_link("pages/best.py", label="Watch one", icon=":material/trophy:")
+        st.page_link("best.py", label="Watch one", icon=":material/trophy:")
 
 
 def _percent(label: str, help_text: str) -> ColumnConfig:
@@ -71,7 +71,7 @@ def _table(complete: tuple[str, ...], _runs: Sequence[Run]) -> pd.DataFrame:
     for dataset, found in by_dataset.items():
         if len(found) < 2:
             continue
-        contenders = contenders_of(list(found.values()), user_scores=results().user_scores)
+        contenders = contenders_of(list(found.values()), results())
         spec = next(iter(found.values())).spec
         better = METRICS[spec.metric].higher_is_better
         winner, order = (
