@@ -133,36 +133,36 @@ each further kind of feature takes about half as much again."""
 
 _ALWAYS = (
     Parameter(
-        name="dimension",
-        default=32,
+        "dimension",
+        32,
+        "Length of a feature's vector; larger is better and takes longer.",
         low=1,
         high=1024,
-        help="Length of a feature's vector; larger is better and takes longer.",
         source=_PAPER,
     ),
     Parameter(
-        name="steps",
-        default=512,
+        "steps",
+        512,
+        "Steps of Gibbs sampling, over which predictions are averaged; more is better.",
         low=1,
         high=100_000,
-        help="Steps of Gibbs sampling, over which predictions are averaged; more is better.",
         source=_PAPER,
     ),
     Parameter(
-        name="deviation",
-        default=0.1,
+        "deviation",
+        0.1,
+        "Standard deviation of the normal distribution from which vectors are drawn first.",
         low=0.0,
         high=10.0,
-        help="Standard deviation of the normal distribution from which vectors are drawn first.",
         source=_PAPER,
     ),
 )
 _DAYS = Parameter(
-    name="days",
-    default=1,
+    "days",
+    1,
+    "Days that share one feature of time.",
     low=1,
     high=10_000,
-    help="Days that share one feature of time.",
     source="a parameter for each day, as in Koren (2009)",
 )
 

@@ -129,11 +129,11 @@ EASE_MODEL = Algorithm(
     paper="Steck (2019): Embarrassingly shallow autoencoders for sparse data",
     parameters=(
         Parameter(
-            name="regularization",
-            default=250.0,
+            "regularization",
+            250.0,
+            "Pulls weights towards zero: more for small or sparse data.",
             low=1e-3,
             high=1e9,
-            help="Pulls weights towards zero: more for small or sparse data.",
             source="RecBole 1.2.1",
         ),
     ),
