@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 from ecv_core.errors import InputError, UnknownName
@@ -38,13 +38,14 @@ Scale = Literal["linear", "logarithmic", "percent", "folds"]
 """How a number is read and compared: as it is, by factors, as a share, as a number of folds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """One knob: its type is its default's."""
 
     name: str
     default: ParamValue
     help: str
+    _: KW_ONLY
     low: float | None = None
     high: float | None = None
     open: bool = False

@@ -4,17 +4,12 @@ from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
 from ecv_core.models.bpr_mf_net import BPRNet
-from ecv_core.models.training_parameters import Training
 
 
 def net(dense, regularization=0.1):
-    return BPRNet(
-        csr_array(dense),
-        1,
-        Training(batch_size=8, negatives=3, learning_rate=0.01),
-        factors=5,
-        regularization=regularization,
-    )
+    training = dict(batch_size=8, negatives=3, learning_rate=0.01)
+    how = dict(factors=5, regularization=regularization, **training)
+    return BPRNet(csr_array(dense), how, seed=1)
 
 
 def test_gradients_by_hand_are_those_of_the_written_loss(lopsided):
@@ -22,15 +17,14 @@ def test_gradients_by_hand_are_those_of_the_written_loss(lopsided):
     users = torch.tensor([0, 1, 1, 12])
     items = torch.tensor([2, 5, 5, 0])
     negatives = torch.tensor([[1, 1, 9], [5, 6, 7], [8, 2, 2], [3, 40, 2]])
-    user_vectors, item_vectors, bias = model.weights()
+    bias = model._bias
     with torch.no_grad():
         bias.normal_(generator=torch.Generator().manual_seed(3))
     loss = model.learn(users, items, negatives)
     found = [weight.grad.clone() for weight in model.weights()]
 
-    for weight in model.weights():
-        weight.grad = None
-    user, item, other = user_vectors[users], item_vectors[items], item_vectors[negatives]
+    model._optimizer.zero_grad()
+    user, item, other = model._users[users], model._items[items], model._items[negatives]
     own = (user * item).sum(1) + bias[items, 0]
     rest = (user[:, None] * other).sum(2) + bias[negatives, 0]
     ranking = -logsigmoid(own[:, None] - rest).mean()

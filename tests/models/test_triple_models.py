@@ -1,25 +1,23 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
 from ecv_core.errors import DatasetError
-from ecv_core.models.training_parameters import Training
 from ecv_core.models.triple2vec_net import Triple2vecNet
 from ecv_core.models.vbcar_net import VBCARNet
 from ecv_core.records import History
 
-TRAINING = Training(batch_size=8, negatives=3, learning_rate=0.01, noise_popularity=0.5)
+HOW = dict(factors=4, learning_rate=0.01, batch_size=8, negatives=3, noise_popularity=0.5)
 
 
-def triple2vec(train, history, training=TRAINING):
-    return Triple2vecNet(train, history, 1, training, factors=4)
+def triple2vec(train, history, **changes):
+    return Triple2vecNet(train, HOW | changes, seed=1, history=history)
 
 
-def vbcar(train, history, kl_weight=0.0):
-    return VBCARNet(train, history, 1, TRAINING, factors=4, hidden=6, kl_weight=kl_weight)
+def vbcar(train, history, **changes):
+    how = HOW | dict(hidden=6, kl_weight=0.0)
+    return VBCARNet(train, how | changes, seed=1, history=history)
 
 
 @pytest.fixture(params=[triple2vec, vbcar])
@@ -67,13 +65,11 @@ def test_score_is_what_both_places_of_an_item_say_of_the_user(net):
     expected = users @ items.T + 2 * net.biases()[1]
     torch.testing.assert_close(net.score(np.array([12, 3])), expected.detach())
     if isinstance(net, Triple2vecNet):
-        _, firsts, seconds, *_ = net.weights()
-        torch.testing.assert_close(items, firsts + seconds)
+        torch.testing.assert_close(items, net._firsts + net._seconds)
 
 
 def test_biases_alone_do_not_decay(lopsided, one_basket_each):
-    training = replace(TRAINING, learning_rate=0.001, weight_decay=900.0)
-    net = triple2vec(lopsided, one_basket_each(lopsided), training)
+    net = triple2vec(lopsided, one_basket_each(lopsided), learning_rate=0.001, weight_decay=900.0)
     with torch.no_grad():
         net.biases()[1].fill_(5.0)
     before = net._firsts.detach().clone()
@@ -85,7 +81,7 @@ def test_biases_alone_do_not_decay(lopsided, one_basket_each):
 
 def test_vbcar_draws_from_the_distributions_that_it_learns(lopsided, one_basket_each):
     net = vbcar(lopsided, one_basket_each(lopsided))
-    table, weight, bias, *_ = net.weights()
+    table, weight, bias = net._of_users
     both = torch.tanh(table[5]) @ weight + bias
     mean, deviation = both[:4].detach(), (both[4:].detach() / 2).exp()
     rows = torch.full((20_000,), 5)
@@ -100,8 +96,7 @@ def test_vbcars_own_loss_is_the_divergence_from_a_standard_normal(lopsided, one_
     net = vbcar(lopsided, one_basket_each(lopsided), kl_weight=0.3)
     rows = [torch.tensor([0, 12]), torch.tensor([3, 40]), torch.tensor([7, 7])]
     expected = 0.0
-    weights = net.weights()
-    encoders = weights[:3], weights[3:6], weights[3:6]
+    encoders = net._of_users, net._of_items, net._of_items
     for row, (table, weight, bias) in zip(rows, encoders, strict=True):
         mean, log_variance = (torch.tanh(table[row]) @ weight + bias).chunk(2, dim=1)
         learnt = Normal(mean, (log_variance / 2).exp())
