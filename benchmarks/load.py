@@ -34,7 +34,7 @@ from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from tests.browser.dashboard import Dashboard
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

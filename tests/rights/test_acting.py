@@ -23,7 +23,7 @@ from ecv_core.store import (
     stored_studies,
 )
 from ecv_core.store.schema import labels
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 from tests.rights.conftest import ADA, BEN, OTHER_VISITOR, SPEC, VERA, VISITOR
 
 EASE = make_spec(dataset="synthetic", algorithm="ease", k=5, rule="never")
