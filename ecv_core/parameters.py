@@ -57,9 +57,9 @@ class Parameter:
     ids: bool = False
     """Whether it is text with ids and commas between them: 'popular,item-knn'."""
     label: str = ""
-    """Of its widget and in sentences; by default its name in words."""
+    """Of its widget; by default its words."""
     phrase: str = ""
-    """A value in words, around the number: 'at least {}'; by default the label and the number."""
+    """Words with a value: 'at least {}'; by default its name before the value."""
     said: str = ""
     """What an error calls it."""
     way_out: str = ""
@@ -87,7 +87,7 @@ class Parameter:
     @property
     def words(self) -> str:
         """Its name in a sentence or in a table."""
-        return self.label or self.name.replace("_", " ")
+        return self.phrase.replace("{}", "").strip() or self.name.replace("_", " ")
 
     @property
     def whole(self) -> bool:
@@ -138,8 +138,8 @@ class Parameter:
             about: to two digits, for one that lies between two that were tried.
         """
         if isinstance(value, str | bool):
-            return f"{self.words} {value}"
-        if self.scale == "logarithmic":
+            text = str(value)
+        elif self.scale == "logarithmic":
             text = scientific(float(f"{value:.1e}") if about else value)
         elif self.scale == "percent":
             text = f"{100 * value:.1f} %" if about else f"{100 * value:.3g} %"

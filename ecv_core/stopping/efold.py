@@ -121,6 +121,7 @@ def _meaning(alpha: float) -> str:
 ALPHA = Parameter(
     name="alpha",
     default=1e-4,
+    label="alpha",
     help="Larger saves energy, smaller is more certain. It has the unit of the score squared, "
     "so its scale is logarithmic.",
     low=0,
@@ -160,5 +161,5 @@ E_FOLD = Rule(
         help="The rule stops when this is at most alpha.",
         of=products,
     ),
-    picture="width-times-change",
+    picture="threshold",
 )

@@ -276,7 +276,8 @@ ADJUST_BY = Parameter(
     name="adjust_by",
     default="",
     ids=True,
-    label="adjusted by",
+    label="Cheap models",
+    phrase="adjusted by {}",
     help="Models whose folds cost little: they run all folds first, and what they tell of how "
     "easy each fold is makes the mean of the others sharper, so that fewer folds are needed.",
     flag="--adjust-by",
@@ -306,5 +307,5 @@ PRECISION = Rule(
         help="The rule stops when this is at most the tolerance.",
         of=_known_within,
     ),
-    picture="known-within",
+    picture="threshold",
 )

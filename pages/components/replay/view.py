@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -10,8 +12,9 @@ from ecv_core.analysis.replay import explanations
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
+from ecv_core.parameters import Parameter
 from ecv_core.records import Run
-from ecv_core.stopping.efold import least_alpha
+from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.components.replay.choice import ALPHA, ORDER, Chosen, from_address, settings
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
@@ -158,20 +161,23 @@ def _row(chosen: Chosen) -> tuple[list[tuple[str, str]], list[list[str]], list[l
         (f"Mean {metric_label(spec)}", "Of the folds so far."),
         ("Interval width", f"Of the {100 * spec.confidence:g} % interval of the mean."),
     ]
-    if spec.rule == "e-fold":
-        labels.append(("Width x change", "The rule stops when this is at most alpha."))
+    rule = RULES[spec.rule]
+    deciding: Sequence[float | None] = ()
+    if (watched := rule.watched) is not None:
+        deciding = watched.of(played.moments)
+        labels.append((watched.label, watched.help))
     labels.append(("Energy so far" if metered else "Time so far", "Of the folds so far."))
     values, notes = [["-"] * len(labels)], [[""] * len(labels)]
     spent, before = 0.0, None
-    for moment, fold in zip(played.moments, played.folds, strict=True):
+    for at, (moment, fold) in enumerate(zip(played.moments, played.folds, strict=True)):
         width = moment.interval.width if moment.interval else None
         spent += fold.energy.joules if metered else fold.total_seconds
         value = [f"{moment.mean:.4f}", "-" if width is None else f"{width:.4f}"]
         note = [f"this fold {moment.score:.4f}", "" if before is None else f"{before:.4f} before"]
-        if spec.rule == "e-fold":
-            product = None if width is None or before is None else least_alpha(before, width)
-            value.append("-" if product is None else alpha_text(float(f"{product:.2e}")))
-            note.append(_against(product, spec.alpha))
+        if rule.axis is not None and deciding:
+            number = deciding[at]
+            value.append("-" if number is None else rule.axis.text(float(f"{number:.2e}")))
+            note.append(_against(number, rule.axis, rule.values(spec)[rule.axis.name]))
         value.append(watt_hours(spent) if metered else f"{small_number(spent)} s")
         note.append(f"{moment.n} of {played.k} folds")
         values.append(value)
@@ -180,17 +186,21 @@ def _row(chosen: Chosen) -> tuple[list[tuple[str, str]], list[list[str]], list[l
     return labels, values, notes
 
 
-def _against(product: float | None, alpha: float) -> str:
-    if product is None:
-        return f"alpha {alpha_text(alpha)}"
-    sign = "≤" if product <= alpha else ">"
-    return f"{sign} alpha {alpha_text(alpha)}"
+def _against(number: float | None, axis: Parameter, limit: float) -> str:
+    words = axis.in_words(limit)
+    if number is None:
+        return words
+    return f"{'≤' if number <= limit else '>'} {words}"
 
 
 def _as_told(chosen: Chosen) -> dict[str, str]:
     """What the address needs to tell the run as it is told here."""
     told = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
-    return told | ({ALPHA: alpha_text(chosen.spec.alpha)} if chosen.spec.rule == "e-fold" else {})
+    if chosen.spec.rule != PAPERS_RULE:
+        return told
+    return told | {
+        ALPHA: alpha_text(float(dict(chosen.spec.rule_params)[axis_of(PAPERS_RULE).name]))
+    }
 
 
 def _present_button() -> None:

@@ -11,6 +11,7 @@ from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Run
 from ecv_core.report.shared_work import shared_words
 from ecv_core.runner.aids import aid_runs
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.words import FORECAST, half_named, uncertainty
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import explained, metric_term
@@ -135,7 +136,7 @@ def _saved(place: DeltaGenerator, facts: EnergyFacts, run: Run) -> None:
     """What the stop saved, or would have; a range takes more room than a number."""
     checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
     share = f"{about}{percent:.0f} % of all {run.k}" if percent else None
-    if share is None and run.state.active and run.spec.rule != "never":
+    if share is None and run.state.active and run.spec.rule != NEVER_STOPS:
         share = "known at the stop"  # and room for it: what is below does not move then
     place.metric(
         "Saving forgone" if checked else "Energy saved",
