@@ -144,7 +144,8 @@ class Parameter:
         elif self.scale == "percent":
             text = f"{100 * value:.1f} %" if about else f"{100 * value:.3g} %"
         elif self.scale == "folds":
-            text = f"{value:.1f}".removesuffix(".0")
+            mixed = about and self.phrase == "{}"  # a number of folds, and no bound of it
+            text = f"{value:.{int(mixed)}f}"
             text += " fold" if text == "1" else " folds"
         else:
             text = f"{value:.3g}" if about else self.text(value)

@@ -42,11 +42,6 @@ class EFold:
         """The first fold that can stop: a change needs two widths, a width two scores."""
         return max(3, self.min_folds)
 
-    @property
-    def setting(self) -> float:
-        """Alpha."""
-        return self.alpha
-
     def steps(self, sets: FoldSets) -> SetSteps:
         """Width times change, from every set of folds to the next."""
         half = sets.half_widths(self.confidence)
@@ -54,6 +49,7 @@ class EFold:
         return SetSteps(
             step=lambda before, after: least_alpha(widths[before], widths[after]),
             half_widths=half,
+            setting=self.alpha,
         )
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:

@@ -15,7 +15,7 @@ from ecv_core.figures.efold_steps import efold_figures, efold_steps
 from ecv_core.parameters import Parameter
 from ecv_core.records import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.components.replay.choice import ALPHA, ORDER, Chosen, from_address, settings
+from pages.components.replay.choice import ALPHA, ORDER, Chosen, alpha_of, from_address, settings
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
@@ -198,9 +198,7 @@ def _as_told(chosen: Chosen) -> dict[str, str]:
     told = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
     if chosen.spec.rule != PAPERS_RULE:
         return told
-    return told | {
-        ALPHA: alpha_text(float(dict(chosen.spec.rule_params)[axis_of(PAPERS_RULE).name]))
-    }
+    return told | {ALPHA: alpha_text(alpha_of(chosen.spec))}
 
 
 def _present_button() -> None:

@@ -16,7 +16,7 @@ from ecv_core.records import SETTINGS, Setting
 from ecv_core.splits import IMPORTED
 from pages.components.run.algorithm_picker import ALGORITHM_LABELS
 from pages.components.run.score_settings import CHOICES
-from pages.components.run.stop_settings import RULE_TITLES, rule_param_key
+from pages.components.run.stop_settings import rule_param_key, rule_titles
 from pages.components.shared.link import label_from_link, step_from_link
 from pages.components.shared.setting_widgets import choice_labels, on_form
 from pages.components.shared.state import sentence
@@ -58,7 +58,7 @@ def _algorithm(label: str) -> object:
 
 
 def _rule(title: str) -> object:
-    return title in RULE_TITLES.values() or stopping.rule(title)
+    return title in rule_titles().values() or stopping.rule(title)
 
 
 _ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
@@ -88,7 +88,7 @@ def link_check() -> None:
     label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title))
     label_from_link("algorithm", ALGORITHM_LABELS)
-    label_from_link("rule", RULE_TITLES)
+    label_from_link("rule", rule_titles())
     for known in _ON_FORM:
         label_from_link(known.name, choice_labels(known))
     for key, check in checks.items():

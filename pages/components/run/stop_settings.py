@@ -18,7 +18,6 @@ from pages.components.shared.parameter_widgets import parameter_key, parameter_w
 from pages.components.shared.setting_widgets import about, other_settings, setting_widget
 from pages.components.shared.state import KEPT
 
-RULE_TITLES = {name: known.title for name, known in RULES.items()}
 _PLACED = ("rule", "full", "confidence", "min_folds", "country")
 """Settings that have a place of their own on the form."""
 
@@ -33,7 +32,7 @@ def stop_settings(k: int) -> dict[str, Any]:
         options=list(RULES),
         default=SETTINGS["rule"].default,
         required=True,
-        format_func=RULE_TITLES.__getitem__,
+        format_func=rule_titles().__getitem__,
         **about("rule", help=explained(rules, "stopping-rule")),
     )
     chosen = RULES[rule]
@@ -56,6 +55,11 @@ def stop_settings(k: int) -> dict[str, Any]:
         picked["country"] = _country()
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED, chosen.id)
     return picked
+
+
+def rule_titles() -> dict[str, str]:
+    """Id -> title of every rule."""
+    return {name: known.title for name, known in RULES.items()}
 
 
 def rule_params(
