@@ -159,9 +159,9 @@ class Parameter:
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         if self.scale == "logarithmic" or math.isinf(high - low):
-            found = {middle * 2.0**power for power in range(-4, 5)}
+            found = {middle * 2.0**power for power in range(-2, 3)}
         else:
-            found = {low + (high - low) * part / 8 for part in range(9)} | {middle}
+            found = {low + (high - low) * part / 4 for part in range(5)} | {middle}
         if self.whole:
             found = {float(round(value)) for value in found}
         return sorted(value for value in found if in_range(value, low, high, open=self.open))

@@ -159,6 +159,7 @@ def test_a_link_that_asks_for_nonsense_is_told_so(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize("page", ["runs", "replay", "folds", "studies", "learn"])
+@pytest.mark.usefixtures("recorded")  # none, so that there is little to work out
 def test_pages_that_know_rules_show_a_run_of_it(app: AppTest, run: Run, page: str) -> None:
     app.query_params["run"] = run.run_id
     if page == "folds":

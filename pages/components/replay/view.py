@@ -12,6 +12,7 @@ from ecv_core.analysis.replay import explanations
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
+from ecv_core.figures.products import PICTURES
 from ecv_core.parameters import Parameter
 from ecv_core.records import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
@@ -72,6 +73,7 @@ def replay(beside_title: DeltaGenerator) -> None:
     with st.container(key="replay-row"):
         _moment_numbers(chosen)
     _around(chosen)
+    _deciding(chosen)
 
 
 def moment_sentence(chosen: Chosen) -> None:
@@ -235,6 +237,23 @@ def _around(chosen: Chosen) -> None:
         f"({how}). {_rest_words(run)}{source_sentence(run.folds[-1].energy.source)}"
     )
     energy_bar(run.folds, left_in_words([run]))
+
+
+def _deciding(chosen: Chosen) -> None:
+    """The picture that explains the decisions, where the rule names one."""
+    spec, played = chosen.spec, chosen.played
+    rule = RULES[spec.rule]
+    if rule.picture not in PICTURES or rule.watched is None:
+        return
+    with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
+        plot(
+            lambda dark: PICTURES[rule.picture](played.moments, spec, dark=dark, height=_HEIGHT),
+            version=(chosen.run.run_id, len(played.moments), spec.to_json(), chosen.seed),
+            key="replay-deciding",
+            alt=f"{rule.watched.label} after each fold. {rule.watched.help}",
+            height=_HEIGHT,
+            name=f"what decides in {run_name(chosen.run)}",
+        )
 
 
 def _rest_words(run: Run) -> str:
