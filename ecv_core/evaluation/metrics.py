@@ -220,6 +220,7 @@ METRICS: dict[str, Metric] = {
 }
 """Every metric by its id, in the order in which pages list them."""
 
+
 def metric(metric_id: str) -> Metric:
     """The metric with this id. Raises: UnknownName."""
     if metric_id not in METRICS:
