@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage import PROMISED, K, table
 from ecv_core.analysis.exploration import explore
-from ecv_core.analysis.tradeoff import system_of
-from ecv_core.analysis.tradeoff.users import with_users
-from ecv_core.records import Run, UserScores
-from ecv_core.runs.adjusting import aids_of
-from ecv_core.runs.recorded import recorded_like, recorded_runs, recorded_user_scores
+from ecv_core.records import Run
+from ecv_core.runs.recorded import recorded_runs
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.fold_variance import fold_variance
+from ecv_core.store import Results
+from ecv_core.store.adjusting import aids_of
 
 TOLERANCE = 0.03
 DEAR = ("implicit-mf", "bpr-mf", "multi-vae", "neu-mf")
@@ -54,22 +53,14 @@ def cells(cheap: Sequence[str] | None) -> Iterator[Cell]:
     Args:
         cheap: by which they are adjusted; None for the plain rule.
     """
-    runs = recorded_runs()
-    known: dict[str, dict[int, UserScores]] = {}
-
-    def users_of(run: Run) -> dict[int, UserScores]:
-        if run.run_id not in known:
-            known[run.run_id] = recorded_user_scores(run)
-        return known[run.run_id]
-
-    for run in runs:
+    results = Results(None)
+    for run in recorded_runs():
         if run.spec.algorithm not in DEAR:
             continue
-        users = users_of(run)
-        scores = with_users(run, users, system_of(run, "").scores)
+        scores = results.scores(run)
         if cheap is not None:
-            aids = aids_of(run.spec, cheap, recorded_like, users_of)
-            values = aids.matrix(users, run.spec.metric_name)
+            aids = aids_of(results, run.spec, cheap)
+            values = aids.matrix(results.user_scores(run), run.spec.metric_name)
             scores = replace(scores, aids=aids, users=values)
         walk = explore(scores, "precision", confidence=PROMISED)
         at = walk.at(TOLERANCE, within_percent=100 * TOLERANCE)

@@ -156,10 +156,10 @@ def _over_orders(
 
 def _precision(runs: Sequence[Run], found: Tradeoff, folder: Path) -> Curve | None:
     """The precision rule over the same runs; None where users' scores are not known of all."""
-    curves, results = [], Results(open_store(), folder=folder)
-    for run, system in zip(runs, found.systems, strict=True):
-        users = results.user_scores(run)
-        curve = precision_of_run(run, users, system, within_percent=WITHIN_PERCENT)
+    own = open_store() if len(runs) == 1 else None  # it may be one of the user's own
+    curves, results = [], Results(own, folder=folder)
+    for run in runs:
+        curve = precision_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
         if curve is None:
             return None
         curves.append(curve)

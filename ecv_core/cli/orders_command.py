@@ -39,7 +39,8 @@ def orders_document(file: Path, alpha: float, confidence: float) -> dict[str, An
     """
     SETTINGS["alpha"].check(alpha)
     from ecv_core.analysis import orders
-    from ecv_core.analysis.exploration import Scores, explore
+    from ecv_core.analysis.exploration import explore
+    from ecv_core.records import Scores
 
     systems = orders.read_scores(file)
     if "score" not in systems:

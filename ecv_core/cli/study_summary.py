@@ -17,7 +17,8 @@ from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
 from ecv_core.jobs.plans.study import of_the_paper
 from ecv_core.records import SETTINGS
-from ecv_core.runs.recorded import recorded_stopped, recorded_user_scores
+from ecv_core.runs.recorded import recorded_stopped
+from ecv_core.store import Results
 from ecv_core.study.summary import (
     WITHIN_PERCENT,
     recorded_study,
@@ -38,9 +39,9 @@ def print_summary(options: argparse.Namespace) -> int:
     runs = recorded_study(folder)
     found = summary(systems_of(runs, ids=True), alpha)
     curves = {}
-    for number, (run, system) in enumerate(zip(runs, found.tradeoff.systems, strict=True)):
-        users = recorded_user_scores(run, folder)
-        curve = precision_of_run(run, users, system, within_percent=WITHIN_PERCENT)
+    results = Results(None, folder=folder)
+    for number, run in enumerate(runs):
+        curve = precision_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
         if curve is not None:
             curves[number] = curve
     head = found.headline.iloc[0]

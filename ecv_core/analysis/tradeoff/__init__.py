@@ -2,13 +2,11 @@
 
 from ecv_core.analysis.tradeoff.adviser import CarryOver, cheapest, leave_one_dataset_out
 from ecv_core.analysis.tradeoff.curves import (
-    System,
     Tradeoff,
     averaged,
     explorable,
     precision_curve,
     slider_alphas,
-    system_of,
     tradeoff,
 )
 from ecv_core.analysis.tradeoff.decision import (
@@ -32,7 +30,6 @@ __all__ = [
     "CarryOver",
     "Decision",
     "Option",
-    "System",
     "Tradeoff",
     "averaged",
     "cheapest",
@@ -43,7 +40,6 @@ __all__ = [
     "precision_curve",
     "slider_alphas",
     "stops_frame",
-    "system_of",
     "tradeoff",
     "tradeoff_frame",
 ]

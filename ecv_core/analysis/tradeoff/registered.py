@@ -14,10 +14,10 @@ import numpy as np
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders import QUANTILES, Curve, Outcome
-from ecv_core.analysis.tradeoff.curves import System, averaged
+from ecv_core.analysis.tradeoff.curves import averaged
 from ecv_core.analysis.tradeoff.rules import Line, fixed_line, precision_line, stagnation_line
 from ecv_core.errors import InputError
-from ecv_core.records import RunSpec
+from ecv_core.records import RunSpec, Scores
 from ecv_core.stopping import RULES, Rule, StoppingRule
 
 DRAWS = 200
@@ -60,7 +60,7 @@ def settings_of(known: Rule, k: int) -> list[float]:
 
 def outcomes(
     known: Rule,
-    system: System,
+    system: Scores,
     settings: Sequence[float],
     *,
     draws: int = DRAWS,
@@ -73,7 +73,7 @@ def outcomes(
     """
     return [
         exploration.outcome(
-            system.scores,
+            system,
             _built(known, system, setting),
             draws=draws,
             seed=seed,
@@ -83,7 +83,7 @@ def outcomes(
     ]
 
 
-def registered_curves(systems: Sequence[System], *, within_percent: float) -> list[RuleCurve]:
+def registered_curves(systems: Sequence[Scores], *, within_percent: float) -> list[RuleCurve]:
     """Every registered rule that is not WALKED, in the registry's order.
 
     Those that cannot be worked out for every system, for want of users' scores, are left out.
@@ -109,7 +109,7 @@ def registered_curves(systems: Sequence[System], *, within_percent: float) -> li
     return found
 
 
-def other_lines(systems: Sequence[System], precision: Mapping[int, Curve]) -> list[Line]:
+def other_lines(systems: Sequence[Scores], precision: Mapping[int, Curve]) -> list[Line]:
     """Every registered rule to compare the paper's with: the baseline, those of _FIRST, the rest.
 
     Args:
@@ -133,7 +133,7 @@ def other_lines(systems: Sequence[System], precision: Mapping[int, Curve]) -> li
     return found
 
 
-def asked_line(known: Rule, systems: Sequence[System]) -> Line | None:
+def asked_line(known: Rule, systems: Sequence[Scores]) -> Line | None:
     """Any rule over its settings, to all folds; None if no system has what it needs to decide."""
     settings = np.array(settings_of(known, max(one.k for one in systems)))
     rows = {}
@@ -163,7 +163,7 @@ def asked_line(known: Rule, systems: Sequence[System]) -> Line | None:
     )
 
 
-def _built(known: Rule, system: System, setting: float) -> StoppingRule:
+def _built(known: Rule, system: Scores, setting: float) -> StoppingRule:
     spec = {"min_folds": min(known.default_folds, system.k), "tolerance": TOLERANCES[0]}
     if known.axis is not None:
         spec[known.axis] = setting

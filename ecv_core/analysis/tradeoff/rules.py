@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff.curves import System, Tradeoff, joules_of
+from ecv_core.analysis.tradeoff.curves import Tradeoff, joules_of
 from ecv_core.frames import with_columns
+from ecv_core.records import Scores
 from ecv_core.stopping.stagnation import StdStagnation
 
 EFOLD, FIXED, PRECISION, STAGNATION = "e-fold", "fixed", "precision", "std-stagnation"
@@ -123,9 +124,9 @@ def efold_line(explored: Tradeoff) -> Line:
     return _line(EFOLD, range(len(explored.systems)), explored.curves, backwards=True)
 
 
-def fixed_line(systems: Sequence[System]) -> Line:
+def fixed_line(systems: Sequence[Scores]) -> Line:
     """Always e folds, for every e up to the most folds of all systems."""
-    curves = [exploration.fixed(one.scores) for one in systems]
+    curves = [exploration.fixed(one) for one in systems]
     most = max(one.k for one in systems)
 
     def padded(values: NDArray[np.float64], last: float) -> NDArray[np.float64]:
@@ -151,15 +152,13 @@ def precision_line(curves: Mapping[int, Curve]) -> Line:
     return _line(PRECISION, list(curves), list(curves.values()), backwards=True)
 
 
-def stagnation_line(systems: Sequence[System], *, draws: int = STAGNATION_DRAWS) -> Line:
+def stagnation_line(systems: Sequence[Scores], *, draws: int = STAGNATION_DRAWS) -> Line:
     """std-stagnation over its minimum of folds, sampled; another seed for each cell."""
     most = max(one.k for one in systems)
     settings = range(StdStagnation().first, most + 1)
     outcomes = [
         [
-            exploration.stagnation(
-                one.scores, min_folds=min(least, one.k), draws=draws, seed=number
-            )
+            exploration.stagnation(one, min_folds=min(least, one.k), draws=draws, seed=number)
             for least in settings
         ]
         for number, one in enumerate(systems)

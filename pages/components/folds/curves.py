@@ -11,7 +11,6 @@ import streamlit as st
 
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import (
-    System,
     Tradeoff,
     averaged,
     slider_alphas,
@@ -20,6 +19,7 @@ from ecv_core.analysis.tradeoff import (
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.registered import RuleCurve, registered_curves
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES
 from pages.components.shared.alpha_slider import usual_alpha
 from pages.components.shared.link import keep_link_warnings
@@ -66,7 +66,7 @@ class Explored:
         return usual_alpha(self.alphas, self.tradeoff.average)
 
 
-def explore_systems(systems: list[System], within_percent: float) -> Explored:
+def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
     """The curves of the chosen systems.
 
     Raises: EcvError for scores that cannot be explored.
@@ -98,7 +98,7 @@ def add_precision(explored: Explored) -> None:
 
 
 @st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[System]) -> Tradeoff:
+def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[Scores]) -> Tradeoff:
     return tradeoff(_systems, within_percent=within_percent)
 
 
@@ -132,7 +132,7 @@ def _others(
     contents: tuple[str, ...],
     within_percent: float,
     rules: tuple[str, ...],
-    _systems: list[System],
+    _systems: list[Scores],
 ) -> list[RuleCurve]:
     return registered_curves(_systems, within_percent=within_percent)
 
@@ -143,7 +143,7 @@ def _asked() -> set[tuple[tuple[str, ...], float, tuple[str, ...]]]:
     return set()
 
 
-def _precision(systems: Sequence[System], within_percent: float) -> tuple[Curve, ...]:
+def _precision(systems: Sequence[Scores], within_percent: float) -> tuple[Curve, ...]:
     """The precision rule on the same systems; empty unless every user's score is known for all."""
     curves = []
     for system in systems:

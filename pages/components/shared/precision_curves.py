@@ -5,16 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.users import precision_of_run
 from ecv_core.errors import EcvError
+from ecv_core.records import Scores
 from ecv_core.runs.recorded import recorded_run
 from pages.components.shared.state import results, store
 
 _Key = tuple[str, str, float]
 
 
-def precision_of(system: System, within_percent: float) -> Curve | None:
+def precision_of(system: Scores, within_percent: float) -> Curve | None:
     """The rule's curve; None where no per-user scores are known, or where they cannot be read.
 
     Args:
@@ -24,28 +24,27 @@ def precision_of(system: System, within_percent: float) -> Curve | None:
     if system.run_id is None:
         return None
     key = _key(system, within_percent)
-    curve = _precision_of(key, system, system.run_id)
+    curve = _precision_of(key, system.run_id)
     _worked_out().add(key)
     return curve
 
 
-def is_worked_out(system: System, within_percent: float) -> bool:
+def is_worked_out(system: Scores, within_percent: float) -> bool:
     """Whether `precision_of` answers at once."""
     return system.run_id is None or _key(system, within_percent) in _worked_out()
 
 
-def _key(system: System, within_percent: float) -> _Key:
+def _key(system: Scores, within_percent: float) -> _Key:
     return store().url, system.content, within_percent
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def _precision_of(key: _Key, _system: System, _run_id: str) -> Curve | None:
+def _precision_of(key: _Key, _run_id: str) -> Curve | None:
     try:
-        run = recorded_run(_run_id) or store().run(_run_id)
-        users = results().user_scores(run)
+        scores = results().scores(recorded_run(_run_id) or store().run(_run_id))
     except EcvError:
         return None  # whoever shows it says over how many systems it is
-    return precision_of_run(run, users, _system, within_percent=key[-1])
+    return precision_of_run(scores, within_percent=key[-1])
 
 
 @st.cache_resource(show_spinner=False)
