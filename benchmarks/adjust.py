@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage import PROMISED, K, table
 from ecv_core.analysis.exploration import explore
-from ecv_core.records import Run
+from ecv_core.records import Run, UserScores
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.fold_variance import fold_variance

@@ -52,10 +52,11 @@ def record(names: list[str]) -> None:
     file of its own.
     """
     from ecv_core.runner import work_shared
+    from ecv_core.tuning.tune import make_plan, tune
+
     from ecv_core.runs.configurations import TUNINGS, specs_of, write_configurations
     from ecv_core.store import open_store
     from ecv_core.tuning.scores import STUDIED
-    from ecv_core.tuning.tune import make_plan, tune
 
     store = open_store()
     for name in names:

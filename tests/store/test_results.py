@@ -156,6 +156,18 @@ def test_scores_are_arrays_of_all_folds_and_users(store: Store) -> None:
     assert Results(store).scores(SPEC, users=False).users is None
 
 
+def test_specs_are_told_once_with_the_folds_that_all_their_runs_have(store: Store) -> None:
+    computed(store, replace(SPEC, only_folds=(3,)), 3)
+    computed(store, replace(SPEC, rule="e-fold"), 0, 3)
+    other, newest = replace(SPEC, seed=7), replace(SPEC, seed=8)
+    computed(store, other)
+    run_id = computed(store, newest, 1)
+    assert store.specs() == [(newest, 1), (other, 0), (replace(SPEC, rule="e-fold"), 2)]
+    store.finish(run_id, RunState.CANCELLED)
+    store.remove([run_id])
+    assert [spec for spec, _ in store.specs()] == [other, replace(SPEC, rule="e-fold")]
+
+
 def test_joules_are_costs_once_every_fold_has_some(store: Store) -> None:
     run = store.run(computed(store, SPEC, *range(5)))
     assert Results(store).scores(run).costs.tolist() == [10.0] * 5
