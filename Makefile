@@ -1,14 +1,15 @@
-# make run    set everything up and open the dashboard
-# make setup  set everything up for it, and start nothing
-# make test   set everything up and run all tests, in a real browser too; ARGS=... for pytest
-# make check  format, lint, types, import rules
-# make bench  side-by-side speed and memory
+# make run       set everything up and open the dashboard
+# make setup     set everything up for it, and start nothing
+# make test      set everything up and run the tests, in a real browser too; ARGS=... for pytest
+# make test-all  also the tests that take long and guard what is rare
+# make check     format, lint, types, import rules
+# make bench     side-by-side speed and memory
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run setup test check bench format
+.PHONY: run setup test test-all check bench format
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run-ready
@@ -22,8 +23,13 @@ test: $(VENV)/.dev-ready
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else
-	@scripts/all-tests "$(BIN)"
+	@scripts/all-tests "$(BIN)" -m "not slow"
 endif
+
+test-all: $(VENV)/.dev-ready
+	@scripts/ensure-browser "$(BIN)"
+	@scripts/ensure-servers
+	@scripts/all-tests "$(BIN)"
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check

@@ -1,35 +1,7 @@
-"""The dashboard: page config and navigation, nothing else."""
+"""The dashboard as `streamlit run app.py` serves it: script, routes, middleware, begin and end."""
 
 import streamlit as st
 
-from pages.components.shared.acting import admitted
-from pages.components.shared.link import drop_endless
-from pages.components.shared.navigation import account_page, limit_uploads, look, old_pages
-from pages.components.shared.running import running_bar
+from pages.components.shared.server import lifespan, middleware, routes
 
-st.set_page_config(page_icon="pages/components/shared/icon.svg", layout="wide")
-st.logo("pages/components/shared/logo.svg", size="large")
-look()
-drop_endless()
-limit_uploads()
-welcome = admitted()
-page = st.navigation(
-    [
-        st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
-        st.Page("pages/data.py", title="Data", icon=":material/upload_file:"),
-        st.Page("pages/run.py", title="Run", icon=":material/play_circle:", default=True),
-        st.Page("pages/best.py", title="Which is best?", icon=":material/trophy:"),
-        st.Page("pages/folds.py", title="How many folds?", icon=":material/tune:"),
-        st.Page("pages/baselines.py", title="Baselines", icon=":material/flag:"),
-        st.Page("pages/splits.py", title="Splits", icon=":material/splitscreen:"),
-        st.Page("pages/runs.py", title="Runs", icon=":material/balance:"),
-        st.Page("pages/studies.py", title="Studies", icon=":material/grid_on:"),
-        st.Page("pages/replay.py", title="Replay", icon=":material/replay:"),
-        *(account_page() if welcome else []),
-        *old_pages(),
-    ],
-    position="top" if welcome else "hidden",
-)
-if welcome:
-    running_bar(page)
-    page.run()
+app = st.App("pages/main.py", routes=routes(), middleware=middleware(), lifespan=lifespan)

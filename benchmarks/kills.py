@@ -25,9 +25,9 @@ from pathlib import Path
 from random import Random
 
 import psutil
+from ecv_core.runner import RunManager, work
 
 from ecv_core.records import FoldResult, RunSpec
-from ecv_core.runner import RunManager, work
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 

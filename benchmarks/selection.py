@@ -2,7 +2,6 @@
 
 python -m benchmarks.selection             prints the tables, from what is recorded
 python -m benchmarks.selection --adversaries   ties, permuted labels, unstable trainings: 2,000 each
-python -m benchmarks.selection --record    records the grids again (some minutes, machine idle)
 python -m benchmarks.selection --size      100 contenders x 10 folds x 100,000 users: time, memory
 
 Side by side in one run, over the same random orders of the folds: ours; an Optuna study with our
@@ -14,31 +13,169 @@ the paper's rule on each contender alone, the highest mean at the stop being cho
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import stats
 
-from benchmarks.selection_ways import K, ways
-from ecv_core.records import Scores
-from ecv_core.runs.configurations import (
-    GRIDS,
-    configuration_names,
-    read_configurations,
-    specs_of,
-    write_configurations,
-)
-from ecv_core.selection import Selection, Terms, play
+from ecv_core.records import Energy, FoldResult, Scores
+from ecv_core.runs.configurations import GRIDS, configuration_names, read_configurations
+from ecv_core.selection import EverySubset, Selection, Terms, play
 from ecv_core.selection.differences import PairedScores
+from ecv_core.selection.pruner import FoldPruner
+from ecv_core.selection.replay import follow
 from ecv_core.selection.runs import recorded_contenders
+from ecv_core.stopping import moments, stop_of
+from ecv_core.stopping.efold import EFold
 
-KNN_ML_100K = (5, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 500, 800, 1200)
-USER_KNN_ML_100K = (5, 10, 20, 30, 50, 70, 100, 150, 200, 300, 500)
-EASE_ML_100K = (10, 25, 50, 100, 150, 250, 350, 500, 750, 1000, 2000)
-KNN_HETREC = (10, 20, 50, 100, 200, 400, 800)
-EASE_HETREC = (25, 50, 100, 200, 400, 800, 1600)
+K = 10
+"""Folds of every contender."""
+
+
+@dataclass
+class Outcome:
+    """Of one way, in one order of the folds."""
+
+    winner: int
+    folds: Sequence[Sequence[int]]
+    """Of each contender, that were run."""
+    tied: Sequence[int] = ()
+
+
+Way = Callable[[Sequence[Scores], list[int], np.random.Generator], Outcome]
+
+
+def ours(confidence: float = 0.95) -> Way:
+    """The selection of this project."""
+    kept: dict[int, EverySubset] = {}
+
+    def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
+        differences = kept.setdefault(id(some), EverySubset(some))
+        game = Selection(differences, len(some), Terms(k=K, confidence=confidence))
+        ran = follow(some, order, game).ran
+        verdict = game.verdict()
+        return Outcome(verdict.winner, ran, verdict.tied)
+
+    return way
+
+
+def optuna_study(kind: str) -> Way:
+    """An Optuna study whose trials are the contenders, in random order, with this pruner."""
+
+    def way(some: Sequence[Scores], order: list[int], rng: np.random.Generator) -> Outcome:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        fold_pruner = FoldPruner(k=K, trials=len(some), random=any(one.random for one in some))
+        theirs = optuna.pruners.WilcoxonPruner(p_threshold=0.1)
+        pruner: Any = theirs if kind == "wilcoxon" else fold_pruner
+        study = optuna.create_study(direction="maximize", pruner=pruner)
+        ran: list[list[int]] = [[] for _ in some]
+        trials = rng.permutation(len(some)).tolist()
+
+        def objective(trial: optuna.Trial) -> float:
+            place = trials[trial.number]
+            one = some[place]
+            for fold in order:
+                ran[place].append(fold)
+                if kind == "wilcoxon":
+                    trial.report(float(one.folds[fold]), fold)
+                else:
+                    assert one.users is not None
+                    fold_pruner.report(trial, fold, one.users[fold])
+                if trial.should_prune():
+                    if kind == "ours":
+                        raise optuna.TrialPruned
+                    return float(one.folds[ran[place]].mean())  # as WilcoxonPruner's page has it
+            return float(one.folds[order].mean())
+
+        study.optimize(objective, n_trials=len(some))
+        return Outcome(trials[study.best_trial.number], ran)
+
+    return way
+
+
+def friedman_race(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
+    """F-race (Birattari et al. 2002): from five folds on, Friedman's test, then Conover's."""
+    left = list(range(len(some)))
+    ran: list[list[int]] = [[] for _ in some]
+    seen: list[int] = []
+    for fold in order:
+        seen.append(fold)
+        for one in left:
+            ran[one].append(fold)
+        if len(left) < 2 or len(seen) < 5:
+            continue
+        scores = np.array([some[one].folds[seen] for one in left])
+        ranks = stats.rankdata(-scores, axis=0)
+        b, n = len(seen), len(left)
+        if n == 2:
+            p = stats.wilcoxon(scores[0], scores[1]).pvalue
+            keep = [int(ranks.sum(axis=1).argmin())] if p < 0.05 else [0, 1]
+        else:
+            if stats.friedmanchisquare(*scores).pvalue >= 0.05:
+                continue
+            totals, squares = ranks.sum(axis=1), (ranks**2).sum()
+            t1 = (totals**2).sum() / b
+            error = np.sqrt(max(2 * b * (squares - t1) / ((b - 1) * (n - 1)), 0.0))
+            reach = stats.t.ppf(0.975, (b - 1) * (n - 1)) * error
+            keep = [place for place in range(n) if totals[place] - totals.min() <= reach]
+        left = [left[place] for place in keep]
+        if len(left) == 1:
+            break
+    return Outcome(max(left, key=lambda one: some[one].folds[seen].mean()), ran)
+
+
+def always(n: int) -> Way:
+    """The same number of folds for each."""
+
+    def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
+        means = [one.folds[order[:n]].mean() for one in some]
+        return Outcome(int(np.argmax(means)), [order[:n]] * len(some))
+
+    return way
+
+
+def each_alone(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
+    """The paper's rule, alpha 1e-4, on each contender alone."""
+    rule, means, ran = EFold(alpha=1e-4), [], []
+    for one in some:
+        results = [
+            FoldResult(
+                fold=fold,
+                score=float(one.folds[fold]),
+                metrics={},
+                users=0,
+                fit_seconds=0,
+                evaluate_seconds=0,
+                total_seconds=0,
+                energy=Energy.none(),
+            )
+            for fold in order
+        ]
+        stop = stop_of(moments(rule, results, 0.95), K) or K
+        ran.append(order[:stop])
+        means.append(one.folds[order[:stop]].mean())
+    return Outcome(int(np.argmax(means)), ran)
+
+
+WAYS: dict[str, Way] = {
+    "ours, 95 %": ours(),
+    "Optuna with our FoldPruner": optuna_study("ours"),
+    "Optuna with its WilcoxonPruner, p 0.1": optuna_study("wilcoxon"),
+    "Friedman race": friedman_race,
+    "always 1 fold": always(1),
+    "always 2 folds": always(2),
+    "always 3 folds": always(3),
+    "the paper's rule on each alone": each_alone,
+}
+"""By their names in the tables."""
 
 
 def compare(groups: Mapping[str, Sequence[Scores]], orders: int) -> None:
@@ -46,7 +183,7 @@ def compare(groups: Mapping[str, Sequence[Scores]], orders: int) -> None:
     heads = " | ".join(groups)
     sys.stdout.write(f"| way | folds | joules | right | mean loss | {heads} |\n")
     sys.stdout.write("|---" * (5 + len(groups)) + "|\n")
-    for name, way in ways().items():
+    for name, way in WAYS.items():
         n = min(orders, 60) if "Optuna" in name else orders
         spent, whole, used, losses, right = 0.0, 0.0, [], [], []
         for some in groups.values():
@@ -127,41 +264,8 @@ def made(
     return found
 
 
-def record() -> None:
-    """Compute the grids and keep them."""
-    from ecv_core.energy import CodeCarbonMeter
-    from ecv_core.fold import run_fold
-    from ecv_core.spec import make_spec
-
-    grids: dict[str, tuple[str, str, str, Sequence[float]]] = {
-        "ml-100k--item-knn--neighbours": ("ml-100k", "item-knn", "neighbours", KNN_ML_100K),
-        "ml-100k--user-knn--neighbours": ("ml-100k", "user-knn", "neighbours", USER_KNN_ML_100K),
-        "ml-100k--ease--regularization": ("ml-100k", "ease", "regularization", EASE_ML_100K),
-        "hetrec-lastfm--item-knn--neighbours": (
-            "hetrec-lastfm", "item-knn", "neighbours", KNN_HETREC,
-        ),
-        "hetrec-lastfm--ease--regularization": (
-            "hetrec-lastfm", "ease", "regularization", EASE_HETREC,
-        ),
-    }  # fmt: skip
-    meter = CodeCarbonMeter("DEU")
-    for name, (dataset, algorithm, parameter, values) in grids.items():
-        spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never", full=True)
-        run_fold(spec, 0)  # what is loaded once is no fold's cost
-        began = time.perf_counter()
-        configurations = [{parameter: value} for value in values]
-        found = [
-            (params, [run_fold(one, index, meter=meter) for index in range(one.k)])
-            for params, one in zip(configurations, specs_of(spec, configurations), strict=True)
-        ]
-        write_configurations(GRIDS / f"{name}.json", spec, found, [spec.metric_name])
-        sys.stdout.write(f"{name}: {time.perf_counter() - began:.0f} s\n")
-
-
 def size(contenders: int = 100, users: int = 100_000) -> None:
     """The statistics of a large selection, round by round, where nobody can be dropped."""
-    import resource
-
     rng = np.random.default_rng(0)
     base = rng.random((K, users), dtype=np.float32)
     some = [
@@ -191,14 +295,11 @@ def main() -> None:
     """What the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--adversaries", action="store_true")
-    parser.add_argument("--record", action="store_true")
     parser.add_argument("--size", action="store_true")
     parser.add_argument("--orders", type=int, default=5000)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if options.record:
-        record()
-    elif options.adversaries:
+    if options.adversaries:
         adversaries(2000)
     elif options.size:
         size()

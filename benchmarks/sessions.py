@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Coroutine, Iterable
 from contextlib import suppress
+from typing import Any
 
 import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -15,8 +16,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-WATCH = "ecv_watch"
-"""The component by which the server says that a part of a page has changed."""
+WATCH, BAR = "ecv_watch", "ecv_progress"
+"""The component of a part of a page that follows topics; and that of the bar of what runs."""
 FIGURE = "ecv_figure"
 LARGEST = 64 * 1024 * 1024
 """Bytes of a message."""
@@ -33,12 +34,16 @@ class Session:
             page: its address below it.
             query: query string.
         """
-        self._address = url.replace("http", "ws", 1) + "/_stcore/stream"
+        self._address = url.replace("http", "ws", 1)
         self._page, self._query = page, query
         self._script = ""
         self._known: set[str] = set()
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._parts: dict[str, dict[str, Any]] = {}
+        """What the page follows: fragment -> what its listener was given."""
+        self._told: dict[str, str] = {}
+        self._said = ""
         self.messages = 0
         self.bytes = 0
         self.drawn: list[float] = []
@@ -62,19 +67,43 @@ class Session:
     async def _follow(self) -> None:
         self.opened_at = time.perf_counter()
         async with connect(
-            self._address,
+            f"{self._address}/_stcore/stream",
             subprotocols=[Subprotocol("streamlit")],
             max_size=LARGEST,
             open_timeout=60,
         ) as self._socket:
+            self._soon(self._listen())
             try:
                 await self._ask()
                 async for data in self._socket:
                     assert isinstance(data, bytes)
                     self._take(data)
             finally:
-                for task in self._timers.values():
+                for task in [*self._timers.values(), *self._tasks]:
                     task.cancel()
+
+    async def _listen(self) -> None:
+        """As watch.js does."""
+        await self.ready.wait()
+        async with connect(f"{self._address}/events", open_timeout=60) as self._events:
+            self._say()
+            async for said in self._events:
+                self._told = json.loads(said)
+                self.bytes += len(said)
+                for fragment, data in list(self._parts.items()):
+                    if any(self._newer(data, topic) for topic in data["versions"]):
+                        del self._parts[fragment]  # until it is drawn anew
+                        self._soon(self._ask(fragment))
+
+    def _newer(self, data: dict[str, Any], topic: str) -> bool:
+        moment, _, version = self._told.get(topic, "0 ").partition(" ")
+        return float(moment) > data["moment"] and bool(version != data["versions"][topic])
+
+    def _say(self) -> None:
+        topics = sorted({topic for data in self._parts.values() for topic in data["versions"]})
+        if hasattr(self, "_events") and (said := "\n".join(topics)) and said != self._said:
+            self._said = said
+            self._soon(self._events.send(said))
 
     async def _ask(self, fragment: str = "") -> None:
         message = BackMsg()
@@ -102,6 +131,7 @@ class Session:
             self._script = message.new_session.page_script_hash
             if not message.metadata.run.fragment_ids:
                 self._forget_timers()
+                self._parts.clear()
         elif kind == "auto_rerun":
             self._timed(message.auto_rerun.fragment_id, message.auto_rerun.interval)
         elif kind == "stop_auto_rerun":
@@ -124,14 +154,17 @@ class Session:
         kind = element.WhichOneof("type")
         if kind == "exception":
             self.errors.append(element.exception.message)
-        if kind == "progress":
-            self.texts.append((time.perf_counter(), element.progress.text))
-        if kind == "bidi_component" and element.bidi_component.component_name == FIGURE:
-            sentence = json.loads(element.bidi_component.json)["alt"]
-            self.figures.append((time.perf_counter(), sentence))
-        told = kind == "bidi_component" and element.bidi_component.component_name == WATCH
-        if told and json.loads(element.bidi_component.json)["changed"]:  # as watch.js asks, then
-            self._soon(self._ask(message.delta.fragment_id))
+        if kind != "bidi_component":
+            return
+        data = json.loads(element.bidi_component.json)
+        match element.bidi_component.component_name:
+            case name if name == BAR:
+                self.texts.append((time.perf_counter(), data["words"]))
+            case name if name == FIGURE:
+                self.figures.append((time.perf_counter(), data["alt"]))
+            case name if name == WATCH:
+                self._parts[message.delta.fragment_id] = data
+                self._say()
 
     def _soon(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import ecv_core.bounded as bounded
 import ecv_core.datasets as datasets
-from ecv_core import evaluation, models, splits
+from ecv_core import evaluation, models, splits, stopping
 from ecv_core.datasets import rated
 from ecv_core.datasets.ready import CORE, for_task
 from ecv_core.datasets.ready import prepared as prepared  # also for those who take it from here
@@ -57,7 +57,7 @@ def check_needs(spec: RunSpec) -> None:
     Reads the data only where the algorithm needs more than who interacted with what.
     Raises: DatasetError for the dataset, or if it is not on disk; InputError for a tracked run.
     """
-    for algorithm in (models.computing(spec), *map(models.algorithm, spec.adjust_by)):
+    for algorithm in (models.computing(spec), *map(models.algorithm, stopping.cheap_models(spec))):
         if algorithm.needs is not Need.NOTHING or spec.task is Task.RATINGS:
             algorithm.check(data_of(spec))
 

@@ -87,24 +87,23 @@ class Registry(MutableMapping[str, T]):
         return name, entry
 
 
-_open = 0
+_naming_code: ContextVar[bool] = ContextVar("naming_code", default=False)
 
 
 @contextmanager
 def naming_code() -> Iterator[None]:
-    """While the block runs, this process imports code that it is told by name.
+    """While the block runs, this thread imports code that it is told by name.
 
     For the command line, and for Python of one's own: who writes there can import it anyway. A
     link, a form or a file from somebody else never gets here.
     """
-    global _open
-    _open += 1
+    before = _naming_code.set(True)
     try:
         yield
     finally:
-        _open -= 1
+        _naming_code.reset(before)
 
 
 def may_name_code() -> bool:
-    """Whether `naming_code` is open."""
-    return _open > 0
+    """Whether this runs within `naming_code`."""
+    return _naming_code.get()

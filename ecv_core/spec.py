@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from typing import Any
@@ -13,7 +13,7 @@ from ecv_core.datasets import ready
 from ecv_core.errors import FoldsError, InputError, UnknownName
 from ecv_core.models.parameters import Algorithm
 from ecv_core.parameters import Params
-from ecv_core.records import RATING_METRICS, SETTINGS, ParamValue, RunSpec, Task
+from ecv_core.records import OLDER, RATING_METRICS, SETTINGS, ParamValue, RunSpec, Task
 from ecv_core.stopping import StoppingRule
 
 
@@ -23,6 +23,7 @@ def make_spec(
     algorithm: str,
     params: Mapping[str, ParamValue] | None = None,
     split_params: Mapping[str, ParamValue] | None = None,
+    rule_params: Mapping[str, Any] | None = None,
     **settings: Any,  # noqa: ANN401 - each of the type of its field
 ) -> RunSpec:
     """A checked spec.
@@ -35,11 +36,14 @@ def make_spec(
         algorithm: its id.
         params: of the algorithm, by name; the others are at their defaults.
         split_params: of the split, alike.
-        settings: any other field of `records.RunSpec`, but for the cut-offs, which follow.
+        rule_params: of the rule, alike.
+        settings: any other field of `records.RunSpec`, but for the cut-offs, which follow; and
+            those parameters of rules that have an option of their own, such as alpha.
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
-    asked = _asked(settings)
+    short = stopping.said_by_name()
+    asked = _asked({name: value for name, value in settings.items() if name not in short})
     if asked["tracked"]:
         model: Algorithm = models.tracked(algorithm, asked["metric"], models.ALGORITHMS)
     else:
@@ -86,7 +90,7 @@ def make_spec(
         )
     cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not items or one <= items)}
     asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
-    _check_adjusted(asked["adjust_by"], rule, algorithm, resolved)
+    said = {name: value for name, value in settings.items() if name in short}
     if asked["min_folds"] is None:
         asked["min_folds"] = usual_min_folds(rule, k)
     if asked["data_sha256"] is None:
@@ -97,9 +101,11 @@ def make_spec(
         algorithm=algorithm,
         params=resolved,
         split_params=resolved_split,
+        rule_params=stopping.rule(rule).resolve(_rule_params(rule, rule_params or {}, said)),
         **asked,
     )
-    rule_of(spec)  # refuses a rule or an alpha that cannot work
+    _check_cheap_models(spec)
+    rule_of(spec)  # refuses a rule or a setting of it that cannot work
     return spec
 
 
@@ -125,7 +131,7 @@ def rule_of(spec: RunSpec) -> StoppingRule:
 _ASKED = {
     name: one
     for name, one in SETTINGS.items()
-    if name not in ("dataset", "algorithm", "params", "split_params", "cutoffs")
+    if name not in ("dataset", "algorithm", "params", "split_params", "rule_params", "cutoffs")
 }
 """What `make_spec` takes as `settings`."""
 
@@ -142,7 +148,8 @@ def _signature() -> Signature:
         )
         for name, one in _ASKED.items()
     )
-    return Signature([*plain, *named], return_annotation=RunSpec)
+    short = (Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in OLDER)
+    return Signature([*plain, *named, *short], return_annotation=RunSpec)
 
 
 make_spec.__signature__ = _signature()  # type: ignore[attr-defined]
@@ -169,7 +176,8 @@ def usual_rule(split: str, k: int) -> str:
 
     That is where there is a single score, and where folds come in an order.
     """
-    return str(SETTINGS["rule"].default) if k > 1 and splits.exchangeable(split) else "never"
+    early = k > 1 and splits.exchangeable(split)
+    return str(SETTINGS["rule"].default) if early else stopping.NEVER_STOPS
 
 
 def usual_min_folds(rule: str, k: int) -> int:
@@ -179,7 +187,10 @@ def usual_min_folds(rule: str, k: int) -> int:
 
 def least_folds(k: int) -> dict[str, int]:
     """Rule -> how many of k folds it takes at the least, as its settings usually are."""
-    return {name: k if name == "never" else usual_min_folds(name, k) for name in stopping.RULES}
+    return {
+        name: k if name == stopping.NEVER_STOPS else usual_min_folds(name, k)
+        for name in stopping.RULES
+    }
 
 
 def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,12 +198,12 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
     asked = {}
     for name in given:
         if name not in _ASKED:
-            raise UnknownName("setting of a run", name, _ASKED)
+            raise UnknownName("setting of a run", name, [*_ASKED, *stopping.said_by_name()])
     for name, one in _ASKED.items():
         value = given.get(name, None if one.unless_asked else one.default)
         if value is not None or not one.unless_asked:
             value = one.typed(value)
-            if not one.of_rule:  # the others are checked where a rule looks at them
+            if not one.of_rule:  # the others are checked with the rule
                 one.check(value)
         asked[name] = value
     return asked
@@ -216,16 +227,16 @@ def _check_ratings(model: Algorithm, metric: str, negatives: int | None) -> None
 def _check_rule(rule: str, split: str, k: int) -> None:
     """Refuse a rule that would stop where folds are one, or come in an order. Raises: InputError.
 
-    With folds in an order 'fixed' is refused as well: the mean of the first e of them says nothing
-    of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
+    With folds in an order a fixed number is refused as well: the mean of the first e of them says
+    nothing of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
     """
-    if k > 1 and stopping.rule(rule).id != "never":
+    if k > 1 and stopping.rule(rule).id != stopping.NEVER_STOPS:
         splits.check_exchangeable(
             split,
             f"the rule '{rule}' must not stop there: use the rule 'never', with which all of them, "
             "or their trend, are the result, or a split by chance",
         )
-    if k == 1 and stopping.rule(rule).id not in ("never", "fixed"):
+    if k == 1 and stopping.rule(rule).looks:
         raise InputError(
             f"the split '{split}' with k = 1 gives a single score, so there is nothing that the "
             f"rule '{rule}' could stop early; use the rule 'never', or a split with several folds"
@@ -239,27 +250,53 @@ def _check_only_folds(only_folds: tuple[int, ...], k: int) -> None:
         raise FoldsError(f"each fold can be run once, but --only-folds has {list(only_folds)}")
 
 
-def _check_adjusted(aids: tuple[str, ...], rule: str, algorithm: str, params: Params) -> None:
+def _rule_params(rule: str, given: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked of a rule's parameters, whichever way it is said.
+
+    The axis of another rule is passed over: who compares rules may give all of them at once.
+    Raises: InputError for any other parameter of another rule, and for one that is said twice.
+    """
+    own = {one.name for one in stopping.rule(rule).parameters}
+    found = dict(given)
+    for name, value in said.items():
+        if value is None or (isinstance(value, Sized) and not len(value)):
+            continue
+        takers = stopping.takers(name)
+        if name not in own and all(stopping.axis_of(one).name == name for one in takers):
+            continue
+        if name not in own:
+            text = value if isinstance(value, str | float | int) else ", ".join(value)
+            raise InputError(
+                f"{name} ({text}) belongs to the rule {' or '.join(takers)}, but "
+                f"the rule is {rule}; leave it out, or choose that rule"
+            )
+        if name in found:
+            raise InputError(f"{name} is said twice: by itself and in rule_params; leave one out")
+        found[name] = value
+    return found
+
+
+def _check_cheap_models(spec: RunSpec) -> None:
     """Refuse cheap models that cannot correct this run's mean. Raises: InputError, UnknownName."""
-    if aids and "adjust_by" not in stopping.rule(rule).settings:
-        takers = [known.id for known in stopping.RULES.values() if "adjust_by" in known.settings]
-        raise InputError(
-            f"adjust_by ({', '.join(aids)}) belongs to the rule {' or '.join(takers)}, but the "
-            f"rule is {rule}; leave it out, or choose that rule"
+    cheap = stopping.cheap_models(spec)
+    if cheap and len(spec.only_folds) == 1:
+        raise FoldsError(
+            "adjust_by tells how easy a fold is beside others, but only one fold is asked for; "
+            "leave adjust_by out, or ask for more folds"
         )
-    for aid in aids:
-        if models.algorithm(aid).resolve({}) == params and aid == algorithm:
+    for name in cheap:
+        known, mine = models.algorithm(name), models.of(spec).task
+        if name == spec.algorithm and known.resolve({}) == spec.params:
             raise InputError(
-                f"'{aid}' cannot be adjusted by itself: it would have run all folds; leave it out"
+                f"'{name}' cannot be adjusted by itself: it would have run all folds; leave it out"
             )
-        mine, its = models.algorithm(algorithm).task, models.algorithm(aid).task
-        if mine is not its:
+        if mine is not known.task:
             raise InputError(
-                f"'{aid}' {its.words} and {algorithm} {mine.words}, so it tells nothing of it; "
-                "adjust by one that does the same"
+                f"'{name}' {known.task.words} and {spec.algorithm} {mine.words}, so it tells "
+                "nothing of it; adjust by one that does the same"
             )
-        if aids.count(aid) > 1:
-            raise InputError(f"adjust_by names '{aid}' twice; leave one out")
+        if cheap.count(name) > 1:
+            raise InputError(f"adjust_by names '{name}' twice; leave one out")
 
 
 def _check_negatives(

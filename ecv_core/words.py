@@ -11,9 +11,18 @@ from ecv_core.energy.savings import EnergyFacts
 from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.models import ALGORITHMS
+from ecv_core.parameters import scientific
 from ecv_core.records import Interval, IntervalKind, Moment, Run, RunSpec
-from ecv_core.stopping import RULES, difference_percent, interval_after_stop, mean_interval
-from ecv_core.stopping.efold import alpha_text as alpha_text  # also for those who take it from here
+from ecv_core.stopping import (
+    NEVER_STOPS,
+    RULES,
+    difference_percent,
+    interval_after_stop,
+    mean_interval,
+)
+
+alpha_text = scientific
+"""An alpha as it is written everywhere: '1e-4'."""
 
 
 def metric_label(spec: RunSpec) -> str:
@@ -85,14 +94,8 @@ def titles_of(ids: Iterable[str], title: Callable[[str], str]) -> dict[str, str]
 
 def rule_words(spec: RunSpec) -> str:
     """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0%', 'never'."""
-    match spec.rule:
-        case "e-fold":
-            return f"alpha {alpha_text(spec.alpha)}"
-        case "precision":
-            return f"within {spec.tolerance:.1%}"
-        case "fixed":
-            return f"fixed {spec.min_folds}"
-    return spec.rule
+    known = RULES.get(spec.rule)  # None for one that only an imported run's home knows
+    return known.words(spec) if known else spec.rule
 
 
 def verdict(run: Run) -> str:
@@ -115,7 +118,7 @@ def verdict(run: Run) -> str:
     if not run.complete:
         return f"After {at.n} of {counted(k, 'fold')}, the mean is {at.mean:.4f}{half}."
     text = f"All {k} folds have run: their mean is {at.mean:.4f}{half}."
-    if run.spec.rule == "never":
+    if run.spec.rule == NEVER_STOPS:
         return text
     only = "only after the last fold" if at.decision.stop else "after none of them"
     return f"{text} The rule said stop {only}."
@@ -206,7 +209,7 @@ def _ends(interval: Interval) -> str:
 
 def arithmetic(run: Run) -> str:
     """What the rule itself said at the moment that `verdict` is about; empty for k-fold."""
-    if run.spec.rule == "never" or run.at_stop is None:
+    if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
     reason = run.at_stop.decision.reason
     return reason if run.state.active else _without_go_on(reason)
@@ -235,15 +238,8 @@ def setting_words(rule_id: str, value: float) -> str:
     """
     if not value:
         return "all folds"
-    if rule_id == "fixed":
-        return f"{value:.1f} folds"
-    match RULES[rule_id].axis:
-        case "alpha":
-            return f"alpha {alpha_text(float(f'{value:.1e}'))}"
-        case "tolerance":
-            return f"tolerance {100 * value:.1f} %"
-        case "min_folds":
-            return f"at least {value:.0f} folds"
+    if (axis := RULES[rule_id].axis) is not None:
+        return axis.in_words(value, about=True)
     return "as registered" if value == 1 else f"in {value:.0%} of the runs, else all folds"
 
 

@@ -9,6 +9,13 @@ from ecv_core.records import Energy, FoldResult, RunSpec
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 """Fold scores of every fake run."""
+FAR_TOO_LONG = 3600
+"""Seconds that nobody waits for."""
+
+
+def began(database_url: str, run_id: str) -> Path:
+    """The file that is there once a fold of `sleepy` sleeps."""
+    return Path(database_url.removeprefix("sqlite:///")).with_name(f"{run_id}.began")
 
 
 def fold_result(fold: int, score: float) -> FoldResult:
@@ -31,9 +38,10 @@ def quick(database_url: str, run_id: str, spec: RunSpec, index: int) -> FoldResu
 
 
 def sleepy(database_url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
-    """Fold 0 is quick; the others take far longer than any test waits."""
+    """Fold 0 is quick; the others take far longer than any test waits, and say that they began."""
     if index:
-        time.sleep(60)
+        began(database_url, run_id).touch()
+        time.sleep(FAR_TOO_LONG)
     return fold_result(index, SCORES[index])
 
 
@@ -53,7 +61,7 @@ def shared(
     for place in reversed(range(len(run_ids))):
         yield place, fold_result(index, float(len(run_ids)))
     if index == 2:
-        time.sleep(60)
+        time.sleep(FAR_TOO_LONG)
 
 
 def unpicklable_error(database_url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:

@@ -11,7 +11,7 @@ def held(megabytes: int) -> int:
 
 
 def slow() -> None:
-    time.sleep(60)
+    time.sleep(3600)
 
 
 def dying() -> None:

@@ -21,6 +21,8 @@ from tests.documents import (
     shell_lines,
 )
 
+RECORDED_README = ROOT / "data" / "recorded" / "README.md"
+
 
 def relative_links(document: Path) -> list[str]:
     text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
@@ -89,10 +91,18 @@ def test_every_command_that_is_quoted_can_be_given(document: Path) -> None:
             assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").exists(), command
 
 
+@pytest.mark.parametrize(
+    "document", [*DOCUMENTS, RECORDED_README], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_every_benchmark_that_is_named_is_there(document: Path) -> None:
+    named = set(re.findall(r"\bbenchmarks[./](\w+)", document.read_text("utf-8"))) - {"README"}
+    assert {name for name in named if not (ROOT / "benchmarks" / f"{name}.py").exists()} == set()
+
+
 def test_the_readme_is_short_and_names_every_command_of_make() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.splitlines()) < 120
-    for target in ("run", "test", "check", "bench"):
+    for target in ("run", "test", "test-all", "check", "bench"):
         assert f"make {target}" in text
 
 

@@ -23,6 +23,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 def test_five_hundred_cases_in_a_process_of_two_gigabytes():
     """`python -m benchmarks.fuzz` has ten thousand."""
     words = [sys.executable, "-m", "benchmarks.fuzz", "--cases", "500", "--seed", "18"]

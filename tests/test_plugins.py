@@ -14,7 +14,7 @@ import pytest
 import ecv_core as ecv
 from ecv_core import cli, models
 from ecv_core.errors import InputError
-from ecv_core.plugins import Registry, naming_code
+from ecv_core.plugins import Registry, may_name_code, naming_code
 from ecv_core.runs.run_file import read_run
 from ecv_core.spec import make_spec
 
@@ -113,6 +113,7 @@ for words in {!r}:
 """
 
 
+@pytest.mark.slow
 def test_a_model_and_a_rule_of_an_installed_package_run_and_are_helped_with(installed):
     run = ["run", "synthetic", "last-digit", "--rule", "second-fold", "-k", "4", "--param"]
     commands = [
@@ -243,6 +244,15 @@ def test_an_imported_run_of_a_component_is_read_and_never_loaded(tmp_path, monke
     assert not models.computed_here(found.spec)
     with pytest.raises(InputError, match="names code to import"):
         models.computing(found.spec)
+
+
+def test_who_names_code_in_one_thread_opens_it_to_no_other():
+    from concurrent.futures import ThreadPoolExecutor
+
+    with naming_code(), ThreadPoolExecutor(1) as other:
+        assert may_name_code()
+        assert not other.submit(may_name_code).result()
+    assert not may_name_code()
 
 
 def test_code_is_never_named_outside_the_command_line(tmp_path, monkeypatch):

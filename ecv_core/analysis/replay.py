@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 from ecv_core.errors import InputError
 from ecv_core.records import Energy, FoldResult, Moment, RunSpec
 from ecv_core.spec import rule_of
-from ecv_core.stopping import Never, difference_percent, moments, rule, stop_of
-from ecv_core.stopping.efold import EFold, least_alpha
+from ecv_core.stopping import (
+    PAPERS_RULE,
+    Never,
+    cheap_models,
+    difference_percent,
+    moments,
+    rule,
+    stop_of,
+)
+from ecv_core.stopping.efold import products
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +65,12 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
     if rule(spec.rule).needs_user_scores and any(fold.user_scores is None for fold in folds):
         raise InputError(
             f"the rule '{spec.rule}' needs every user's score, which this run comes without; "
-            "play it with the rule 'e-fold'"
+            f"play it with the rule '{PAPERS_RULE}'"
         )
-    if spec.adjust_by:
+    if cheap := cheap_models(spec):
         raise InputError(
-            f"the rule '{spec.rule}' was adjusted by {', '.join(spec.adjust_by)}, which cannot be "
-            "played again; play it with the rule 'e-fold'"
+            f"the rule '{spec.rule}' was adjusted by {', '.join(cheap)}, which cannot be "
+            f"played again; play it with the rule '{PAPERS_RULE}'"
         )
     told = [folds[at] for at in order_of(len(folds), seed)]
     k = spec.max_folds
@@ -110,14 +118,7 @@ def stops_at(played: Sequence[Moment], alphas: NDArray[np.float64]) -> NDArray[n
         played: all k moments.
         alphas: shape (alphas,).
     """
-    first = EFold(alpha=1.0, min_folds=rule("e-fold").least_folds).first
-    k = len(played)
-    least = np.full(k, np.inf)
-    for n in range(first, k + 1):
-        before, now = played[n - 2].interval, played[n - 1].interval
-        assert before is not None
-        assert now is not None
-        least[n - 1] = least_alpha(before.width, now.width)
+    least = np.array([np.inf if one is None else one for one in products(played)])
     fires = least[None, :] <= alphas[:, None]
     fires[:, -1] = True  # all folds are in
     stops: NDArray[np.intp] = np.argmax(fires, axis=1) + 1

@@ -10,23 +10,25 @@ from typing import TYPE_CHECKING
 
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
-    averaged,
     stops_frame,
     tradeoff,
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.registered import RuleCurve, curves_of_users
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
-from ecv_core.analysis.tradeoff.users import precision_of_run
+from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.setting_options import add_rule_param
 from ecv_core.errors import InputError, RunError
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.scales import difference_scale, stop_scale
-from ecv_core.records import SETTINGS, Run
+from ecv_core.records import Run
 from ecv_core.report import run_pictures, table_pictures
 from ecv_core.report.plotting import FORMS, Draw, Form, saved
 from ecv_core.runs.recorded import FOLDER, recorded_run
 from ecv_core.splits import check_exchangeable
+from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store import Results, open_store
 from ecv_core.study.summary import WITHIN_PERCENT, recorded_study, systems_of
 from ecv_core.words import alpha_text, in_order, metric_label, rule_words, run_title
@@ -47,7 +49,12 @@ def figure_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--kind", required=True, choices=sorted({*OF_A_RUN, *OF_A_STUDY}))
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.pdf|svg|pgf")
-    parser.add_argument("--alpha", type=float, default=1e-4, help="of all kinds but efold")
+    add_rule_param(
+        parser,
+        axis_of(PAPERS_RULE),
+        default=axis_of(PAPERS_RULE).default,
+        help="of all kinds but efold",
+    )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default data/recorded")
     parser.set_defaults(command=write_figure)
 
@@ -56,8 +63,7 @@ def write_figure(options: argparse.Namespace) -> int:
     """Draw it and write the file."""
     path: Path = options.out
     form = _form(path)
-    alpha = float(options.alpha)
-    SETTINGS["alpha"].check(alpha)
+    alpha = float(axis_of(PAPERS_RULE).parse(options.alpha))
     folder: Path = options.folder
     if options.run == STUDY:
         runs, one = _recorded(folder), None
@@ -138,7 +144,7 @@ def _over_orders(
             frame = stops_frame(found.average)
             return partial(run_pictures.stops_picture, frame, alpha=alpha), title
         case "tradeoff":
-            frame = tradeoff_frame(found, _precision(runs, found, folder))
+            frame = tradeoff_frame(found, _others(runs, found, folder))
             cost = "folds" if any(one.source == "none" for one in systems) else "energy"
             return partial(run_pictures.tradeoff_picture, frame, alpha=alpha, cost=cost), title
         case "ranks":
@@ -154,13 +160,13 @@ def _over_orders(
     return partial(table_pictures.cells_picture, cells, value, scale=scale), title
 
 
-def _precision(runs: Sequence[Run], found: Tradeoff, folder: Path) -> Curve | None:
-    """The precision rule over the same runs; None where users' scores are not known of all."""
+def _others(runs: Sequence[Run], found: Tradeoff, folder: Path) -> list[RuleCurve]:
+    """The rules that need users' scores, over the same runs; those without for any left out."""
+    known: dict[str, dict[int, Curve]] = {}
     own = open_store() if len(runs) == 1 else None  # it may be one of the user's own
-    curves, results = [], Results(own, folder=folder)
-    for run in runs:
-        curve = precision_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
-        if curve is None:
-            return None
-        curves.append(curve)
-    return averaged(curves)
+    results = Results(own, folder=folder)
+    for number, run in enumerate(runs):
+        curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
+        for rule, curve in curves.items():
+            known.setdefault(rule, {})[number] = curve
+    return curves_of_users(found.systems, known)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import ecv_core.datasets as datasets
 from ecv_core import models, stopping
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.output import check_target, write_json
-from ecv_core.cli.setting_options import add_settings, asked_settings
+from ecv_core.cli.setting_options import add_settings, asked_rule_params, asked_settings
 from ecv_core.cli.split_options import OF_SPLITS, add_split_options
 from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError
@@ -52,7 +51,10 @@ def _choices() -> str:
         (name, known.title, ", ".join(f"{one.name}={one.default}" for one in known.parameters))
         for name, known in models.ALGORITHMS.items()
     ]
-    rules = [(name, known.title, "") for name, known in stopping.RULES.items()]
+    rules = [
+        (name, known.title, ", ".join(f"{one.name}={one.default}" for one in known.parameters))
+        for name, known in stopping.RULES.items()
+    ]
     lines = ["algorithms, with what --param can set and its default:"]
     for rows, after in (
         (
@@ -64,7 +66,7 @@ def _choices() -> str:
         for name, title, params in rows:
             said = f"{title}: {params}" if params else title
             lines.append(textwrap.fill(f"  {name:<29} {said}", 100, subsequent_indent=" " * 34))
-        lines += [after, "", "rules:"] if after else []
+        lines += [after, "", "rules, with what --rule-param can set:"] if after else []
     return "\n".join(lines)
 
 
@@ -145,7 +147,7 @@ def _say_how_long(spec: RunSpec, size: int) -> None:
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
     asked = asked_settings(options)
-    _check_rule(asked)
+    asked_rule_params(options, options.rule or SETTINGS["rule"].default)  # of that rule only
     if options.folds:
         from ecv_core import fold
 
@@ -160,22 +162,9 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     return make_spec(
         params=named_values(options.param, "--param"),
         split_params=named_values(options.split_param, "--split-param"),
+        rule_params=named_values(options.rule_param, "--rule-param"),
         **asked,
     )
-
-
-def _check_rule(asked: Mapping[str, Any]) -> None:
-    """Refuse a setting that is asked for and that the rule does not look at."""
-    chosen = stopping.rule(asked["rule"] or SETTINGS["rule"].default)
-    for name, value in asked.items():
-        known = SETTINGS[name]
-        if known.of_rule and known.default is None and value is not None:
-            takers = [one.id for one in stopping.RULES.values() if name in one.settings]
-            if chosen.id not in takers:
-                raise InputError(
-                    f"{known.option} belongs to --rule {' or '.join(takers)}, "
-                    f"but the rule is {chosen.id}"
-                )
 
 
 def _energy(run: Run) -> str:

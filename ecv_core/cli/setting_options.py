@@ -7,17 +7,81 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from ecv_core import stopping
+from ecv_core.cli.values import named_values
 from ecv_core.errors import InputError
+from ecv_core.parameters import Parameter
 from ecv_core.records import SETTINGS, Setting
 
 
 def add_settings(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
-    """Add the options of these settings, of those that have one."""
-    groups: dict[str, Any] = {"": parser}
-    for known in (SETTINGS[name] for name in names if SETTINGS[name].option):
-        if known.rivals not in groups:
-            groups[known.rivals] = parser.add_mutually_exclusive_group()
-        add_setting(groups[known.rivals], known.name)
+    """Add the options of these settings, of those that have one, and of the rules' parameters."""
+    for name in names:
+        if name == "rule_params":
+            add_rule_params(parser)
+        elif SETTINGS[name].option:
+            add_setting(parser, name)
+
+
+def add_rule_params(parser: argparse._ActionsContainer) -> None:
+    """Add what sets the parameters of the rule: options of their own, and one for all others."""
+    for known in stopping.said_by_name().values():
+        add_rule_param(parser, known)
+    parser.add_argument(
+        "--rule-param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the rule, such as width=0.01",
+    )
+
+
+def add_rule_param(
+    parser: argparse._ActionsContainer,
+    known: Parameter,
+    **changed: Any,  # noqa: ANN401
+) -> None:
+    """Add the option of a rule's parameter that has one of its own.
+
+    Args:
+        parser: of the command.
+        known: the parameter; its value is checked with the rule's.
+        changed: what is otherwise in this command, as for `add_argument`.
+    """
+    words = f"{known.help} Of the rule {' or '.join(stopping.takers(known.name))}."
+    if known.default and not known.required:
+        words += f" Default: {known.default}."
+    parser.add_argument(
+        known.flag,
+        **{
+            "dest": known.name,
+            "metavar": known.metavar or str(known.default),
+            "help": words.replace("%", "%%"),
+        }
+        | changed,
+    )
+
+
+def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
+    """What the options say of the parameters of a rule.
+
+    Raises: UnknownName for the rule; InputError for an option of another rule's.
+    """
+    chosen = stopping.rule(rule)
+    own = {one.name for one in chosen.parameters}
+    found: dict[str, Any] = dict(named_values(options.rule_param, "--rule-param"))
+    for name, known in stopping.said_by_name().items():
+        if (value := getattr(options, name, None)) is None:
+            continue
+        if name not in own:
+            raise InputError(
+                f"{known.flag} belongs to --rule {' or '.join(stopping.takers(name))}, "
+                f"but the rule is {chosen.id}"
+            )
+        if name in found:
+            raise InputError(f"{known.flag} and --rule-param {name} say the same; leave one out")
+        found[name] = value
+    return found
 
 
 def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -> None:  # noqa: ANN401
@@ -41,7 +105,8 @@ def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -
 
 def asked_settings(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
-    return {name: value for name, value in vars(options).items() if name in SETTINGS}
+    known = {*SETTINGS, *stopping.said_by_name()}
+    return {name: value for name, value in vars(options).items() if name in known}
 
 
 def _help(known: Setting) -> str:

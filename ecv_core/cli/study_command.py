@@ -13,15 +13,14 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ecv_core import splits
+from ecv_core import splits, stopping
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.setting_options import add_setting
+from ecv_core.cli.setting_options import add_rule_params, add_setting, asked_rule_params
 from ecv_core.errors import InputError, RunError
 from ecv_core.jobs import GivesUp
 from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell, compute, planned, with_obstacles
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runs.recorded import FOLDER
-from ecv_core.stopping import RULES
 from ecv_core.store import open_store
 from ecv_core.words import counted
 
@@ -32,8 +31,8 @@ ALSO = ("recall@10",)
 
 _STOPS = (
     "for slow models: end each run at the stop of this rule, mostly precision, and record it in "
-    f"FOLDER/stopped; one of {', '.join(RULES)}. Without it all folds are run. What is recorded "
-    "whole is not run again."
+    f"FOLDER/stopped; one of {', '.join(stopping.RULES)}. Without it all folds are run. What is "
+    "recorded whole is not run again."
 )
 
 
@@ -55,17 +54,11 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="with --space; - for stdout")
     add_setting(parser, "seed")
     add_setting(parser, "rule", help=_STOPS, metavar="precision")
-    add_setting(
-        parser,
-        "tolerance",
-        help="needed by --rule precision: a share of the score, 0.02 for 2 %%",
-        metavar="0.02",
-    )
+    add_rule_params(parser)
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
     )
-    add_setting(parser, "alpha", help="of the summary, or of --rule e-fold")
     parser.set_defaults(command=run_study)
 
 
@@ -131,19 +124,22 @@ def _stopping(options: argparse.Namespace) -> dict[str, Any]:
 
     Raises: InputError for a setting that would be ignored.
     """
-    if options.tolerance is not None and options.rule != "precision":
-        raise InputError("--tolerance belongs to --rule precision; give both, or neither")
+    papers = stopping.axis_of(stopping.PAPERS_RULE).name
+    rule = options.rule or stopping.PAPERS_RULE
+    params = asked_rule_params(options, rule)
     if options.rule is None:
+        if not {*params} <= {papers}:
+            raise InputError("--rule-param belongs to a rule; give --rule too, or leave it out")
         return {"full": True}
     for name in ("summary", "space", "splits"):
         if getattr(options, name):
             raise InputError(f"--rule does not go with --{name}; leave one of them out")
-    if options.rule == "fixed":
+    if not stopping.rule(rule).looks and rule != stopping.NEVER_STOPS:
         raise InputError(
-            "--rule fixed would stop every run after the same fold; use --rule precision, or run "
-            "all folds"
+            f"--rule {rule} would stop every run after the same fold; use a rule that looks at "
+            "the scores, or run all folds"
         )
-    return {"rule": options.rule, "alpha": options.alpha, "tolerance": options.tolerance}
+    return {"rule": rule, "rule_params": params}
 
 
 def _possible(wanted: list[Cell]) -> list[Cell]:

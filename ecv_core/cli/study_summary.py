@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pandas as pd
 
+from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.analysis.tradeoff.users import precision_of_run
+from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
 from ecv_core.jobs.plans.study import of_the_paper
-from ecv_core.records import SETTINGS
 from ecv_core.runs.recorded import recorded_stopped
+from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store import Results
 from ecv_core.study.summary import (
     WITHIN_PERCENT,
@@ -33,17 +34,17 @@ def print_summary(options: argparse.Namespace) -> int:
 
     Raises: InputError for an alpha that cannot be, or where no run is recorded.
     """
-    alpha = float(options.alpha)
-    SETTINGS["alpha"].check(alpha)
+    axis = axis_of(PAPERS_RULE)
+    alpha = float(axis.parse(axis.default if options.alpha is None else options.alpha))
     folder = Path(options.folder)
     runs = recorded_study(folder)
     found = summary(systems_of(runs, ids=True), alpha)
-    curves = {}
+    curves: dict[str, dict[int, Curve]] = {}
     results = Results(None, folder=folder)
     for number, run in enumerate(runs):
-        curve = precision_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
-        if curve is not None:
-            curves[number] = curve
+        found_curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
+        for rule, curve in found_curves.items():
+            curves.setdefault(rule, {})[number] = curve
     head = found.headline.iloc[0]
     print(
         f"{len(runs)} runs at alpha {found.alphas[0]:.3g}: difference to k-fold "

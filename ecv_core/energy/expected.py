@@ -54,19 +54,13 @@ class Expected:
     """Whether they had the same parameters of the model."""
 
 
-def folds_planned(spec: RunSpec) -> tuple[int, int]:
-    """The fewest and the most folds that a run may need."""
-    most = spec.max_folds
-    least = most if spec.full or spec.rule == "never" else min(spec.min_folds, most)
-    return least, (least if spec.rule == "fixed" else most)
-
-
-def expected(spec: RunSpec, known: Iterable[KnownCosts]) -> Expected | None:
+def expected(spec: RunSpec, known: Iterable[KnownCosts], folds: tuple[int, int]) -> Expected | None:
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:
         spec: the run.
         known: of any runs; those of others are passed over.
+        folds: the fewest and the most that it may need, see `stopping.folds_planned`.
     Returns: from the fewest folds at the lowest cost of one to the most at the highest, see
         `savings.later_range`; None where nothing is known.
     """
@@ -79,7 +73,6 @@ def expected(spec: RunSpec, known: Iterable[KnownCosts]) -> Expected | None:
     told = same or alike
     if not told:
         return None
-    folds = folds_planned(spec)
     metered = [one.joules for one in told if all(one.joules)]
     return Expected(
         folds=folds,

@@ -7,14 +7,22 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, RULE, SYSTEM
+from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTEM
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
 from ecv_core.figures.scales import highest_difference
 from ecv_core.figures.steps import Steps
+from ecv_core.stopping import BASELINE, PAPERS_RULE, RULES
 from ecv_core.words import setting_words
 
 HERE, SYSTEMS_HERE = 0, 1
 """Numbers of the traces that move; they are drawn in `zorder`, not in this order."""
+FINE = 20
+"""Settings of a rule from which on its line has no marks."""
+
+
+def legend(rule: str) -> str:
+    """What a rule's line is called in a chart."""
+    return (RULES[rule].legend if rule in RULES else "") or rule
 
 
 def tradeoff_figure(
@@ -60,7 +68,6 @@ def tradeoff_figure(
     if several:
         _systems(figure, systems, colours)
     _fixed(figure, fixed, colours)
-    _precision(figure, frame[frame["kind"] == PRECISION], colours)
     _others(figure, frame[frame["kind"] == RULE], colours)
     figure.add_scatter(
         x=average["energy_percent"],
@@ -69,7 +76,7 @@ def tradeoff_figure(
         mode="lines",
         line={"color": colours.mean, "width": 5},
         zorder=6,
-        name="paper's rule, all alphas" + (" (average)" if several else ""),
+        name=legend(PAPERS_RULE) + (" (average)" if several else ""),
         hovertemplate="alpha %{customdata:.1e}: %{x:.1f} % spent, "
         "difference %{y:.2f} %<extra></extra>",
     )
@@ -158,7 +165,7 @@ def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
         line={"color": colours.muted, "width": 2, "dash": "dot"},
         marker={"size": 9, "symbol": "square", "color": colours.muted},
         zorder=3,
-        name="always e folds (number: e)",
+        name=legend(BASELINE),
         visible=True if len(fixed) else "legendonly",
         showlegend=bool(len(fixed)),
         hovertemplate="always %{text} folds: %{x:.1f} % spent, "
@@ -166,35 +173,22 @@ def _fixed(figure: go.Figure, fixed: pd.DataFrame, colours: Palette) -> None:
     )
 
 
-def _precision(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
-    if rows.empty:
-        return
-    figure.add_scatter(
-        x=rows["energy_percent"],
-        y=rows["difference_percent"],
-        customdata=rows["setting"],
-        mode="lines",
-        line={"color": colours.width, "width": 4, "dash": "dash"},
-        zorder=5,
-        name="precision rule, all tolerances",
-        hovertemplate="tolerance %{customdata:.1%}: %{x:.1f} % spent, difference %{y:.2f} %"
-        "<extra></extra>",
-    )
-
-
 def _others(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
+    """The other rules: a dashed line of one that is worked out at many settings, else marks."""
     symbols = ("diamond", "cross", "triangle-up", "x", "pentagon")
     for place, (name, rule) in enumerate(rows.groupby("system", sort=False)):
+        fine = len(rule) > FINE
+        line = {"color": colours.width if fine else colours.ink, "width": 4 if fine else 1.5}
         figure.add_scatter(
             x=rule["energy_percent"],
             y=rule["difference_percent"],
             text=[setting_words(str(name), setting) for setting in rule["setting"]],
-            mode="lines+markers",
-            line={"color": colours.ink, "width": 1.5, "dash": "dashdot"},
+            mode="lines" if fine else "lines+markers",
+            line=line | {"dash": "dash" if fine else "dashdot"},
             marker={"size": 8, "symbol": symbols[place % len(symbols)], "color": colours.ink},
-            opacity=0.75,
-            zorder=2,
-            name=str(name),
+            opacity=1 if fine else 0.75,
+            zorder=5 if fine else 2,
+            name=legend(str(name)),
             hovertemplate=f"{name}, %{{text}}: %{{x:.1f}} % spent, "
             "difference %{y:.2f} %<extra></extra>",
         )

@@ -19,7 +19,6 @@ from ecv_core.evaluation import METRICS
 from ecv_core.jobs.owner import this_process
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records import FoldResult, Progress, Run, RunSpec, RunState
-from ecv_core.spec import rule_of
 from ecv_core.stopping import StoppingRule
 from ecv_core.store import Results, Store
 from ecv_core.store.adjusting import adjusted_rule
@@ -243,7 +242,7 @@ class Book:
     def _rule_of(self, run: Run) -> StoppingRule:
         if self._rule is not None and run.run_id in self._given:
             return self._rule
-        return adjusted_rule(self.results, run.spec) if run.spec.adjust_by else rule_of(run.spec)
+        return adjusted_rule(self.results, run.spec)
 
     # -- how they end -------------------------------------------------------------------------
 

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ecv_core import models
 from ecv_core.jobs.owner import this_process
 from ecv_core.records import RunSpec
 from ecv_core.spec import to_the_end
 from ecv_core.store import Quota, Store
+
+
+class RunQueue(Protocol):
+    """Where a plan puts its runs: the queue itself, or as much of it as somebody may use."""
+
+    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False) -> str:
+        """As `Queue.start`."""
+
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """As `Queue.resume`."""
+
+    def cancel(self, run_id: str) -> None:
+        """As `Queue.cancel`."""
 
 
 class Queue:

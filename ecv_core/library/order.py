@@ -15,7 +15,7 @@ from ecv_core.errors import InputError
 from ecv_core.library.run import Run
 from ecv_core.records import Scores
 from ecv_core.splits import check_exchangeable
-from ecv_core.stopping import Precision, StoppingRule
+from ecv_core.stopping import StoppingRule, TakesAids
 from ecv_core.store import Results, open_store
 from ecv_core.store.adjusting import aids_of
 
@@ -31,8 +31,9 @@ def orders(
 ) -> Outcome:
     """What a rule would have done over every order in which the folds could have come.
 
-    Exact for e-fold, precision, fixed and never, and for an own rule with `order_free = True` (up
-    to 12 folds); else `draws` orders are drawn, and `standard_errors` says how exact that is.
+    Exact for the rules of the package but std-stagnation, and for an own one with
+    `order_free = True` (up to 12 folds); else `draws` orders are drawn, and `standard_errors` says
+    how exact that is.
 
     Args:
         scores: one per fold; or a run all of whose folds are in, so that costs are joules and
@@ -66,8 +67,8 @@ def _of_run(run: Run, rule: StoppingRule) -> Scores:
     )
     results = Results(open_store())
     found = results.scores(run.record)
-    if not (isinstance(rule, Precision) and rule.adjust_by):
+    if not (isinstance(rule, TakesAids) and rule.needs_aids):
         return found
-    aids = aids_of(results, run.spec, rule.adjust_by)
+    aids = aids_of(results, run.spec, rule.needs_aids)
     users = results.user_scores(run.record)
     return replace(found, aids=aids, users=aids.matrix(users, run.spec.metric_name))

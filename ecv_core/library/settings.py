@@ -34,12 +34,13 @@ def spec_for(
     elif rule is not None:
         given = stopping.settings_of(rule)
         strange = rule if given is None else None
-        known = {"rule": "never"} if given is None else dict(given)
-    accepted = inspect.signature(spec.make_spec).parameters
+        known = {"rule": stopping.NEVER_STOPS} if given is None else dict(given)
+    accepted = {*inspect.signature(spec.make_spec).parameters, *stopping.said_by_name()}
+    said = {*known, *known.get("rule_params", ())}
     for name in settings:
         if name not in accepted:
-            raise UnknownName("setting", name, set(accepted) - {"dataset", "algorithm", "tracked"})
-        if name in known:
+            raise UnknownName("setting", name, accepted - {"dataset", "algorithm", "tracked"})
+        if name in said:
             raise InputError(
                 f"{name} is said twice: by the rule {rule!r} and as {settings[name]!r}; "
                 "leave one out"

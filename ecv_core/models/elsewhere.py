@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import NoReturn
 
 from ecv_core.errors import InputError
+from ecv_core.limits import MAX_TEXT
 from ecv_core.models.parameters import Algorithm
 from ecv_core.parameters import Params
 from ecv_core.records import RATING_METRICS, ParamValue, Task
@@ -19,23 +21,31 @@ class Elsewhere(Algorithm):
     def resolve(self, given: Mapping[str, ParamValue]) -> Params:
         """What is given, sorted by name; text that reads as a number is that number.
 
-        Raises: InputError for a value that is no number, text or truth value.
+        Raises: InputError for a value that is no finite number, line of text or truth value.
         """
         for name, value in given.items():
-            if not isinstance(value, int | float | str) or not str(name).isidentifier():
+            if not str(name).isidentifier() or not _can_be_shown(value):
                 raise InputError(
-                    f"what is said of {self.id} is name=value with a number, a text or true or "
-                    f"false, but {name} is {value!r}"
+                    f"what is said of {self.id} is name=value with a finite number, a line of text "
+                    f"or true or false, but {name} is {value!r}"
                 )
         return tuple((name, _number(given[name])) for name in sorted(given))
+
+
+def _can_be_shown(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= MAX_TEXT and value.isprintable()
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max  # not NaN either
 
 
 def _number(value: ParamValue) -> ParamValue:
     for kind in (int, float) if isinstance(value, str) else ():
         try:
-            return kind(value)
+            number: ParamValue = kind(value)
         except ValueError:
             continue
+        if _can_be_shown(number):  # 'nan' stays a text
+            return number
     return value
 
 

@@ -37,8 +37,8 @@ class SharedEpochs:
 
     def fits(self) -> Iterator[tuple[int, Fitted]]:
         first = self._recommenders[0]
-        ends = [one.schedule.epochs for one in self._recommenders]
-        average = Average(self._net.weights(), first.schedule.averaging)
+        ends = [recommender.params["epochs"] for recommender in self._recommenders]
+        average = Average(self._net.weights(), first.params["averaging"])
         epochs, epoch = max(ends), 0
         for place in sorted(range(len(ends)), key=ends.__getitem__):
             for at in range(epoch, ends[place]):

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from ecv_core.errors import InputError
+
 T = TypeVar("T")
 
 _MUST_BE = {
@@ -21,6 +23,7 @@ _MUST_BE = {
     "datetime": "a time such as 2026-03-04T05:06:07+00:00",
     "dict": "an object",
     "enum": "a known word",
+    "finite": "a finite number",
     "float": "a finite number",
     "int": "a whole number",
     "list": "a list",
@@ -39,8 +42,16 @@ def to_json(record: object, kind: object = None) -> Any:  # noqa: ANN401  JSON v
 
 
 def written(record: object, kind: object = None) -> str:
-    """A record as JSON text: see `to_json`."""
-    return json.dumps(to_json(record, kind))
+    """A record as JSON text: see `to_json`.
+
+    Raises: InputError for a record that `read` would refuse.
+    """
+    text = json.dumps(to_json(record, kind))
+    try:
+        _adapter(kind or type(record)).validate_json(text, strict=True)
+    except ValidationError as error:
+        raise InputError(f"what is to be kept cannot be read again: {sentence(error)}") from error
+    return text
 
 
 def read(kind: type[T], text: str | bytes) -> T:

@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from ecv_core.errors import InputError, UnknownName
-from ecv_core.parameters import converted
+from ecv_core.parameters import converted, in_range, range_words
 
 T = TypeVar("T")
 
@@ -64,9 +64,7 @@ class Setting:
     unless_asked: str = ""
     """In words, a default that depends on other settings; `make_spec` then takes None for it."""
     of_rule: bool = False
-    """Whether it means something only to the rules that name it in `Rule.settings`."""
-    rivals: str = ""
-    """Settings that name the same rivals cannot be given in one command."""
+    """Whether it means something only to the rules that name it in `Rule.told`."""
     always_told: bool = False
     """Whether the command that repeats a run has it at its default too."""
 
@@ -100,26 +98,15 @@ class Setting:
         """Refuse what can never work. Raises: InputError; UnknownName for what is no choice."""
         if self.choices and value not in self.choices:
             raise UnknownName(self._said, value, self.choices)
-        if isinstance(value, int | float) and not self._in_range(value):
+        ends = self.low, self.high
+        if isinstance(value, int | float) and not in_range(value, *ends, open=self.open):
             end = f"; {self.way_out}" if self.way_out else ""
-            raise InputError(f"{self._said} must be {self._range()}, but is {value}{end}")
+            words = range_words(*ends, open=self.open)
+            raise InputError(f"{self._said} must be {words}, but is {value}{end}")
 
     def text(self, value: object) -> str:
         """The value as the command line takes it."""
         return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-    def _in_range(self, value: float) -> bool:
-        low = float("-inf") if self.low is None else self.low
-        high = float("inf") if self.high is None else self.high
-        return low < value < high if self.open else low <= value <= high  # neither holds for NaN
-
-    def _range(self) -> str:
-        low, high = (None if end is None else f"{end:.15g}" for end in (self.low, self.high))
-        if low and high:
-            return f"between {low} and {high}" if self.open else f"from {low} to {high}"
-        if self.open and low == "0":
-            return "a positive number"
-        return f"at least {low}" if low else f"at most {high}"
 
 
 def setting(default: T, role: Role, **about: Any) -> T:  # noqa: ANN401 - as Setting has them

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Self
+from typing import Any, Self
 
 from ecv_core.parameters import Params
 from ecv_core.records.setting import SCORES, Role, Setting, setting, settings_of
@@ -139,33 +140,8 @@ class RunSpec:
         row="stopping rule",
         unless_asked="e-fold; never where there is one fold, or folds are in order of time",
     )
-    alpha: float = setting(
-        1e-4,
-        Role.STOP,
-        label="alpha",
-        help="Larger saves energy, smaller is more certain. It has the unit of the score squared, "
-        "so its scale is logarithmic.",
-        said="alpha",
-        low=0,
-        open=True,
-        way_out="for nDCG, values from 1e-7 to 1e-2 make sense",
-        of_rule=True,
-        rivals="level",
-        always_told=True,
-    )
-    tolerance: float | None = setting(
-        None,
-        Role.STOP,
-        help="How far the score may be from the mean of all k folds. Large data may need one "
-        "fold, noisy data nearly all: the rule looks at every user's scores.",
-        said="the tolerance, a share of the score,",
-        low=0,
-        high=1,
-        open=True,
-        way_out="use for example 0.03 for 3 %",
-        of_rule=True,
-        rivals="level",
-    )
+    rule_params: Params = setting((), Role.STOP, flag="-")
+    """Every parameter of the rule, defaults filled in, sorted by name."""
     confidence: float = setting(
         0.95,
         Role.STOP,
@@ -178,24 +154,13 @@ class RunSpec:
     min_folds: int = setting(
         3,
         Role.STOP,
-        help="Never stop before this fold; the rule 'fixed' stops right after it. The paper's "
-        "rule needs two widths, so 3 is the first fold at which it can stop.",
+        help="Never stop before this fold. The paper's rule needs two widths, so 3 is the first "
+        "fold at which it can stop; a fixed number of folds is this number.",
         row="minimum folds",
         said="the minimum number of folds",
         unless_asked="the rule's",
         of_rule=True,
     )
-    adjust_by: tuple[str, ...] = setting(
-        (),
-        Role.STOP,
-        label="Cheap models",
-        help="Models whose folds cost little: they run all folds first, and what they tell of how "
-        "easy each fold is makes the mean of the others sharper, so that fewer folds are needed.",
-        metavar="popular,item-knn",
-        row="adjusted by",
-        of_rule=True,
-    )
-    """Ids of algorithms, at their default parameters, that correct the mean; mostly none."""
     full: bool = setting(
         False,
         Role.STOP,
@@ -238,6 +203,12 @@ class RunSpec:
         way_out="a module draws 2 to 5 W",
     )
     """All the time; None leaves CodeCarbon's assumption, 10 W or more."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, kind: object, schema_of: Callable[..., Any]) -> object:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(as_today, schema_of(kind))
 
     @property
     def task(self) -> Task:
@@ -294,7 +265,7 @@ class RunSpec:
         return mine.part(*SCORES, Role.STOP) == other.part(*SCORES, Role.STOP)
 
     def to_json(self) -> str:
-        """Canonical JSON: sorted keys, no spaces; `params` and `split_params` as objects."""
+        """Canonical JSON: sorted keys, no spaces; parameters as objects."""
         from ecv_core.records import codec
 
         return json.dumps(codec.to_json(self), sort_keys=True, separators=(",", ":"))
@@ -318,6 +289,43 @@ def _without_kinds(value: object) -> object:
         return [_without_kinds(part) for part in value]
     whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole else value  # type: ignore[call-overload]
+
+
+OLDER = ("alpha", "tolerance", "adjust_by")
+"""Parameters of rules that specs of before rules had parameters held as settings of their own."""
+_OLDER_OF: dict[str, tuple[str, ...]] = {
+    "e-fold": ("alpha",),
+    "precision": ("adjust_by", "tolerance"),
+    "std-stagnation": (),
+    "fixed": (),
+    "never": (),
+}
+"""Of the rules that came with those versions."""
+_OLDER_USUAL = {"alpha": 1e-4, "tolerance": None, "adjust_by": ""}
+
+
+def as_today(written: Any) -> Any:  # noqa: ANN401 - JSON values
+    """The JSON of a spec of any version as this one writes it, lists as tuples.
+
+    Of an older one the parameters of its rule are kept. Of a rule that is not known here these are
+    what is not as it was where nobody asked.
+    """
+    if not isinstance(written, dict):
+        return written
+    spec = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in written.items()
+    }
+    older = {name: spec.pop(name) for name in OLDER if name in spec}
+    if older and "rule_params" not in spec:
+        ids = older.get("adjust_by", ())
+        older["adjust_by"] = ",".join(map(str, ids)) if isinstance(ids, tuple) else ids
+        own = _OLDER_OF.get(str(spec.get("rule", SETTINGS["rule"].default)))
+        spec["rule_params"] = {
+            name: float(value) if type(value) is int else value
+            for name, value in older.items()
+            if value is not None and (value != _OLDER_USUAL[name] if own is None else name in own)
+        }
+    return spec
 
 
 SETTINGS: dict[str, Setting] = settings_of(RunSpec)

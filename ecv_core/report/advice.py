@@ -9,7 +9,7 @@ import pandas as pd
 from ecv_core.analysis.tradeoff import CarryOver, Decision, Option
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
 from ecv_core.stopping import RULES
-from ecv_core.stopping.efold import alpha_text
+from ecv_core.stopping.base import AT_LEAST
 from ecv_core.words import counted
 
 
@@ -38,10 +38,9 @@ def option_words(one: Option, k: int) -> str:
     """'7 folds'; '6.3 folds on average with the rule e-fold, alpha 1e-4, at least 3 folds'."""
     if one.rule == ALL_FOLDS:
         return f"all {k} folds"
-    setting = one.outcome.setting or 0.0
-    if one.rule == "fixed":
-        return counted(round(setting), "fold")
     known = setting_text(one)
+    if not RULES[one.rule].looks:
+        return known
     return f"{one.outcome.mean_stop:.1f} folds on average with the rule {RULES[one.rule].title}" + (
         f", {known}" if known else ""
     )
@@ -52,21 +51,13 @@ def setting_text(one: Option) -> str:
     setting = one.outcome.setting
     if one.rule == ALL_FOLDS or setting is None:
         return ""
-    if one.rule == "fixed":
-        return counted(round(setting), "fold")
     rule = RULES[one.rule]
-    if rule.axis == "min_folds":
-        return f"at least {counted(round(setting), 'fold')}"
     if rule.axis is None:
         return ""
-    text = (
-        f"alpha {alpha_text(setting)}"
-        if rule.axis == "alpha"
-        else f"tolerance {100 * setting:.3g} %"
-    )
-    # The curve of the precision rule begins as early as that rule can decide.
-    least = rule.least_folds if one.rule == "precision" else rule.default_folds
-    return f"{text}, at least {counted(least, 'fold')}"
+    text = rule.axis.in_words(setting)
+    if rule.axis.scale == "folds" or "min_folds" not in rule.told:
+        return text
+    return f"{text}, {AT_LEAST.in_words(rule.default_folds)}"
 
 
 def same_cost_sentence(found: Decision, cost: str = "energy") -> str:
@@ -153,12 +144,8 @@ def checks_frame(one: Option) -> pd.DataFrame:
     def words(setting: float | None) -> str:
         if setting is None:
             return "all folds"
-        if one.rule == "fixed":
-            return counted(round(setting), "fold")
         axis = RULES[one.rule].axis
-        if axis == "alpha":
-            return alpha_text(setting)
-        return f"{100 * setting:.3g} %" if axis == "tolerance" else f"{setting:g}"
+        return axis.in_words(setting) if axis else f"{setting:g}"
 
     return pd.DataFrame(
         {

@@ -21,7 +21,7 @@ from ecv_core.report.latex import escaped
 from ecv_core.report.provenance import version_words
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
-from ecv_core.stopping.efold import alpha_text
+from ecv_core.stopping.base import Phrases
 from ecv_core.words import FORECAST, counted, grams, metric_label, watt_hours, watt_hours_range
 
 _Item = TypeVar("_Item")
@@ -182,37 +182,23 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
             f"the {level} confidence interval of the mean of the first n fold scores (Student's t "
             "with n - 1 degrees of freedom)"
         )
-        match spec.rule:
-            case "e-fold":
-                formula = maths(
-                    "c_n * |c_(n-1) - c_n| <= alpha", r"c_n \cdot |c_{n-1} - c_n| \le \alpha"
-                )
-                c_n = maths("c_n", "c_n")
-                return (
-                    f"Evaluation stopped after fold n, after {least} at the earliest, as soon as "
-                    f"{formula} with alpha = {alpha_text(spec.alpha)}, where {c_n} is the width of "
-                    f"{t_interval}; this is e-fold cross-validation{cite(paper)}."
-                )
-            case "precision":
-                return (
-                    f"Evaluation stopped, after {least} at the earliest, as soon as the {level} "
-                    f"confidence interval of the mean of all {spec.k} folds, estimated from the "
-                    f"scores of single users and the fold means with the {spec.k} folds as a "
-                    f"finite population, reached at most {100 * (spec.tolerance or 0):.3g} % of "
-                    f"the mean to either side: a variant of e-fold cross-validation{cite(paper)}. "
-                    f"The interval told is {t_interval}."
-                )
-            case "fixed":
-                return (
-                    f"The first {least} of {spec.k} were evaluated, whatever the scores. The "
-                    f"interval is {t_interval}."
-                )
-            case "never":
-                return f"All folds were evaluated. The interval is {t_interval}."
         known = RULES.get(spec.rule)
+        if known is not None and known.sentence is not None:
+            say = Phrases(
+                k=spec.k,
+                values=known.values(spec),
+                level=level,
+                least=least,
+                interval=t_interval,
+                paper=cite(paper),
+                maths=maths,
+            )
+            return known.sentence(say)
         what = f"'{known.title}': {known.help}" if known else f"'{spec.rule}'."
+        params = [f"{name} = {value}" for name, value in spec.rule_params]
+        chosen = f" Its parameters were {joined(params)}." if params else ""
         return (
-            f"Evaluation was stopped by the rule {what} It could stop after {least} at the "
+            f"Evaluation was stopped by the rule {what}{chosen} It could stop after {least} at the "
             f"earliest. The interval is {t_interval}."
         )
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, PRECISION, RULE, SYSTEM
+from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTEM
 from ecv_core.figures.efold import HEADROOM, band_rows, plot_range, stop_words, whole_words
 from ecv_core.figures.palette import LIGHT
 from ecv_core.figures.scales import highest_difference
+from ecv_core.figures.tradeoff import FINE, legend
 from ecv_core.report.plotting import COLUMN, SMALL
-from ecv_core.stopping.efold import alpha_text
+from ecv_core.stopping import BASELINE, PAPERS_RULE
+from ecv_core.words import alpha_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,7 +178,7 @@ def tradeoff_picture(
         for place, (_, rows) in enumerate(systems.groupby("system", sort=False)):
             label = "each run" if place == 0 else None
             axes.plot(*_xy(rows, at), color=LIGHT.mean, lw=0.4, alpha=0.4, label=label)
-    fixed, precision = frame[frame["kind"] == FIXED], frame[frame["kind"] == PRECISION]
+    fixed = frame[frame["kind"] == FIXED]
     if len(fixed):
         axes.plot(
             *_xy(fixed, at),
@@ -185,7 +187,7 @@ def tradeoff_picture(
             ls=":",
             marker="s",
             markersize=2.6,
-            label="always e folds (number: e)",
+            label=legend(BASELINE),
         )
         for e, x, y in zip(fixed["setting"], *_xy(fixed, at), strict=True):
             if y < top and x <= 100:
@@ -199,26 +201,20 @@ def tradeoff_picture(
                     size=SMALL,
                     color=LIGHT.muted,
                 )
-    if len(precision):
-        axes.plot(
-            *_xy(precision, at),
-            color=LIGHT.width,
-            lw=1.5,
-            ls="--",
-            label="precision rule, all tolerances",
-        )
     others = frame[frame["kind"] == RULE]
     for (name, rows), mark in zip(others.groupby("system", sort=False), cycle("dP^Xp")):
-        look: dict[str, Any] = {
-            "color": LIGHT.ink,
-            "lw": 0.7,
-            "ls": "-.",
-            "marker": mark,
-            "markersize": 2.6,
-        }
-        axes.plot(*_xy(rows, at), label=str(name), **look)
+        look: dict[str, Any] = {"color": LIGHT.width, "lw": 1.5, "ls": "--"}
+        if len(rows) <= FINE:
+            look = {
+                "color": LIGHT.ink,
+                "lw": 0.7,
+                "ls": "-.",
+                "marker": mark,
+                "markersize": 2.6,
+            }
+        axes.plot(*_xy(rows, at), label=legend(str(name)), **look)
     average = frame[frame["kind"] == AVERAGE]
-    name = "e-fold rule, all alphas" + (" (average)" if several else "")
+    name = legend(PAPERS_RULE) + (" (average)" if several else "")
     axes.plot(*_xy(average, at), color=LIGHT.mean, lw=2, label=name)
     here = average[average["setting"] == alpha]
     axes.plot(

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import ecv_core.datasets as datasets
 from ecv_core.errors import RightsError
-from ecv_core.jobs import Queue, RunManager
+from ecv_core.jobs import RunManager
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.study import Cell
 from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run, RunSpec
 from ecv_core.rights.actor import Action, Actor, Role, check, refusal
 from ecv_core.rights.settings import Limits, Settings
+from ecv_core.stopping import cheap_models
 from ecv_core.store import (
     SELECTION,
     STUDY,
     Label,
-    Quota,
     Store,
     forget_plan,
     import_run,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ecv_core.selection.rounds import Terms
 
 
-class Acting(Queue):
-    """What one person may do here, and the way to do it. As a queue, its runs are theirs.
+class Acting:
+    """What one person may do here, and the way to do it. As a `RunQueue`, its runs are theirs.
 
     Every method raises RightsError, in a sentence, before anything is changed; and whatever the
     function that it is for raises.
@@ -101,24 +101,18 @@ class Acting(Queue):
 
     # -- runs ---------------------------------------------------------------------------------
 
-    def start(
-        self,
-        specs: Sequence[RunSpec],
-        *,
-        started_by: str = "",
-        quota: Quota | None = None,
-        plan_id: str = "",
-        anew: bool = False,
-    ) -> str:
+    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False) -> str:
         """As `Queue.start`; who starts them and within which quota is known here."""
         check(Action.START, self.actor)
-        if self.limits is not None:
-            if why := _beyond(self.limits, specs):
-                raise RightsError(why)
-            quota = self.limits.quota
+        if self.limits is not None and (why := _beyond(self.limits, specs)):
+            raise RightsError(why)
         self._introduce()
         return self._manager().start(
-            specs, started_by=self.actor.id, quota=quota, plan_id=plan_id, anew=anew
+            specs,
+            started_by=self.actor.id,
+            quota=self.limits.quota if self.limits else None,
+            plan_id=plan_id,
+            anew=anew,
         )
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
@@ -226,7 +220,7 @@ class Acting(Queue):
 def _beyond(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
     """Why a visitor may not run one of these, whatever else is going on; None where they may."""
     for spec in specs:
-        for name in (spec.algorithm, *spec.adjust_by):
+        for name in (spec.algorithm, *cheap_models(spec)):
             if name not in limits.algorithms or spec.tracked:
                 return (
                     f"visitors run quick algorithms only, and {_title(name)} is none of them; "

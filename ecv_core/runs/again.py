@@ -52,8 +52,8 @@ class MomentsAgain(Sequence[Moment]):
         spec, folds = self._spec, self._folds
         if not stopping.rule(spec.rule).needs_user_scores:
             return tuple(stopping.moments(stopping.rule_for(spec), folds, spec.confidence))
-        never = stopping.RULES["never"].build(spec)
-        return tuple(map(self._of_users, stopping.moments(never, folds, spec.confidence)))
+        plain = stopping.moments(stopping.Never(), folds, spec.confidence)
+        return tuple(map(self._of_users, plain))
 
     def _of_users(self, moment: Moment) -> Moment:
         at_stop = moment.n == self._stopped_at

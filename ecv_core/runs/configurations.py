@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from ecv_core import models
 from ecv_core.errors import InputError
-from ecv_core.files import replacing
-from ecv_core.records import FoldResult, ParamValue, RunSpec, Scores, UserScores
+from ecv_core.records import ParamValue, RunSpec, Scores
 from ecv_core.runs.recorded import FOLDER
 
 GRIDS = FOLDER / "grids"
@@ -89,62 +88,8 @@ def specs_of(spec: RunSpec, configurations: Sequence[Configuration]) -> list[Run
     ]
 
 
-def write_configurations(
-    path: Path,
-    spec: RunSpec,
-    found: Sequence[tuple[Configuration, Sequence[FoldResult]]],
-    metrics: Sequence[str],
-) -> None:
-    """Write both files, each as a whole or not at all.
-
-    Args:
-        path: of the JSON file; the Parquet file goes beside it.
-        spec: of all of them.
-        found: configurations with their folds, in the order of the folds.
-        metrics: whose scores per user are kept, such as 'ndcg@10'.
-    Raises: InputError for a fold without scores per user.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns: dict[str, object] = {}
-    for place, (_, results) in enumerate(found):
-        scores = [_users(result) for result in results]
-        if not columns:
-            sizes = [len(one.users) for one in scores]
-            columns["fold"] = np.repeat([one.fold for one in results], sizes).astype(np.int16)
-            columns["user"] = np.concatenate([one.users for one in scores]).astype(np.int32)
-        for metric in metrics:
-            values = np.concatenate([one.of(metric) for one in scores])
-            columns[f"{place}:{metric}"] = values.astype(np.float16)
-    with replacing(path.with_suffix(".parquet")) as part:
-        parquet.write_table(
-            pa.table(columns),
-            part,
-            compression="zstd",
-            compression_level=19,
-            use_dictionary=[name for name in columns if name != "user"],
-            column_encoding={"user": "DELTA_BINARY_PACKED"},
-        )
-    document = {
-        "spec": json.loads(spec.to_json()),
-        "metrics": list(metrics),
-        "configurations": [
-            {
-                "params": dict(params),
-                "scores": [one.score for one in results],
-                "seconds": [round(one.total_seconds, 4) for one in results],
-                "joules": [round(one.energy.joules, 3) for one in results],
-            }
-            for params, results in found
-        ],
-    }
-    with replacing(path) as part:
-        part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
 def read_configurations(path: Path) -> Configurations:
-    """What was written, from the JSON file and the Parquet file beside it.
+    """What was recorded, from the JSON file and the Parquet file beside it.
 
     Raises: InputError if one of them is missing or damaged.
     """
@@ -177,15 +122,9 @@ def read_configurations(path: Path) -> Configurations:
     except (OSError, KeyError, ValueError, TypeError, IndexError, pa.ArrowException) as error:
         raise InputError(
             f"the recorded configurations {path.name} cannot be read ({type(error).__name__}); "
-            "restore the two files from the project, or record them again"
+            "restore the two files from the project"
         ) from error
 
 
 def _of_folds(entries: Sequence[Mapping[str, Any]], name: str, k: int) -> NDArray[np.float64]:
     return np.array([entry[name] for entry in entries], dtype=np.float64).reshape(len(entries), k)
-
-
-def _users(result: FoldResult) -> UserScores:
-    if result.user_scores is None:
-        raise InputError(f"fold {result.fold} has no scores per user; choose a metric with them")
-    return result.user_scores

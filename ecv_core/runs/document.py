@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import ValidationError
+
 from ecv_core import models, splits, stopping
 from ecv_core.energy.savings import energy_of
+from ecv_core.errors import InputError
 from ecv_core.parameters import Params
-from ecv_core.records import SCORES, SETTINGS, Role, Run, RunSpec
+from ecv_core.records import SCORES, SETTINGS, Role, Run, RunSpec, codec
 from ecv_core.runs.format import EnergyDocument, FoldDocument, MomentDocument, RunDocument, ends
 from ecv_core.spec import usual_k, usual_metric, usual_min_folds, usual_rule, usual_split
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes."""
+    """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes.
+
+    Raises: InputError for a run with a value that `run_file.read_run` would refuse.
+    """
+    try:
+        document = _document(run).model_dump(mode="json", exclude={"made_with"})
+        codec.read(RunDocument, json.dumps(document))
+    except ValidationError as error:
+        raise InputError(
+            f"run {run.run_id} cannot be written as JSON: {codec.sentence(error)}"
+        ) from error
+    return document
+
+
+def _document(run: Run) -> RunDocument:
     at, whole = run.at_stop, run.k_fold_mean
     scores, confidence = [result.score for result in run.folds], run.spec.confidence
     used = scores[: run.folds_used]
-    document = RunDocument(
+    return RunDocument(
         run_id=run.run_id,
         spec=run.spec,
         state=run.state,
@@ -44,7 +62,6 @@ def run_document(run: Run) -> dict[str, Any]:
         folds=[FoldDocument.of(result) for result in run.folds],
         moments=[MomentDocument.of(moment) for moment in run.moments],
     )
-    return document.model_dump(mode="json", exclude={"made_with"})
 
 
 def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
@@ -71,6 +88,8 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
         elif name == "split_params" and not spec.folds_sha256:
             defaults = splits.strategy(spec.split).resolve({})
             words += _named("--split-param", spec.split_params, defaults)
+        elif name == "rule_params":
+            words += _of_rule(spec)
         if name in told or (known.always_told and _asked(spec, name)):
             words += [str(known.option)]
             words += [] if known.kind is bool else [known.text(value)]
@@ -84,6 +103,8 @@ def track_call(spec: RunSpec) -> str:
     given |= {name: value for name, value in _told(spec).items() if name != "n"} | given
     if spec.params:
         given["params"] = dict(spec.params)
+    if spec.rule_params:
+        given["rule_params"] = dict(spec.rule_params)
     if spec.split_params and not spec.folds_sha256:
         given["split_params"] = dict(spec.split_params)
     if spec.folds_sha256:
@@ -110,11 +131,22 @@ def _told(spec: RunSpec) -> dict[str, object]:
     }
 
 
+def _of_rule(spec: RunSpec) -> list[str]:
+    """The options of the rule's parameters that are not as usual, or always told."""
+    words = []
+    for one in stopping.rule(spec.rule).parameters:
+        value = dict(spec.rule_params).get(one.name, one.default)
+        if one.required or one.always_told or value != one.default:
+            option = [one.flag, str(value)] if one.flag else ["--rule-param", f"{one.name}={value}"]
+            words += option
+    return words
+
+
 def _asked(spec: RunSpec, name: str) -> bool:
     """Whether a setting has an option, and means something with the run's rule."""
     known = SETTINGS[name]
     return known.option is not None and not (
-        known.of_rule and name not in stopping.rule(spec.rule).settings
+        known.of_rule and name not in stopping.rule(spec.rule).told
     )
 
 

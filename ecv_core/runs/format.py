@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, PlainSerializer
+from annotated_types import Ge
+from pydantic import AwareDatetime, BaseModel, ConfigDict, FiniteFloat, PlainSerializer
 
 from ecv_core.records import (
+    Amount,
     Decision,
     Energy,
     FoldResult,
     Interval,
     IntervalKind,
     Moment,
+    Number,
     Run,
     RunSpec,
     RunState,
@@ -27,13 +30,16 @@ VERSION = 1
 """Of the document; raised when an older e-fold would misread a newer one's."""
 
 Time = Annotated[AwareDatetime, PlainSerializer(datetime.isoformat)]
-Ends = tuple[float, float]
+Ends = tuple[FiniteFloat, FiniteFloat]
 """Low and high of an interval."""
 
 
 def ends(interval: Interval | None) -> Ends | None:
     """An interval as documents hold it."""
     return (interval.low, interval.high) if interval else None
+
+
+Count = Annotated[int, Ge(0)]
 
 
 class _Part(BaseModel):
@@ -45,19 +51,19 @@ class Seconds(_Part):
 
     model_config = ConfigDict(extra="forbid")
 
-    fit: float
-    evaluate: float
-    total: float
+    fit: Amount
+    evaluate: Amount
+    total: Amount
 
 
 class FoldDocument(_Part):
     """A fold in the document."""
 
-    fold: int
-    score: float
-    metrics: dict[str, float]
-    users: int = 0
-    inner_curve: tuple[float, ...] = ()
+    fold: Count
+    score: Number
+    metrics: dict[str, FiniteFloat]
+    users: Count = 0
+    inner_curve: tuple[FiniteFloat, ...] = ()
     seconds: Seconds
     energy: Energy
     reused: bool = False
@@ -67,11 +73,11 @@ class FoldDocument(_Part):
     @classmethod
     def of(cls, result: FoldResult) -> Self:
         """What is written of a fold: all but the scores of its users."""
-        seconds = Seconds(
+        seconds = Seconds.model_construct(
             fit=result.fit_seconds, evaluate=result.evaluate_seconds, total=result.total_seconds
         )
         plain = {name: getattr(result, name) for name in cls.model_fields if name != "seconds"}
-        return cls(seconds=seconds, **plain)
+        return cls.model_construct(seconds=seconds, **plain)  # checked once, as a whole
 
     def record(self) -> FoldResult:
         """The fold that was written."""
@@ -93,7 +99,7 @@ class FoldDocument(_Part):
 class MomentDocument(_Part):
     """What the rule said after a fold; n, fold and score are those of the fold beside it."""
 
-    mean: float
+    mean: FiniteFloat
     interval: Ends | None
     interval_kind: IntervalKind | None = None
     """None without an interval, and in documents of before it was written."""
@@ -132,12 +138,12 @@ class MomentDocument(_Part):
 class EnergyDocument(_Part):
     """What all folds cost, and what stopping saved: see `energy.savings.EnergyFacts`."""
 
-    joules: float
-    grams_co2e: float
-    saved_joules: float | None
+    joules: FiniteFloat
+    grams_co2e: FiniteFloat
+    saved_joules: FiniteFloat | None
     saved_range: Ends | None = None
     """The least and the most that it may be; None in documents of before it was written."""
-    saved_percent: float | None
+    saved_percent: FiniteFloat | None
     source: str
 
 
@@ -155,7 +161,7 @@ class RunDocument(_Part):
     spec: RunSpec
     state: RunState
     stopped_at: int | None
-    mean: float | None = None
+    mean: FiniteFloat | None = None
     interval: Ends | None = None
     """What the rule goes by; `interval_kind` says what it holds."""
     interval_kind: IntervalKind | None = None
@@ -163,10 +169,10 @@ class RunDocument(_Part):
     """Student's t of the mean."""
     stop_interval: Ends | None = None
     """The same, allowing for how the rule came to stop there: see `stopping.after_stop`."""
-    k_fold_mean: float | None = None
+    k_fold_mean: FiniteFloat | None = None
     k_fold_mean_interval: Ends | None = None
     """Student's t of the mean of all folds."""
-    difference_percent: float | None = None
+    difference_percent: FiniteFloat | None = None
     created_at: Time | None = None
     finished_at: Time | None = None
     error: str | None = None

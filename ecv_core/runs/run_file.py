@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
@@ -21,18 +21,21 @@ from ecv_core import splits, stopping
 from ecv_core.energy import SOURCES
 from ecv_core.errors import EcvError, InputError
 from ecv_core.models import components
-from ecv_core.records import Run, RunSpec, RunState, codec
+from ecv_core.records import OLDER, SETTINGS, Run, RunSpec, RunState, codec
 from ecv_core.runs.format import FORMAT, VERSION, RunDocument
 from ecv_core.spec import make_spec
+from ecv_core.stopping.base import OwnInterval, OwnMean
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
-_OLD = ("folds_sha256", "negatives", "only_folds", "tolerance")
+_OLD = ("folds_sha256", "negatives", "only_folds")
 """Settings without a value that count in `content_sha256`; later ones do not, so that what names a
 run stays the same when a setting is added."""
+_OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
+"""Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""
 _SAME = 1e-9
-"""How far a mean may be from the mean of its scores: rounding, nothing else."""
+"""How far a mean may be from that of scores of size 1: rounding, nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,17 +84,32 @@ def _read(content: bytes, name: str) -> RunFile:
         ) from error
     except EcvError as error:
         raise InputError(f"the file {name} cannot be imported: {error}") from error
-    return RunFile(run=run, made_with=_made_with(document.made_with), sha256=content_sha256(run))
+    written = json.loads(content)["spec"]
+    older = {name: written[name] for name in _OLD_OF_RULES if name in written}
+    return RunFile(
+        run=run, made_with=_made_with(document.made_with), sha256=content_sha256(run, older)
+    )
 
 
-def content_sha256(run: Run) -> str:
-    """What names a run's results, whatever its id: 64 hex digits."""
+def content_sha256(run: Run, older: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """What names a run's results, whatever its id: 64 hex digits.
+
+    Args:
+        run: with its spec and folds.
+        older: alpha and tolerance as a file of before rules had parameters has them, which may be
+            of another rule than the run's.
+    """
     spec = json.loads(run.spec.to_json())
+    params = spec.pop("rule_params")
+    if cheap := stopping.cheap_models(run.spec):
+        params["adjust_by"] = list(cheap)
+    spec |= _OLD_OF_RULES | params | dict(older)
     content = {
         "spec": {
             name: value
             for name, value in spec.items()
-            if name in _OLD or (value not in (None, []) and (name, value) != ("tracked", False))
+            if name in (*_OLD, *_OLD_OF_RULES)
+            or (value not in (None, [], "") and (name, value) != ("tracked", False))
         },
         "stopped_at": run.stopped_at,
         "folds": [
@@ -141,7 +159,7 @@ def _check_format(content: bytes, name: str) -> None:
             f"the file {name} cannot be imported: it has {len(document['folds']):,} folds, and at "
             f"most {limits.MAX_RUN_FOLDS:,} are read"
         )
-    if strange := sorted(set(spec) - {field.name for field in fields(RunSpec)}):
+    if strange := sorted(set(spec) - {field.name for field in fields(RunSpec)} - {*OLDER}):
         raise InputError(
             f"the file {name} cannot be imported: its spec has '{codec.shown(strange[0])}', which "
             "this version does not know; update e-fold"
@@ -175,7 +193,7 @@ def _check_texts(document: RunDocument) -> None:
     """Refuse text that cannot be shown in a line, and names that cannot be."""
     spec = document.spec
     settings = {field.name: getattr(spec, field.name) for field in fields(spec)}
-    texts = settings | dict(spec.params) | dict(spec.split_params)
+    texts = settings | dict(spec.params) | dict(spec.split_params) | dict(spec.rule_params)
     texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
     texts |= {"error": document.error, "other_work": document.other_work}
     for what, text in texts.items():
@@ -203,18 +221,24 @@ def _check_spec(spec: RunSpec) -> None:
     # A dataset of one's own is known only where its file is; its results can be read anywhere.
     here = spec.dataset if spec.dataset in datasets.catalogue() else "synthetic"
     arguments: dict[str, Any] = {
-        name: getattr(spec, name) for name in inspect.signature(make_spec).parameters
+        name: getattr(spec, name) for name in SETTINGS if name != "cutoffs"
     }
-    arguments |= {"params": dict(spec.params), "split_params": dict(spec.split_params)}
+    for name in ("params", "split_params", "rule_params"):
+        arguments[name] = dict(arguments[name])
     if spec.folds_sha256 is None and not splits.exchangeable(spec.split):
-        arguments["rule"] = "never"  # older versions stopped there too: results all the same
+        # Older versions stopped there too: results all the same.
+        arguments |= {"rule": stopping.NEVER_STOPS, "rule_params": {}}
     if components.named(spec.algorithm):  # its results can be read, but its code is never named
         arguments |= {"algorithm": "a LensKit component", "tracked": True, "negatives": None}
-    make_spec(**arguments | {"dataset": here})
+    made = make_spec(**arguments | {"dataset": here})
+    known = dict(made.rule_params)
+    for name, value in arguments["rule_params"].items():
+        if type(known[name]) is not type(value):
+            raise InputError(f"its rule_params.{name} cannot be {codec.shown(value)}")
 
 
 def _check_numbers(document: RunDocument) -> None:
-    """Refuse a negative count, time or energy, and a source of energy that is none."""
+    """Refuse more of something than a run has, a source of energy that is none, and no end."""
     for at, fold in enumerate(document.folds):
         for what, count, most in (
             ("metrics", len(fold.metrics), limits.MAX_RUN_METRICS),
@@ -222,16 +246,8 @@ def _check_numbers(document: RunDocument) -> None:
         ):
             if count > most:
                 raise InputError(f"its folds[{at}].{what} has {count:,} values, over {most:,}")
-        energy = asdict(fold.energy)
-        source = energy.pop("source")
-        if source not in SOURCES:
-            raise InputError(f"no source of energy is called '{codec.shown(source)}'")
-        counted = {"fold": fold.fold, "users": fold.users}
-        counted |= {f"seconds.{name}": value for name, value in fold.seconds}
-        counted |= {f"energy.{name}": value for name, value in energy.items()}
-        for name, value in counted.items():
-            if value < 0:
-                raise InputError(f"its folds[{at}].{name} must be at least 0, but is {value}")
+        if fold.energy.source not in SOURCES:
+            raise InputError(f"no source of energy is called '{codec.shown(fold.energy.source)}'")
     if document.state is not RunState.FINISHED:
         raise InputError(
             f"the run is {document.state}, and only finished ones can be imported; "
@@ -273,14 +289,24 @@ def _check_run(run: Run, document: RunDocument) -> None:
         if abs(fold.metrics.get(spec.metric_name, math.inf) - fold.score) > _SAME:
             raise InputError(f"the score of fold {fold.fold} is not its {spec.metric_name}")
     scores = [fold.score for fold in run.folds]
+    rounding = _SAME * max(1.0, *map(abs, scores))
+    rule = stopping.rule_for(spec)
     for n, moment in enumerate(run.moments, start=1):
-        if abs(moment.mean - math.fsum(scores[:n]) / n) > _SAME * max(1.0, abs(moment.mean)):
+        # A rule may know the k-fold mean better than the folds so far do: then only the mean of all
+        # of them follows from their scores.
+        plain = n == run.k or not isinstance(rule, OwnMean)
+        if plain and abs(moment.mean - math.fsum(scores[:n]) / n) > rounding:
             raise InputError(f"its mean after {n} folds is not the mean of their scores")
-        interval = moment.interval
-        if interval and not interval.low - _SAME <= moment.mean <= interval.high + _SAME:
+        if (interval := moment.interval) is None:
+            continue
+        if interval.low > interval.high:
+            raise InputError(f"its interval after {n} folds ends before it begins")
+        if isinstance(rule, OwnInterval):
+            continue  # what it holds is for the rule to say
+        if not interval.low - rounding <= moment.mean <= interval.high + rounding:
             raise InputError(f"its interval after {n} folds does not hold the mean")
     if run.stopped_at != stopping.stop_of(run.moments, run.k):
         raise InputError(f"its stop after {run.stopped_at} folds does not follow from its folds")
     at, mean = run.at_stop, document.mean
-    if at and mean is not None and abs(mean - at.mean) > _SAME * max(1.0, abs(at.mean)):
+    if at and mean is not None and abs(mean - at.mean) > rounding:
         raise InputError("its mean does not follow from its fold scores")

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from ecv_core.errors import InputError, UnknownName
+from ecv_core.limits import MAX_TEXT
+from ecv_core.parameters import Parameter
 from ecv_core.plugins import Registry
 from ecv_core.records import SETTINGS, FoldResult, Interval, Moment, RunSpec
 from ecv_core.stopping.after_stop import stop_interval
-from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule
+from ecv_core.stopping.base import (
+    OwnInterval,
+    OwnMean,
+    Rule,
+    StoppingRule,
+    TakesAids,
+    first_stop,
+)
 from ecv_core.stopping.efold import E_FOLD, EFold
 from ecv_core.stopping.fixed import FIXED, Fixed
 from ecv_core.stopping.interval import difference_percent, mean_and_deviation, mean_interval
@@ -20,6 +29,9 @@ from ecv_core.stopping.registering import load_plugins, record_of
 from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
 
 __all__ = [
+    "BASELINE",
+    "NEVER_STOPS",
+    "PAPERS_RULE",
     "RULES",
     "EFold",
     "Fixed",
@@ -28,7 +40,11 @@ __all__ = [
     "Rule",
     "StdStagnation",
     "StoppingRule",
+    "TakesAids",
+    "axis_of",
+    "cheap_models",
     "difference_percent",
+    "folds_planned",
     "interval_after_stop",
     "mean_interval",
     "moments",
@@ -36,18 +52,22 @@ __all__ = [
     "register_rule",
     "rule",
     "rule_for",
+    "said_by_name",
     "settings_of",
     "stop_of",
+    "takers",
 ]
 
 
 _OWN: dict[str, Rule] = {
-    "e-fold": E_FOLD,
-    "precision": PRECISION,
-    "std-stagnation": STD_STAGNATION,
-    "fixed": FIXED,
-    "never": NEVER,
+    known.id: known for known in (E_FOLD, PRECISION, STD_STAGNATION, FIXED, NEVER)
 }
+PAPERS_RULE = E_FOLD.id
+"""The rule of the paper on e-fold cross-validation, whose study pages and commands reproduce."""
+NEVER_STOPS = NEVER.id
+"""The rule that is plain k-fold cross-validation."""
+BASELINE = FIXED.id
+"""The rule that every other must beat: always the same number of folds."""
 
 
 def _offered(found: object, name: str) -> tuple[str, Rule]:
@@ -99,21 +119,64 @@ def _is_again(known: Rule, new: Rule) -> bool:
     """Whether this is the rule of before, as a notebook's cell makes it when it is run again."""
     if known is new:
         return True
-    if known.instance is None or new.instance is None:
-        return False
-    one, other = type(known.instance), type(new.instance)
+    one, other = known.kind, new.kind
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
-def settings_of(instance: StoppingRule) -> Mapping[str, object] | None:
+def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
     """The rule and its settings as arguments of `spec.make_spec`; None if it is not registered."""
     for known in RULES.values():
-        if known.kind is type(instance):
-            settings = {name: getattr(instance, name) for name in known.settings}
-            return {"rule": known.id} | settings
         if known.instance is instance:
             return {"rule": known.id}
+        if known.instance is None and known.kind is type(instance):
+            told = [name for name in known.told if name in ("confidence", "min_folds")]
+            params = {one.name: getattr(instance, one.name) for one in known.parameters}
+            return (
+                {"rule": known.id}
+                | {name: getattr(instance, name) for name in told}
+                | ({"rule_params": params} if params else {})
+            )
     return None
+
+
+def said_by_name() -> dict[str, Parameter]:
+    """The parameters with an option of their own, by name: those of all rules, each name once."""
+    found: dict[str, Parameter] = {}
+    for one in (one for known in RULES.values() for one in known.parameters if one.flag):
+        found.setdefault(one.name, one)
+    return found
+
+
+def axis_of(rule_id: str) -> Parameter:
+    """On which a rule is compared with others; of one that has an axis."""
+    axis = RULES[rule_id].axis
+    assert axis is not None
+    return axis
+
+
+def takers(parameter: str) -> list[str]:
+    """Ids of the rules with a parameter of this name."""
+    return [
+        known.id
+        for known in RULES.values()
+        if any(one.name == parameter for one in known.parameters)
+    ]
+
+
+def cheap_models(spec: RunSpec) -> tuple[str, ...]:
+    """Ids of the algorithms whose folds must all be in before the run's rule can decide."""
+    known = RULES.get(spec.rule)
+    ids = [one.name for one in known.parameters if one.ids] if known else []
+    given = dict(spec.rule_params)
+    return tuple(word for name in ids for word in str(given.get(name, "")).split(",") if word)
+
+
+def folds_planned(spec: RunSpec) -> tuple[int, int]:
+    """The fewest and the most folds that a run may need."""
+    most, known = spec.max_folds, RULES.get(spec.rule)
+    looks = known is None or known.looks
+    least = most if spec.full or spec.rule == NEVER_STOPS else min(spec.min_folds, most)
+    return least, most if looks else least
 
 
 def rule(rule_id: str) -> Rule:
@@ -132,19 +195,15 @@ def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
     Raises: UnknownName for the rule; InputError for a setting that cannot work.
     """
     chosen = rule(spec.rule)
-    for name in dict.fromkeys(("alpha", "confidence", *chosen.settings)):
-        if (value := getattr(spec, name)) is None:
-            known = SETTINGS[name]
-            example = known.way_out.removeprefix("use ")
-            raise InputError(f"the {chosen.id} rule needs a {known.words}, {example}")
-        SETTINGS[name].check(value)
+    given = dict(spec.rule_params)  # of an older version of the rule there may be more
+    chosen.resolve({one.name: given[one.name] for one in chosen.parameters if one.name in given})
+    SETTINGS["confidence"].check(spec.confidence)
     if not chosen.least_folds <= spec.min_folds <= spec.k:
         raise InputError(
             f"the minimum number of folds must be from {chosen.least_folds} to k = {spec.k} for "
             f"the rule '{chosen.id}', but is {spec.min_folds}"
         )
-    built = chosen.build(spec)
-    return replace(built, random=random) if isinstance(built, Precision) else built
+    return chosen.build(spec, random=random)
 
 
 def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> list[Moment]:
@@ -155,30 +214,41 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
         results: the folds in the order in which they came; may be empty.
         confidence: of the intervals, in (0, 1), where the rule has none of its own.
     Returns: one moment per fold.
-    Raises: InputError for a score that is not a finite number.
+    Raises: InputError for a score that is not a finite number, and for what no rule may say.
     """
-    found = []
-    for n in range(1, len(results) + 1):
-        scores = [result.score for result in results[:n]]
-        found.append(
-            Moment(
-                n=n,
-                fold=results[n - 1].fold,
-                score=scores[-1],
-                mean=(
-                    rule.mean(results[:n])
-                    if isinstance(rule, OwnMean)
-                    else mean_and_deviation(scores)[0]
-                ),
-                interval=(
-                    rule.interval(results[:n])
-                    if isinstance(rule, OwnInterval)
-                    else mean_interval(scores, confidence)
-                ),
-                decision=rule.decide(results[:n]),
-            )
+    return [_moment(rule, results[:n], confidence) for n in range(1, len(results) + 1)]
+
+
+def _moment(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> Moment:
+    scores = [result.score for result in results]
+    mean = rule.mean(results) if isinstance(rule, OwnMean) else mean_and_deviation(scores)[0]
+    interval = (
+        rule.interval(results)
+        if isinstance(rule, OwnInterval)
+        else mean_interval(scores, confidence)
+    )
+    decision = rule.decide(results)
+    who = f"the stopping rule {type(rule).__name__}"
+    if not math.isfinite(mean):
+        raise InputError(f"the mean of {who} must be a finite number, but is {mean}")
+    if interval and not -math.inf < interval.low <= interval.high < math.inf:
+        raise InputError(
+            f"the interval of {who} must go from a number to one that is no smaller, but is from "
+            f"{interval.low} to {interval.high}"
         )
-    return found
+    if len(decision.reason) > MAX_TEXT or not decision.reason.isprintable():
+        raise InputError(
+            f"the reason of {who} must be one line of at most {MAX_TEXT:,} characters, but is "
+            f"{decision.reason[:60]!r}"
+        )
+    return Moment(
+        n=len(results),
+        fold=results[-1].fold,
+        score=scores[-1],
+        mean=mean,
+        interval=interval,
+        decision=decision,
+    )
 
 
 def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | None:
@@ -192,8 +262,7 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     known = RULES.get(spec.rule)
     if known is not None and not known.looks:
         return mean_interval(scores, spec.confidence)
-    built = known.build(spec) if known is not None and known.kind is not None else None
-    first = getattr(built, "first", getattr(built, "min_folds", 2))
+    first = first_stop(known.build(spec)) if known is not None else 1
     return stop_interval(scores, first=first, k=spec.max_folds, confidence=spec.confidence)
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, RunSpec
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.errors import InputError
+from ecv_core.parameters import Parameter, Params, resolve
+from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, Moment, RunSpec
+from ecv_core.stopping.adjustment import Aids
 
 
 def after(n: int) -> str:
@@ -17,10 +23,15 @@ def after(n: int) -> str:
 class StoppingRule(Protocol):
     """Decides from fold results only, so that live and recorded runs use the same code.
 
-    An instance may say more of itself: `title`, its name for people; `needs_user_scores = True`,
-    where it reads FoldResult.user_scores; `order_free = True`, where it decides by which folds it
-    has seen and which of them is the newest, so that every order of k folds can be worked out
-    exactly (see `analysis.exploration.outcome`).
+    A class may say more of itself, as attributes:
+
+    - `title`, its name for people;
+    - `needs_user_scores = True`, where it reads FoldResult.user_scores;
+    - `looks = False`, where it stops after the same fold whatever the results are;
+    - `order_free = True`, where it decides by which folds it has seen and which of them is the
+      newest, so that every order of k folds can be worked out exactly by asking it;
+    - `first`, the first fold that can stop, where that is later than `min_folds`;
+    - `interval_kind`, what its intervals hold, where it is an `OwnInterval`.
     """
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
@@ -55,39 +66,253 @@ class OwnMean(Protocol):
         """
 
 
+@runtime_checkable
+class TakesAids(Protocol):
+    """A rule whose mean is corrected by cheap models, all of whose folds are in beforehand."""
+
+    @property
+    def needs_aids(self) -> tuple[str, ...]:
+        """Ids of these models; empty where it goes without."""
+
+    def with_aids(self, aids: Aids) -> StoppingRule:
+        """The same rule with their scores."""
+
+
+class FoldSets(Protocol):
+    """All 2^k sets of some folds, as `SetRule` sees them; the first one is empty."""
+
+    @property
+    def folds(self) -> NDArray[np.float64]:
+        """The score of each fold; shape (k,)."""
+
+    @property
+    def users(self) -> NDArray[np.floating] | None:
+        """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
+
+    @property
+    def random(self) -> bool:
+        """Whether the model draws random numbers in training."""
+
+    @property
+    def aids(self) -> Aids | None:
+        """Cheap models on the same users; None where there are none."""
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Of the scores of each set; shape (2^k,); NaN for the empty one."""
+
+    def chosen(self) -> NDArray[np.bool_]:
+        """Which folds each set holds; shape (2^k, k)."""
+
+    def half_widths(self, confidence: float) -> NDArray[np.float64]:
+        """Of Student's t of each set's mean; shape (2^k,); NaN below two folds."""
+
+
+Step = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]]
+"""(set before, set after) -> the least value of the rule's axis at which it stops there; the two
+are numbers of sets, of shapes (n, sets) and (sets,), and the answer broadcasts to (n, sets)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SetSteps:
+    """What decides at each step from a set of folds to the next, whatever the axis is set to."""
+
+    step: Step
+    half_widths: NDArray[np.float64]
+    """Of the interval that each set's mean is shown with; shape (2^k,); NaN where there is none."""
+    means: NDArray[np.float64] | None = None
+    """The estimates of the k-fold mean, shape (2^k,), where they are not the plain means."""
+
+
+@runtime_checkable
+class SetRule(StoppingRule, Protocol):
+    """A rule whose decision follows from the set of folds before the newest and the one after.
+
+    It stops where its axis is at least what `steps` gives, so that one walk through the sets
+    answers for all orders and all values of the axis.
+    """
+
+    @property
+    def setting(self) -> float:
+        """The value of its axis."""
+
+    def steps(self, sets: FoldSets) -> SetSteps:
+        """What decides at each step.
+
+        Raises: InputError where something is missing, such as users' scores.
+        """
+
+
+@runtime_checkable
+class OrderRule(StoppingRule, Protocol):
+    """A rule that needs the whole history, and decides for many orders at once."""
+
+    def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The fold after which each order stops; k where it does not stop before.
+
+        Args:
+            shuffled: the folds' scores in each order; shape (orders, k).
+        """
+
+
+def first_stop(rule: StoppingRule) -> int:
+    """The first fold after which the rule can stop."""
+    return int(getattr(rule, "first", getattr(rule, "min_folds", 1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The number that decides, beside the parameter that it is compared with."""
+
+    label: str
+    help: str
+    of: Callable[[Sequence[Moment]], Sequence[float | None]]
+    """One per moment; None where there is none yet. The rule stops where it is at most its axis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrases:
+    """What the sentence of a rule for a paper is made of."""
+
+    k: int
+    values: Mapping[str, Any]
+    """The rule's parameters and what it is told of the run, by name."""
+    level: str
+    """'95 %'."""
+    least: str
+    """'3 folds': no stop before."""
+    interval: str
+    """Student's t of the mean of the first n fold scores, in words."""
+    paper: str
+    """A mark for the citation of the paper on e-fold cross-validation."""
+    maths: Callable[[str, str], str]
+    """A mark for a formula: as text, and in LaTeX between dollars."""
+
+
+AT_LEAST = Parameter(
+    name="min_folds",
+    default=3,
+    help="No stop before this fold.",
+    low=1,
+    scale="folds",
+    phrase="at least {}",
+)
+"""The minimum of folds, as the axis of a rule that has no parameter to compare it by."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A stopping rule as users know it."""
+    """A stopping rule as users know it: everything that pages, commands and reports say of it."""
 
     id: str
     title: str
     help: str
     """What it does and when to use it, in at most three sentences."""
     source: str
-    settings: tuple[str, ...]
-    """The fields of RunSpec that it looks at, as a page or a command line should offer them."""
-    least_folds: int
+    kind: type
+    """The class that decides; see `StoppingRule` for what it says of itself."""
+    parameters: tuple[Parameter, ...] = ()
+    """What users choose."""
+    told: tuple[str, ...] = ("confidence", "min_folds")
+    """What it is told of the run beside them, of 'confidence', 'min_folds', 'k' (folds planned),
+    'metric' (its name) and 'random' (whether the model draws random numbers)."""
+    axis: Parameter | None = None
+    """On which rules are compared: one of `parameters`, or AT_LEAST; by default the first of
+    `parameters` that is a number."""
+    least_folds: int = 1
     """The lowest `min_folds` that makes sense for it."""
-    build: Callable[[RunSpec], StoppingRule]
-    """From a spec whose values have been checked; it has a tolerance where `settings` does."""
-    meaning: str = ""
-    """What its stop says of the mean: 'has settled'; by default that it satisfies this rule."""
     default_folds: int = 3
     """The `min_folds` to offer first."""
-    needs_user_scores: bool = False
-    """True where FoldResult.user_scores must be there, which stored runs keep apart."""
-    looks: bool = True
-    """Whether it decides by scores, so that a stop is a lucky one more often than not."""
-    interval: IntervalKind = IntervalKind.MEAN
-    """What the intervals of its moments hold."""
-    kind: type | None = None
-    """The class that `build` makes, where an instance alone says its settings: it has each of
-    `settings` as an attribute."""
+    make: Callable[..., StoppingRule] | None = None
+    """Takes parameters and what is told by name; by default `kind`."""
     instance: StoppingRule | None = None
     """What `build` gives, where a rule was registered as an instance, with nothing left to set."""
+    meaning: str = ""
+    """What its stop says of the mean: 'has settled'; by default that it satisfies this rule."""
+    short: Callable[[Mapping[str, Any]], str] | None = None
+    """Its parameters in a few words, beside its name: 'within 3.0%'; by default each in words."""
+    alone: Callable[[Mapping[str, Any]], str] | None = None
+    """The same where its name does not stand beside: 'precision 3 %'; by default `short`."""
+    legend: str = ""
+    """Of its line in a chart; by default its id."""
+    sentence: Callable[[Phrases], str] | None = None
+    """For the methods section of a paper; by default made of title, help and parameters."""
+    watched: Watched | None = None
+    """The number that decides, where one does."""
+    picture: str = ""
+    """The drawing in `figures.deciding` that explains a decision; '' where there is none."""
+
+    def __post_init__(self) -> None:
+        if self.axis is None:
+            numbers = (one for one in self.parameters if type(one.default) in (int, float))
+            object.__setattr__(self, "axis", next(numbers, None))
 
     @property
-    def axis(self) -> str | None:
-        """The setting that is varied where rules are compared; None where there is none."""
-        ranked = ("alpha", "tolerance", "min_folds")
-        return next((name for name in ranked if name in self.settings), None)
+    def needs_user_scores(self) -> bool:
+        """Whether FoldResult.user_scores must be there, which stored runs keep apart."""
+        return bool(getattr(self.instance or self.kind, "needs_user_scores", False))
+
+    @property
+    def by_sets(self) -> bool:
+        """Whether it is a `SetRule`: one walk answers for every order and value of its axis."""
+        return hasattr(self.kind, "steps")
+
+    @property
+    def looks(self) -> bool:
+        """Whether it decides by scores, so that a stop is a lucky one more often than not."""
+        return bool(getattr(self.instance or self.kind, "looks", True))
+
+    @property
+    def interval(self) -> IntervalKind:
+        """What the intervals of its moments hold."""
+        kind: IntervalKind = getattr(self.instance or self.kind, "interval_kind", IntervalKind.MEAN)
+        return kind
+
+    def resolve(self, given: Mapping[str, Any]) -> Params:
+        """Every parameter with its value: the given ones checked, the rest by default.
+
+        Raises: InputError for an unknown name, a bad value, or none where one is required.
+        """
+        for one in self.parameters:
+            if one.required and given.get(one.name) is None:
+                example = one.way_out.removeprefix("use ") or f"such as {one.text(one.default)}"
+                raise InputError(f"the {self.id} rule needs a {one.words}, {example}")
+        return resolve(self.parameters, given, of=f"the rule {self.id}")
+
+    def values(self, spec: RunSpec, *, random: bool = True) -> dict[str, Any]:
+        """Its parameters in a run, and what it is told of that run, unchecked.
+
+        Args:
+            spec: of the run.
+            random: whether the run's model draws random numbers; True is the careful answer.
+        """
+        given = dict(spec.rule_params)
+        told = {
+            "confidence": spec.confidence,
+            "min_folds": spec.min_folds,
+            "k": spec.max_folds,
+            "metric": spec.metric_name,
+            "random": random,
+        }
+        params = {one.name: given.get(one.name, one.default) for one in self.parameters}
+        return params | {name: told[name] for name in self.told}
+
+    def build(self, spec: RunSpec, *, random: bool = True) -> StoppingRule:
+        """The rule with its settings in a run, unchecked: `stopping.rule_for` checks them."""
+        if self.instance is not None:
+            return self.instance
+        rule: StoppingRule = (self.make or self.kind)(**self.values(spec, random=random))
+        return rule
+
+    def words(self, spec: RunSpec, *, alone: bool = False) -> str:
+        """What it is set to in a run, in a few words: 'alpha 1e-4', 'within 3.0%'.
+
+        Args:
+            spec: of the run.
+            alone: whether its name does not stand beside.
+        """
+        values = self.values(spec)
+        if say := (alone and self.alone) or self.short:
+            return say(values)
+        said = [one.in_words(values[one.name]) for one in self.parameters if values[one.name] != ""]
+        return ", ".join([self.id, *said] if alone or not said else said)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ecv_core.records import Decision, FoldResult
-from ecv_core.stopping.base import Rule
+from ecv_core.stopping.base import AT_LEAST, Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
     """Stop after `folds` folds, whatever the scores."""
 
+    looks: ClassVar[bool] = False
     folds: int
 
     @property
     def min_folds(self) -> int:
         """The same number, by the name that it has among the settings of a run."""
         return self.folds
+
+    @property
+    def setting(self) -> float:
+        """The same number."""
+        return float(self.folds)
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
@@ -34,10 +41,15 @@ FIXED = Rule(
     title="Fixed number",
     help="Stops after the minimum number of folds, whatever the scores: the baseline to beat.",
     source="baseline",
-    meaning="is that of the number of folds asked for",
-    settings=("min_folds",),
-    least_folds=1,
     kind=Fixed,
-    looks=False,
-    build=lambda spec: Fixed(folds=spec.min_folds),
+    make=lambda min_folds: Fixed(folds=min_folds),
+    told=("min_folds",),
+    axis=replace(AT_LEAST, label="Number of folds", phrase="{}"),
+    meaning="is that of the number of folds asked for",
+    short=lambda values: f"fixed {values['min_folds']}",
+    legend="always e folds (number: e)",
+    sentence=lambda say: (
+        f"The first {say.least} of {say.k} were evaluated, whatever the scores. The interval is "
+        f"{say.interval}."
+    ),
 )

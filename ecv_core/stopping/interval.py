@@ -75,6 +75,29 @@ def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
     return factors
 
 
+def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation (n-1) of the first n scores, for every n.
+
+    Args:
+        shuffled: scores in order; shape (orders, k).
+    Returns: both of shape (orders, k); the deviation of one score is NaN.
+    """
+    low = shuffled.min(axis=1, keepdims=True)
+    unit = shuffled.max(axis=1, keepdims=True) - low
+    unit[unit == 0] = 1.0
+    steps = (shuffled - low) / unit
+    means, squares = np.empty_like(steps), np.empty_like(steps)
+    mean = square = np.zeros(len(steps))
+    for n in range(steps.shape[1]):
+        distance = steps[:, n] - mean
+        mean = mean + distance / (n + 1)
+        square = square + distance**2 * n / (n + 1)
+        means[:, n], squares[:, n] = mean, square
+    freedom = np.arange(steps.shape[1], dtype=np.float64)
+    freedom[0] = np.nan
+    return low + unit * means, unit * np.sqrt(squares / freedom)
+
+
 def differences_percent(x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """d(x, y) = |x - y| / ((|x| + |y|) / 2) * 100, element by element; 0 where both are 0.
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import InputError
-from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, RunSpec
+from ecv_core.parameters import Parameter
+from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.stopping.adjustment import Aids, adjusted
-from ecv_core.stopping.base import Rule, after
+from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
 from ecv_core.stopping.fold_variance import ONE_FOLD, UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
+
+MAX_SETS_K = 16
+"""Folds up to which it is worked out for every set of them."""
+MAX_ADJUSTED_K = 12
+"""The same where means are corrected by cheap models."""
 
 
 def least_tolerance(
@@ -37,6 +43,7 @@ class Precision:
     """
 
     needs_user_scores: ClassVar[bool] = True
+    interval_kind: ClassVar[IntervalKind] = IntervalKind.K_FOLD_MEAN
     tolerance: float
     """A share of the mean: 0.03 is 3 %."""
     k: int = 10
@@ -47,13 +54,24 @@ class Precision:
     min_folds: int = 1
     random: bool = True
     """Whether the model draws random numbers in training; in a run, as its algorithm says."""
-    adjust_by: Sequence[str] = ()
-    """Algorithms whose folds cost little: they run all k, and correct the mean of the others."""
+    adjust_by: Sequence[str] | str = ()
+    """Algorithms whose folds cost little, or text with commas between their ids: they run all k,
+    and correct the mean of the others."""
     aids: Aids | None = field(default=None, compare=False, repr=False)
     """Their scores; in a run, those of the database."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "adjust_by", tuple(self.adjust_by))
+        ids = ADJUST_BY.parse(self.adjust_by)
+        object.__setattr__(self, "adjust_by", tuple(filter(None, str(ids).split(","))))
+
+    @property
+    def needs_aids(self) -> tuple[str, ...]:
+        """Ids of the algorithms in `adjust_by`."""
+        return tuple(self.adjust_by)
+
+    def with_aids(self, aids: Aids) -> Precision:
+        """The same rule with their scores."""
+        return replace(self, aids=aids)
 
     def mean(self, results: Sequence[FoldResult]) -> float:
         """The k-fold mean as these folds tell it, corrected by the cheap models if there are."""
@@ -88,6 +106,50 @@ class Precision:
                 stop=False, reason=f"{found}, but at least {self.min_folds} folds are due: go on."
             )
         return Decision(stop=True, reason=f"{found}: stop.")
+
+    @property
+    def setting(self) -> float:
+        """The tolerance."""
+        return self.tolerance
+
+    def steps(self, sets: FoldSets) -> SetSteps:
+        """How well every set of folds knows the k-fold mean."""
+        k = len(sets.folds)
+        if self.adjust_by and sets.aids is None:
+            raise InputError(
+                f"the precision rule is adjusted by {', '.join(self.adjust_by)}, but these "
+                "folds come without their scores; give a run, beside which they are found"
+            )
+        if sets.users is None:
+            raise InputError(
+                "the precision rule needs every user's score, which these folds come without; "
+                "use a recorded run that has them, or another rule"
+            )
+        if k > MAX_SETS_K:
+            raise InputError(
+                f"the precision rule is explored for up to {MAX_SETS_K} folds, but there are {k}; "
+                "use fewer folds"
+            )
+        values = np.asarray(sets.users, dtype=np.float64)
+        if len(values) != k:
+            raise InputError(f"there are {k} folds, but users' scores of {len(values)}")
+        random, corrected = self.random and sets.random, None
+        chosen = sets.chosen()[1:]
+        if sets.aids is None:
+            variance = fold_variance(values, chosen, random=random)
+        elif k > MAX_ADJUSTED_K:
+            raise InputError(
+                f"means corrected by cheap models are explored for up to {MAX_ADJUSTED_K} folds, "
+                f"but there are {k}; use fewer folds"
+            )
+        else:
+            sharper = adjusted(sets.folds, values, sets.aids, chosen, random=random)
+            variance = sharper.variance
+            corrected = np.concatenate([[np.nan], sharper.means])
+        half = np.full(len(sets.means), np.nan)
+        half[1:] = variance.half_widths(k, self.confidence)
+        least = least_tolerance(half, sets.means if corrected is None else corrected)
+        return SetSteps(step=lambda _before, after: least[after], half_widths=half, means=corrected)
 
     def _known(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
         """The mean to go by, and what these folds tell of its variance."""
@@ -169,17 +231,57 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
     return values
 
 
-def _build(spec: RunSpec) -> Precision:
-    assert spec.tolerance is not None  # rule_for has checked it
-    return Precision(
-        tolerance=spec.tolerance,
-        k=spec.max_folds,
-        metric=spec.metric_name,
-        confidence=spec.confidence,
-        min_folds=spec.min_folds,
-        adjust_by=spec.adjust_by,
+def _sentence(say: Phrases) -> str:
+    return (
+        f"Evaluation stopped, after {say.least} at the earliest, as soon as the {say.level} "
+        f"confidence interval of the mean of all {say.values['k']} folds, estimated from the "
+        f"scores of single users and the fold means with the {say.values['k']} folds as a finite "
+        f"population, reached at most {100 * say.values['tolerance']:.3g} % of the mean to either "
+        f"side: a variant of e-fold cross-validation{say.paper}. The interval told is "
+        f"{say.interval}."
     )
 
+
+def _known_within(moments: Sequence[Moment]) -> list[float | None]:
+    """How far the k-fold mean may be from the estimate after each fold, as a share of it."""
+    return [
+        moment.interval.width / 2 / abs(moment.mean) if moment.interval and moment.mean else None
+        for moment in moments
+    ]
+
+
+TOLERANCE = Parameter(
+    name="tolerance",
+    default=0.03,
+    required=True,
+    help="How far the score may be from the mean of all k folds. Large data may need one "
+    "fold, noisy data nearly all: the rule looks at every user's scores.",
+    low=0,
+    high=1,
+    open=True,
+    said="the tolerance, a share of the score,",
+    way_out="use for example 0.03 for 3 %",
+    scale="percent",
+    steps=(0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1),
+    tried=tuple(float(f"{one:.2e}") for one in np.geomspace(0.002, 0.5, 97)),
+    meaning=lambda tolerance: (
+        f"Stops once the mean of all folds is known to within {tolerance:.1%} of the score, with "
+        "the confidence below."
+    ),
+    flag="--tolerance",
+    metavar="0.02",
+    terms=("tolerance", "precision-rule"),
+)
+ADJUST_BY = Parameter(
+    name="adjust_by",
+    default="",
+    ids=True,
+    label="adjusted by",
+    help="Models whose folds cost little: they run all folds first, and what they tell of how "
+    "easy each fold is makes the mean of the others sharper, so that fewer folds are needed.",
+    flag="--adjust-by",
+    metavar="popular,item-knn",
+)
 
 PRECISION = Rule(
     id="precision",
@@ -190,12 +292,19 @@ PRECISION = Rule(
         "data may need one fold and noisy data nearly all."
     ),
     source="this project; moderated variance of the fold means (Smyth 2004), finite population",
-    meaning="is as precise as asked for",
-    settings=("tolerance", "confidence", "min_folds", "adjust_by"),
-    least_folds=1,
-    default_folds=1,
-    needs_user_scores=True,
-    interval=IntervalKind.K_FOLD_MEAN,
     kind=Precision,
-    build=_build,
+    parameters=(TOLERANCE, ADJUST_BY),
+    told=("confidence", "min_folds", "k", "metric", "random"),
+    default_folds=1,
+    meaning="is as precise as asked for",
+    short=lambda values: f"within {values['tolerance']:.1%}",
+    alone=lambda values: f"precision {100 * values['tolerance']:g} %",
+    legend="precision rule, all tolerances",
+    sentence=_sentence,
+    watched=Watched(
+        label="Known within",
+        help="The rule stops when this is at most the tolerance.",
+        of=_known_within,
+    ),
+    picture="known-within",
 )

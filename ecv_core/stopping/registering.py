@@ -29,11 +29,9 @@ def record_of(instance: StoppingRule, id: str | None, title: str | None, help: s
         title=title or str(getattr(instance, "title", "")) or id.replace("-", " ").capitalize(),
         help=help or document or f"The rule {type(instance).__name__}.",
         source=f"{type(instance).__module__}.{type(instance).__qualname__}",
-        settings=(),
-        least_folds=1,
+        kind=type(instance),
+        told=(),
         default_folds=1,
-        build=lambda spec: instance,
-        needs_user_scores=bool(getattr(instance, "needs_user_scores", False)),
         instance=instance,
     )
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records import Decision, FoldResult
-from ecv_core.stopping.base import Rule, after
-from ecv_core.stopping.interval import mean_and_deviation
+from ecv_core.stopping.base import AT_LEAST, Rule, after
+from ecv_core.stopping.interval import mean_and_deviation, running
 
 GROWTH = 0.05
 """A deviation that grew by no more than this counts as standing still."""
@@ -47,6 +47,15 @@ class StdStagnation:
         """The first fold that can stop."""
         return max(2 + IN_A_ROW, self.min_folds)
 
+    def first_stops(self, shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The fold after which each order stops; see `OrderRule`."""
+        fires = np.zeros(shuffled.shape, dtype=np.bool_)
+        fires[:, 1:] = stands(running(shuffled)[1][:, 1:])
+        fires[:, : self.first - 1] = False
+        fires[:, -1] = True  # all folds are in
+        stops: NDArray[np.intp] = np.argmax(fires, axis=1) + 1
+        return stops
+
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         scores = [result.score for result in results]
@@ -82,9 +91,9 @@ STD_STAGNATION = Rule(
         "by no more than 5 %. Fold 4 is the first that can stop."
     ),
     source="Mahlich, Vente, Beel (2024), general e-fold cross-validation",
-    meaning="has settled, as the spread of the scores no longer grows",
-    settings=("min_folds",),
-    least_folds=2,
     kind=StdStagnation,
-    build=lambda spec: StdStagnation(min_folds=spec.min_folds),
+    told=("min_folds",),
+    axis=AT_LEAST,
+    meaning="has settled, as the spread of the scores no longer grows",
+    least_folds=2,
 )

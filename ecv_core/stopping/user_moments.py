@@ -59,7 +59,8 @@ class UserMoments:
             their degrees of freedom after Satterthwaite (1946), at least 1. Both of shape (sets,).
         """
         inner, outer = (
-            share * np.einsum("si,sij,sj->s", weights, part, weights)
+            # A sum of squares: below 0 only by rounding, where the sum has no variance at all.
+            share * np.maximum(np.einsum("si,sij,sj->s", weights, part, weights), 0)
             for share, part in zip(self._shares, (self.within, self.between), strict=True)
         )
         mixed = inner + outer

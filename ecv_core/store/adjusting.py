@@ -9,7 +9,7 @@ from ecv_core import models
 from ecv_core.errors import InputError
 from ecv_core.records import FoldResult, RunSpec, UserScores
 from ecv_core.spec import rule_of
-from ecv_core.stopping import Precision, StoppingRule
+from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_models
 from ecv_core.stopping.adjustment import Aids
 from ecv_core.store.results import Results
 
@@ -27,18 +27,17 @@ def aid_spec(spec: RunSpec, name: str) -> RunSpec:
         algorithm=name,
         params=models.algorithm(name).resolve({}),
         tracked=False,
-        rule="never",
-        tolerance=None,
+        rule=NEVER_STOPS,
+        rule_params=(),
         min_folds=1,
         full=False,
-        adjust_by=(),
     )
 
 
 def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldResult]]:
     """The folds of each cheap model that a run is adjusted by; empty for one that lacks some."""
     found: dict[str, Mapping[int, FoldResult]] = {}
-    for name in spec.adjust_by:
+    for name in cheap_models(spec):
         folds = results.folds(aid_spec(spec, name))
         found[name] = {} if set(spec.fold_order) - set(folds) else folds
     return found
@@ -73,6 +72,6 @@ def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
     Raises: InputError where such a model lacks a fold.
     """
     rule = rule_of(spec)
-    if not (spec.adjust_by and isinstance(rule, Precision)):
+    if not (isinstance(rule, TakesAids) and rule.needs_aids):
         return rule
-    return replace(rule, aids=aids_of(results, spec, spec.adjust_by))
+    return rule.with_aids(aids_of(results, spec, rule.needs_aids))

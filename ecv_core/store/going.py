@@ -59,16 +59,27 @@ class Going:
             for run in self.runs
         )
 
-    def in_steps_of(self, seconds: float) -> Hashable:
-        """Differs once a run has gone on, and while any is active after so many seconds too."""
-        return self.stages, int(self.moment / seconds) if self else 0
-
-    def of(self, run_ids: Collection[str]) -> tuple[tuple[str, RunState, int, int], ...]:
-        """The same of some runs, and how far the curve is that a training reports."""
+    @property
+    def steps(self) -> tuple[Hashable, ...]:
+        """Of every active run how far the fold is that is computed."""
         return tuple(
-            (run.run_id, run.state, run.folds, len(run.progress.curve) if run.progress else 0)
+            (at.fold, at.phase, at.step, at.steps)
             for run in self.runs
-            if run.run_id in run_ids
+            if (at := run.progress) is not None
+        )
+
+    def of(self, run_ids: Collection[str]) -> tuple[tuple[str, RunState, int], ...]:
+        """Of some runs, those that are active: id, state, number of folds."""
+        return tuple(
+            (run.run_id, run.state, run.folds) for run in self.runs if run.run_id in run_ids
+        )
+
+    def curves(self, run_ids: Collection[str]) -> tuple[tuple[str, int, int], ...]:
+        """Of some runs, those that report the curve of a training: its fold and how far it is."""
+        return tuple(
+            (run.run_id, run.progress.fold, len(run.progress.curve))
+            for run in self.runs
+            if run.run_id in run_ids and run.progress is not None
         )
 
 

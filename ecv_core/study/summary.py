@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
 
-from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
     averaged,
@@ -19,7 +18,7 @@ from ecv_core.analysis.tradeoff import (
     tradeoff,
 )
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.registered import other_lines
+from ecv_core.analysis.tradeoff.registered import Known, other_lines
 from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.analysis.tradeoff.study_frames import (
     cells_frame,
@@ -98,14 +97,13 @@ class Summary:
         )
         return headline_frame(some, self.alphas)
 
-    def rules(self, precision: Mapping[int, Curve]) -> pd.DataFrame:
+    def rules(self, known: Known) -> pd.DataFrame:
         """The paper's rule beside all others, as `rules_frame` gives it.
 
         Args:
-            precision: the precision rule's curves by the number of the system; those of which no
-                users' scores are known are left out.
+            known: the curves of rules that need users' scores; may be empty.
         """
-        lines = other_lines(self.tradeoff.systems, precision)
+        lines = other_lines(self.tradeoff.systems, known)
         return rules_frame(self.tradeoff, lines, self.alphas)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ecv_core.energy.expected import KnownCosts, expected
 from ecv_core.records import RunSpec
+from ecv_core.stopping import folds_planned
 
 HOUR = 3600.0
 
@@ -45,7 +46,7 @@ def estimate(
     folds, same = 0, 0
     numbers = going_on or [None] * len(specs)
     for at, (spec, have, number) in enumerate(zip(specs, there, numbers, strict=True)):
-        found = expected(spec, known)
+        found = expected(spec, known, folds_planned(spec))
         if found is None:
             return None
         rest = spec.k - have

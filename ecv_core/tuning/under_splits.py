@@ -19,6 +19,7 @@ from ecv_core.evaluation import METRICS
 from ecv_core.records import ParamValue, RunSpec
 from ecv_core.runs.configurations import Configuration, specs_of
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Results, Store
 from ecv_core.tuning.samplers import sampled
 from ecv_core.tuning.spaces import contender_word, size_of, space_of, within
@@ -109,7 +110,12 @@ def planned_spaces(
         drawn: list[Configuration] = list(sampled(wanted, "grid", size_of(wanted), seed=0))
         for split in splits_of:
             spec = make_spec(
-                dataset=dataset, algorithm=name, split=split, rule="never", full=True, **settings
+                dataset=dataset,
+                algorithm=name,
+                split=split,
+                rule=NEVER_STOPS,
+                full=True,
+                **settings,
             )
             fold.check_needs(spec)
             planned.append((spec, drawn))

@@ -139,7 +139,7 @@ def test_what_does_not_share_its_folds_is_not_tested_and_says_why(change, reason
     "change",
     [
         {"algorithm": "popular", "params": ()},
-        {"alpha": 1e-3},
+        {"rule_params": (("alpha", 1e-3),)},
         {"negative_sampling": "popularity"},  # draws nothing in a full ranking
         {"rule": "never", "full": True, "country": "FRA", "only_folds": (0, 1)},
     ],
@@ -219,7 +219,7 @@ def test_settings_that_differ_come_first_and_those_of_one_algorithm_next():
 
 def test_a_setting_that_the_rule_does_not_use_is_no_difference():
     never = replace(SPEC, rule="never")
-    fields = differences([never, replace(never, alpha=0.5, min_folds=5)])
+    fields = differences([never, replace(never, min_folds=5)])
     assert not any(one.differs for one in fields)
 
 
@@ -234,16 +234,23 @@ def test_names_are_as_short_as_they_can_be():
     assert names(apart) == ["item-knn", "item-knn"]
 
 
+ALPHA = {"rule_params": (("alpha", 1e-4),)}
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (({"alpha": 1e-4}, {"alpha": 1e-3}), ["alpha 1e-4", "alpha 1e-3"]),
+        ((ALPHA, {"rule_params": (("alpha", 1e-3),)}), ["alpha 1e-4", "alpha 1e-3"]),
         (
-            ({"alpha": 1e-4}, {"rule": "precision", "tolerance": 0.03}),
+            (ALPHA, {"rule": "precision", "rule_params": (("tolerance", 0.03),)}),
             ["alpha 1e-4", "precision 3 %"],
         ),
         (
-            ({"rule": "fixed", "min_folds": 5}, {"rule": "never"}, {"min_folds": 3}),
+            (
+                {"rule": "fixed", "rule_params": (), "min_folds": 5},
+                {"rule": "never", "rule_params": ()},
+                {"min_folds": 3},
+            ),
             ["fixed 5", "never", "alpha 1e-4"],
         ),
         (
@@ -254,7 +261,7 @@ def test_names_are_as_short_as_they_can_be():
     ],
 )
 def test_runs_of_one_algorithm_are_named_by_what_differs_in_short(settings, told):
-    base = replace(SPEC, rule="e-fold", alpha=1e-4)
+    base = replace(SPEC, rule="e-fold", **ALPHA)
     runs = [run({}, replace(base, **one), run_id=str(at)) for at, one in enumerate(settings)]
     assert names(runs) == told
 

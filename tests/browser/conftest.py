@@ -13,10 +13,10 @@ from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 from tests.browser.dashboard import FOR_TESTS, TEST_FLAGS, Dashboard
-from tests.browser.tab import VIEW, watched_tab
+from tests.browser.tab import PATIENCE, VIEW, watched_tab
 from tests.jobs import SCORES, fold_result
 
-expect.set_options(timeout=30_000)  # a cold worker on a busy machine takes its time
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")

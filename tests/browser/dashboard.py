@@ -82,10 +82,10 @@ class Dashboard:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=10) as answer:
                     if answer.read() == b"ok":
                         return
             except OSError:

@@ -16,6 +16,8 @@ from playwright.sync_api import (
 )
 
 VIEW: ViewportSize = {"width": 1280, "height": 900}
+PATIENCE = 60_000
+"""Milliseconds until a state that never came is a failure: other programs may have the machine."""
 
 ASKED_EVERYWHERE = ("/_stcore/health", "/_stcore/host-config")
 """Streamlit asks for these below a page's own path first (404), and while its server is away."""
@@ -28,6 +30,20 @@ STILL = """addEventListener("DOMContentLoaded", () => {
   document.head.append(still);
 })"""
 """Nothing moves by itself: every frame of Streamlit's animations costs a processor."""
+
+
+STANDS = """(node) => new Promise((stands) => {
+  let last = "", frames = 0;
+  const look = () => {
+    const now = [node, ...node.querySelectorAll("canvas")]
+      .map((one) => Object.values(one.getBoundingClientRect().toJSON()).join()).join("|");
+    frames = now === last ? frames + 1 : 0;
+    last = now;
+    if (frames < 10) requestAnimationFrame(look); else stands();
+  };
+  look();
+})"""
+"""Waits until a node has kept its place and size for ten frames."""
 
 
 def is_expected(message: ConsoleMessage) -> bool:
@@ -48,11 +64,20 @@ def click_row(page: Page, row: int, *, at: int = 22) -> None:
     """
     table = page.get_by_test_id("stDataFrame")
     table.locator("canvas").first.wait_for()
-    page.wait_for_timeout(500)  # its columns find their widths
+    followed(page)
+    table.evaluate(STANDS)  # its columns find their widths
     box = table.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + at, box["y"] + 18 + 35 * row)
-    page.wait_for_timeout(500)
+
+
+def drawn(page: Page) -> None:
+    """Wait until every figure in sight is drawn, and what is drawn is on the screen."""
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.ecv-figure')]"
+        ".every(one => one.dataset.drawn === 'true' || !one.checkVisibility())"
+    )
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def followed(page: Page) -> None:
@@ -70,7 +95,7 @@ def watched_tab(where: Browser | BrowserContext) -> Iterator[Page]:
             was loaded before, and nothing that a page put aside.
     """
     context = where.new_context(viewport=VIEW) if isinstance(where, Browser) else where
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE)
     tab = context.new_page()
     tab.add_init_script(STILL)
     errors: list[str] = []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import drawn
 
 pytestmark = pytest.mark.browser
 
@@ -66,34 +70,40 @@ def serious(page: Page) -> list[str]:
     ]
 
 
-def settle(page: Page) -> None:
-    """Wait until every figure on the page is drawn."""
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.ecv-figure')]"
-        ".every(one => one.dataset.drawn === 'true' || !one.checkVisibility())"
-    )
-    page.wait_for_timeout(300)  # colours fade into those of the theme
+FIRST = ("form", "run")
+"""Pages that everybody sees."""
 
 
-@pytest.mark.parametrize("name", PAGES)
+def at_rest(look: Callable[[], list[str]], seconds: float = 15) -> list[str]:
+    """What a look finds for so long: a page that changes size or colour takes its time."""
+    end = time.monotonic() + seconds
+    while (found := look()) and time.monotonic() < end:
+        pass
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in PAGES],
+)
 def test_every_page_is_accessible_in_light_dark_and_narrow(
     name: str, tab: Page, warm: Dashboard, run_id: str
 ) -> None:
     address, there = PAGES[name]
     tab.goto(warm.url + address.format(run=run_id))
     expect(tab.locator(there).first).to_be_visible(timeout=60_000)
-    settle(tab)
+    drawn(tab)
     found = {}
     for width, height in SIZES:
         tab.set_viewport_size({"width": width, "height": height})
-        settle(tab)
-        found[f"{width} pixels wide"] = tab.evaluate(CUT_OFF)
-    found["light, narrow"] = serious(tab)
+        drawn(tab)
+        found[f"{width} pixels wide"] = at_rest(lambda: tab.evaluate(CUT_OFF))
+    found["light, narrow"] = at_rest(lambda: serious(tab))
     tab.set_viewport_size({"width": 1280, "height": 900})
     tab.emulate_media(color_scheme="dark")
     tab.wait_for_function(
         "() => getComputedStyle(document.querySelector('.stApp')).color === 'rgb(230, 234, 237)'"
     )
-    settle(tab)
-    found["dark"] = serious(tab)
+    drawn(tab)
+    found["dark"] = at_rest(lambda: serious(tab))
     assert {when: what for when, what in found.items() if what} == {}

@@ -42,6 +42,7 @@ def put(dashboard: Dashboard, algorithm: str, scores: list[float]) -> str:
     return run_id
 
 
+@pytest.mark.slow
 def test_an_example_opens_with_one_click_and_its_link_restores_it(
     page: Page, dashboard: Dashboard
 ) -> None:

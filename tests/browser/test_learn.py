@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from ecv_core.evaluation import per_user
 from pages.components.learn.chapters import CHAPTERS
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import followed
+from tests.browser.tab import drawn, followed
 
 pytestmark = pytest.mark.browser
 N = 5
@@ -92,7 +92,7 @@ def test_cards_are_dealt_and_every_fold_is_held_out_once(page: Page, dashboard: 
     page.get_by_role("button", name="Deal").click()
     said = page.locator(".ecv-said")
     play = page.get_by_role("button", name="Play", exact=True)
-    expect(said).to_contain_text("Fold 3 of 5", timeout=15_000)  # it plays by itself
+    expect(said).to_contain_text("Fold 3 of 5")  # it plays by itself
     page.get_by_role("button", name="Pause").click()
     expect(play).to_be_visible()
     page.emulate_media(reduced_motion="reduce")  # from here a step for each press
@@ -146,6 +146,7 @@ def test_alpha_moves_the_stop_in_the_browser(page: Page, dashboard: Dashboard) -
     expect(page.get_by_text("stops after fold 3").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_game_is_played_to_its_end_and_on(page: Page, dashboard: Dashboard) -> None:
     open_chapter(page, dashboard, "predict&round=7")
     again = page.get_by_role("button", name="Next round")
@@ -184,13 +185,14 @@ def test_the_glossary_filters_while_typing_and_shows_the_term_of_the_address(
     expect(page.get_by_text("No entry has all of these words")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_every_chapter_is_accessible(page: Page, dashboard: Dashboard) -> None:
     open_chapter(page, dashboard, "held_out")
     for chapter in CHAPTERS.values():
         heading = page.get_by_role("heading", name=chapter.question)
         expect(heading).to_be_visible()
         followed(page)
-        page.wait_for_timeout(500)  # a picture may still arrive
+        drawn(page)
         found = Axe().run(page).response["violations"]
         bad = [one["id"] for one in found if one["impact"] in ("serious", "critical")]
         assert bad == [], chapter.id

@@ -71,6 +71,7 @@ def test_a_run_on_ml_100k_stops(page: Page, dashboard: Dashboard) -> None:
     assert len(run.folds) == run.stopped_at < 10
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(
     page: Page, dashboard: Dashboard
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(
     assert wait_for(dashboard, next_id, lambda run: not run.state.active).state is RunState.FINISHED
 
 
+@pytest.mark.slow
 def test_a_restart_finds_the_run_interrupted_resumes_it_and_cancel_ends_it(
     page: Page, dashboard: Dashboard
 ) -> None:

@@ -12,7 +12,7 @@ from tests.browser.dashboard import Dashboard
 from tests.browser.provider import CLIENT, CLIENT_SECRET, Provider, provider
 from tests.browser.tab import watched_tab
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ADA = {"sub": "1", "name": "Ada", "email": "ada@example.org", "email_verified": True}
 VERA = {"sub": "2", "name": "Vera", "email": "vera@example.org", "email_verified": True}

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import followed
 
 pytestmark = pytest.mark.browser
 PATIENT = 60_000
@@ -33,15 +34,23 @@ def test_it_plays_to_the_stop_without_the_server_and_the_arrow_keys_step(
     page: Page, dashboard: Dashboard
 ) -> None:
     sockets: list[WebSocket] = []
-    page.on("websocket", lambda socket: sockets.append(socket))
+    sent: list[str | bytes] = []
+
+    def listen(socket: WebSocket) -> None:
+        sockets.append(socket)
+        socket.on("framesent", lambda frame: sent.append(frame))
+
+    page.on("websocket", listen)
     open_page(page, f"{dashboard.url}/replay")
     figure = drawn(page)
     sentence(page, "^After 2 folds:")  # there is an interval to look at
     page.get_by_role("combobox", name="Speed").select_option("4")
-    page.wait_for_timeout(1000)  # what loading the page asks for is over
-    sent: list[str | bytes] = []
-    for socket in sockets:
-        socket.on("framesent", lambda frame: sent.append(frame))
+    followed(page)
+    before = -1
+    while before != len(sent):  # until what loading the page asks for is over
+        before = len(sent)
+        page.wait_for_timeout(1000)
+    sent.clear()
     page.get_by_role("button", name="Play", exact=True).click()
     sentence(page, "so it has settled: stop")
     expect(
@@ -73,6 +82,7 @@ def test_it_plays_to_the_stop_without_the_server_and_the_arrow_keys_step(
     expect(page.get_by_text("shuffled with seed 1")).to_be_visible(timeout=PATIENT)
 
 
+@pytest.mark.slow
 def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves_it(
     page: Page, dashboard: Dashboard
 ) -> None:
@@ -118,6 +128,7 @@ def test_the_presentation_shows_figure_sentence_and_what_it_is_and_escape_leaves
     )
 
 
+@pytest.mark.slow
 def test_the_race_ends_with_what_was_saved_and_moves_less_if_that_is_wanted(
     page: Page, dashboard: Dashboard
 ) -> None:
@@ -148,6 +159,7 @@ def test_the_race_ends_with_what_was_saved_and_moves_less_if_that_is_wanted(
     assert all(float(one).is_integer() for one in seen)
 
 
+@pytest.mark.slow
 def test_a_live_race_becomes_one_that_can_be_played_again(page: Page, dashboard: Dashboard) -> None:
     page.goto(f"{dashboard.url}/?full=true")
     expect(page.get_by_role("button", name="Start")).to_be_enabled(timeout=PATIENT)

@@ -118,6 +118,7 @@ def opens_on_its_own_and_fits_one_sheet(path: Path, browser: Browser) -> None:
     assert len(sheets) == 1
 
 
+@pytest.mark.slow
 def test_figure_1_is_saved_by_keyboard_and_as_every_kind_of_file(
     page: Page, opened: str, browser: Browser, tmp_path: Path
 ) -> None:

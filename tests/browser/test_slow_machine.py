@@ -9,8 +9,9 @@ from playwright.sync_api import Page, expect
 
 from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import followed
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SLOWER = 6
 """Times, of the browser's processor."""
 PRESS_BOTH = """
@@ -21,12 +22,24 @@ PRESS_BOTH = """
   setTimeout(() => named(second).click(), pause);
 }
 """
+PRESS_ONCE_THERE = """
+async ([first, address, second]) => {
+  const named = (name) =>
+    [...document.querySelectorAll("button")].find((one) => one.innerText.includes(name));
+  named(first).click();
+  while (!location.search.includes(address)) await new Promise((done) => setTimeout(done));
+  named(second).click();
+  while (location.search.includes(address)) await new Promise((done) => setTimeout(done));
+}
+"""
+"""The second press comes as soon as the first has its address, while its chapter is drawn."""
 PAUSES = (0, 60, 200)
 """Milliseconds between two presses: the first is still on its way, or not drawn yet."""
 
 
 def slow_down(page: Page) -> None:
-    page.wait_for_timeout(1500)  # what the page loads ahead is there
+    followed(page)
+    page.wait_for_load_state("networkidle")  # what the page loads ahead is there
     session = page.context.new_cdp_session(page)
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
 
@@ -37,6 +50,7 @@ def test_start_right_after_a_preset_starts_with_its_alpha(
 ) -> None:
     tab.goto(f"{warm.url}/?algorithm=popular&k=3")
     expect(tab.get_by_role("button", name="Start")).to_be_enabled(timeout=60_000)
+    expect(tab.get_by_role("radio", name="Thrifty")).to_be_visible()
     slow_down(tab)
     tab.evaluate(PRESS_BOTH, ["Thrifty", "Start", pause])
     tab.wait_for_url(re.compile(r"run=[0-9a-f]+"), timeout=60_000)
@@ -55,8 +69,9 @@ def test_a_chapter_picked_while_another_is_drawn_is_the_one_that_opens(
     tab.evaluate(PRESS_BOTH, ["3 nDCG", "6 Rule", 60])
     expect(tab).to_have_url(re.compile("chapter=rule"))
     expect(tab.get_by_role("heading", name="When is it enough?")).to_be_visible()
-    tab.evaluate(PRESS_BOTH, ["3 nDCG", "6 Rule", 200])
-    tab.wait_for_timeout(3000)
+    tab.evaluate(PRESS_ONCE_THERE, ["3 nDCG", "chapter=ndcg", "6 Rule"])
+    expect(tab).to_have_url(re.compile("chapter=rule"))
+    followed(tab)
     expect(tab.get_by_role("heading", name="When is it enough?")).to_be_visible()
     expect(tab).to_have_url(re.compile("chapter=rule"))
     tab.go_back()

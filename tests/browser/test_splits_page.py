@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
 
@@ -10,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import followed
 
 pytestmark = pytest.mark.browser
 
@@ -20,17 +20,19 @@ def opened(page: Page, dashboard: Dashboard, query: str = "") -> None:
     expect(page.locator('.ecv-figure[data-drawn="true"]')).to_have_count(3, timeout=30_000)
 
 
-def held_out_days(page: Page) -> list[float]:
+HELD_OUT_DAYS = (
+    "JSON.stringify([...document.querySelectorAll('.ecv-figure')]"
+    ".map(node => (node.data ?? []).find(one => one.name === 'test'))"
+    ".find(one => one?.type === 'scatter').x)"
+)
+
+
+def held_out_days(page: Page) -> str:
     """Where the toy's figure has its marks of the part 'test'."""
-    return json.loads(
-        page.evaluate(
-            "() => JSON.stringify([...document.querySelectorAll('.ecv-figure')]"
-            ".map(node => (node.data ?? []).find(one => one.name === 'test'))"
-            ".find(one => one?.type === 'scatter').x)"
-        )
-    )
+    return str(page.evaluate(HELD_OUT_DAYS))
 
 
+@pytest.mark.slow
 def test_moving_the_fold_or_picking_another_strategy_moves_the_address(
     page: Page, dashboard: Dashboard
 ) -> None:
@@ -40,9 +42,8 @@ def test_moving_the_fold_or_picking_another_strategy_moves_the_address(
     slider.focus()
     slider.press("ArrowRight")
     page.wait_for_url(re.compile("fold=1"))
-    page.wait_for_timeout(300)
-    assert held_out_days(page) != before
     expect(page.get_by_text("In fold 1,")).to_be_visible()
+    page.wait_for_function(f"before => {HELD_OUT_DAYS} !== before", arg=before)
     moved = held_out_days(page)
     page.reload()
     expect(page.get_by_text("In fold 1,")).to_be_visible(timeout=30_000)
@@ -83,6 +84,7 @@ def test_the_run_page_opens_with_the_split_and_the_zip_holds_it(
         assert "fold-3.csv" not in names
 
 
+@pytest.mark.slow
 def test_another_reference_is_told_in_another_sentence_and_the_csv_holds_the_ranks(
     tab: Page, warm: Dashboard
 ) -> None:
@@ -100,6 +102,7 @@ def test_another_reference_is_told_in_another_sentence_and_the_csv_holds_the_ran
     options.filter(has_text=other).first.click()
     tab.wait_for_url(re.compile("swaps_reference="))
     expect(tab.get_by_text(before, exact=True)).to_have_count(0)
+    followed(tab)
     with tab.expect_download() as download:
         tab.get_by_role("button", name="CSV").first.click()
     rows = download.value.path().read_text().splitlines()

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 DRAWN = '.ecv-figure[data-drawn="true"]'
 
 
+@pytest.mark.slow
 def test_the_slider_moves_sentence_cells_rules_and_report_by_keyboard(
     page: Page, dashboard: Dashboard
 ) -> None:

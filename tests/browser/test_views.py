@@ -57,6 +57,7 @@ def test_the_forms_settings_travel(tab: Page, warm: Dashboard, browser: Browser)
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["studies", "folds"])
 def test_alpha_and_the_chosen_cells_travel(
     page: str, tab: Page, warm: Dashboard, browser: Browser
@@ -80,6 +81,7 @@ def test_alpha_and_the_chosen_cells_travel(
     opened_elsewhere(tab, browser, said(tab, f"^With alpha {moved}"))
 
 
+@pytest.mark.slow
 def test_a_replay_travels_with_alpha_order_and_moment(
     tab: Page, warm: Dashboard, run_id: str, browser: Browser
 ) -> None:
@@ -98,6 +100,7 @@ def test_a_replay_travels_with_alpha_order_and_moment(
     opened_elsewhere(tab, browser, tab.locator(".ecv-sentence").first.inner_text())
 
 
+@pytest.mark.slow
 def test_a_race_travels_with_its_year(
     tab: Page, warm: Dashboard, run_id: str, browser: Browser
 ) -> None:
@@ -113,6 +116,7 @@ def test_a_race_travels_with_its_year(
     opened_elsewhere(tab, browser, year)
 
 
+@pytest.mark.slow
 def test_the_draws_of_a_chapter_travel(tab: Page, warm: Dashboard, browser: Browser) -> None:
     tab.goto(f"{warm.url}/learn?chapter=one_fold")
     there(tab.get_by_role("button", name="Draw again")).click()
@@ -121,6 +125,7 @@ def test_the_draws_of_a_chapter_travel(tab: Page, warm: Dashboard, browser: Brow
     opened_elsewhere(tab, browser, lesson)
 
 
+@pytest.mark.slow
 def test_the_filter_of_history_travels(
     tab: Page, warm: Dashboard, run_id: str, browser: Browser
 ) -> None:
@@ -132,6 +137,7 @@ def test_the_filter_of_history_travels(
     opened_elsewhere(tab, browser, "No run matches")
 
 
+@pytest.mark.slow
 def test_a_number_written_by_hand_is_the_sliders_step(tab: Page, warm: Dashboard) -> None:
     for address, name, written in (
         ("/?rule=precision&tolerance=0.05", "Tolerance", "5%"),
@@ -141,6 +147,7 @@ def test_a_number_written_by_hand_is_the_sliders_step(tab: Page, warm: Dashboard
         written_by_hand(tab, name, written)
 
 
+@pytest.mark.slow
 def test_a_words_link_leads_to_its_entry(tab: Page, warm: Dashboard) -> None:
     tab.goto(f"{warm.url}/folds")
     link = there(tab.get_by_role("link", name="order", exact=True))

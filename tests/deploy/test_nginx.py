@@ -23,9 +23,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NGINX, OPENSSL = shutil.which("nginx"), shutil.which("openssl")
 NAME = "e-fold.example.org"
-pytestmark = pytest.mark.skipif(
-    not (NGINX and OPENSSL), reason="nginx and openssl are not on this machine"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (NGINX and OPENSSL), reason="nginx and openssl are not on this machine"),
+]
 
 
 def free_port() -> int:

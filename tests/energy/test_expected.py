@@ -4,14 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.energy.expected import KnownCosts, expected, folds_planned, together
+from ecv_core.energy.expected import KnownCosts, together
+from ecv_core.energy.expected import expected as expected_in
 from ecv_core.spec import make_spec
+from ecv_core.stopping import folds_planned
 
 SPEC = make_spec(dataset="ml-100k", algorithm="item-knn", rule="e-fold", k=10)
 
 
 def known(seconds, joules, spec=SPEC):
     return KnownCosts(spec=spec, seconds=seconds, joules=joules)
+
+
+def expected(spec, runs):
+    return expected_in(spec, runs, folds_planned(spec))
 
 
 def test_from_the_fewest_folds_at_the_lowest_cost_to_the_most_at_the_highest():

@@ -65,6 +65,7 @@ def test_user_knn_reaches_lenskit(peer_means, fold, lenskit):
     assert peer_means("user-knn", fold)["ndcg@10"] >= lenskit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fold", "lenskit"), [(0, 0.2643), (1, 0.2747)])
 def test_bpr_mf_reaches_lenskit(peer_means, fold, lenskit):
     assert peer_means("bpr-mf", fold)["ndcg@10"] >= lenskit

@@ -59,7 +59,7 @@ def test_one_system_is_its_own_average_and_is_drawn_once():
 
 
 def test_several_systems_share_one_legend_entry_and_the_precision_rule_has_its_own():
-    precision = pd.DataFrame([("precision", "", 0.03, 33.0, 0.9)], columns=FRAME.columns)
+    precision = pd.DataFrame([("rule", "precision", 0.03, 33.0, 0.9)], columns=FRAME.columns)
     figure = tradeoff_figure(pd.concat([FRAME, precision]), cost="folds", dark=True)
     assert names(figure).count("each run") == 1
     assert "precision rule, all tolerances" in names(figure)

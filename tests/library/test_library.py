@@ -104,9 +104,8 @@ def test_a_rules_settings_become_the_runs():
     rule = ecv.Precision(tolerance=0.4, confidence=0.9, min_folds=2)
     run = ecv.evaluate("synthetic", "popular", rule=rule, k=4, keep=False)
     spec = run.spec
-    assert (spec.rule, spec.tolerance, spec.confidence, spec.min_folds) == (
-        *("precision", 0.4, 0.9, 2),
-    )
+    assert (spec.rule, spec.confidence, spec.min_folds) == ("precision", 0.9, 2)
+    assert dict(spec.rule_params) == {"adjust_by": "", "tolerance": 0.4}
     assert list(ecv.runs()) == []  # not kept
 
 

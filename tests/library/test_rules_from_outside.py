@@ -122,7 +122,7 @@ def systems():
 
 def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
     ecv.register_rule(range_of_two)
-    lines = {line.rule: line for line in other_lines(systems, {})}
+    lines = {line.rule: line for line in other_lines(systems)}
     assert list(lines) == ["fixed", "std-stagnation", "range-of-two"]
     line = lines["range-of-two"]
     for row, system in enumerate(systems):
@@ -146,7 +146,7 @@ def test_it_is_on_the_chart_of_all_alphas(range_of_two, rising, systems):
         "rising": True,
     }
     explored = tradeoff(systems, within_percent=2.0)
-    figure = tradeoff_figure(tradeoff_frame(explored, None, curves))
+    figure = tradeoff_figure(tradeoff_frame(explored, curves))
     drawn = {trace.name: trace for trace in figure.data}
     alone = [ecv.orders(one.folds, range_of_two).cost_percent for one in systems]
     assert drawn["range-of-two"].x[0] == pytest.approx(np.mean(alone))
@@ -161,7 +161,7 @@ def test_a_rule_whose_users_scores_are_missing_is_left_out(systems):
             raise InputError("fold 0 was recorded without users' scores")
 
     ecv.register_rule(NeedsUsers())
-    assert "needs-users" not in [line.rule for line in other_lines(systems, {})]
+    assert "needs-users" not in [line.rule for line in other_lines(systems)]
     assert "needs-users" not in [one.rule for one in registered_curves(systems, within_percent=2)]
 
 
@@ -182,6 +182,7 @@ def test_a_setting_is_said_in_words(rising, rule_id, value, words):
     assert setting_words(rule_id, value) == words
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_the_rules_of_ecv_rules(tmp_path: Path):
     (tmp_path / "my_rules.py").write_text(
         "import ecv_core as ecv\n\n\n"

@@ -33,6 +33,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is used on Linux alone")
 def test_memory_that_runs_out_is_one_sentence():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)

@@ -15,7 +15,7 @@ from tests.selection.test_live import job, specs
 
 def open_best(app: AppTest, selection: str = "", **settings: str) -> AppTest:
     app.run()
-    app.switch_page("pages/best.py")
+    app.switch_page("best.py")
     if selection:
         app.query_params["selection"] = selection
     for name, value in settings.items():

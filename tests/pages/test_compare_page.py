@@ -32,7 +32,7 @@ def open_compare(app, *keys):
     if keys:
         app.query_params["runs"] = ",".join(keys)
     app.query_params["view"] = "Compare"
-    app.switch_page("pages/runs.py").run()
+    app.switch_page("runs.py").run()
     assert not app.exception
     return app
 

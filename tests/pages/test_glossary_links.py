@@ -46,30 +46,30 @@ def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
             app.query_params["run"] = first.run_id
             app.run()
         case "runs compared":
-            app.switch_page("pages/runs.py")
+            app.switch_page("runs.py")
             app.query_params["view"] = "Compare"
             third = a_run(SCORES, stopped_at=4, k=5, algorithm="ease")  # several comparisons
             app.query_params["runs"] = f"{first.run_id},{second.run_id},{third.run_id}"
             app.run()
         case "compare":
-            app.switch_page("pages/runs.py")
+            app.switch_page("runs.py")
             app.query_params["view"] = "Compare"
             app.run()
         case "ranks under splits":
-            app.switch_page("pages/studies.py")
+            app.switch_page("studies.py")
             app.query_params["view"] = "Splits and ranks"
             app.run()
         case "replay" | "race":
-            app.switch_page("pages/replay.py")
+            app.switch_page("replay.py")
             app.query_params["view"] = "Race" if page == "race" else "Fold by fold"
             app.query_params["run"] = first.run_id
             app.run()
         case "studies" | "folds":
-            app.switch_page(f"pages/{page}.py")
+            app.switch_page(f"{page}.py")
             app.query_params["study_datasets" if page == "studies" else "datasets"] = "ml-100k"
             app.run()
         case _:
-            app.switch_page(f"pages/{page.split()[-1]}.py").run()
+            app.switch_page(f"{page.split()[-1]}.py").run()
     assert not app.exception
     linked = {term for text in texts(app) for term in LINK.findall(text)}
     assert linked - set(terms()) == set()

@@ -13,7 +13,7 @@ def open_history(app, *picked):
     """The page, with these runs picked."""
     if picked:
         app.session_state["runs-picked"] = [run.run_id for run in picked]
-    app.switch_page("pages/runs.py").run()
+    app.switch_page("runs.py").run()
     assert not app.exception
     return app
 

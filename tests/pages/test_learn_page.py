@@ -19,7 +19,7 @@ def learn(app):
     """Opens the page at an address."""
 
     def open_at(**address):
-        app.switch_page("pages/learn.py")
+        app.switch_page("learn.py")
         for name, value in address.items():
             app.query_params[name] = value
         app.run()

@@ -25,7 +25,7 @@ def counter(data, label):
 
 
 def open_race(app, **params):
-    app.switch_page("pages/replay.py")
+    app.switch_page("replay.py")
     app.query_params["view"] = "Race"
     for name, value in params.items():
         app.query_params[name] = value

@@ -205,7 +205,7 @@ def test_an_unknown_study_in_the_address_is_a_sentence(page, three_by_three):
 def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):
     specs = [a_run([0.2], algorithm="ease", split=split, full=True).spec for split in SPLITS[1:]]
     app.query_params["study"] = begin(store, manager(), [Cell(spec=spec) for spec in specs])
-    app.switch_page("pages/studies.py").run()
+    app.switch_page("studies.py").run()
     assert not app.exception
     assert "it is in the view Splits and ranks" in app.warning[0].value
 

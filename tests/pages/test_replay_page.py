@@ -50,7 +50,7 @@ def undrawn(monkeypatch):
 
 
 def open_replay(app, **params):
-    app.switch_page("pages/replay.py")
+    app.switch_page("replay.py")
     for name, value in params.items():
         app.query_params[name] = value
     app.run()

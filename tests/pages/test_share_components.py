@@ -93,7 +93,7 @@ def test_a_link_names_what_is_at_its_default_too():
 
 @pytest.fixture
 def history(app):
-    app.switch_page("pages/runs.py").run()
+    app.switch_page("runs.py").run()
     assert not app.exception
     return app
 
@@ -117,7 +117,7 @@ def test_a_run_is_imported_and_its_page_says_where_it_came_from(history, app, a_
     assert "Imported, and marked as such." in [one.value for one in history.success]
     assert open_store().run(run.run_id).folds == run.folds
     app.query_params["run"] = run.run_id
-    app.switch_page("pages/run.py").run()
+    app.switch_page("run.py").run()
     assert not app.exception
     said = [one.value for one in app.caption if one.value.startswith("Imported on")]
     assert len(said) == 1
@@ -155,7 +155,7 @@ def test_a_run_on_data_that_is_not_here_can_be_looked_at_and_leads_back_to_the_f
     upload(history, content.replace(b'"synthetic"', b'"their-shop"'))
     (run,) = open_store().runs()
     app.query_params["run"] = run.run_id
-    app.switch_page("pages/run.py").run()
+    app.switch_page("run.py").run()
     assert not app.exception
     assert app.title[0].value == "ItemKNN on their-shop"
     assert "The split, for others to use" not in [

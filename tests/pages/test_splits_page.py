@@ -10,7 +10,7 @@ from pages.components.splits.view import address_of
 
 def open_splits(app, **query):
     """The page as the first one of a session, as from a link."""
-    app.switch_page("pages/splits.py")
+    app.switch_page("splits.py")
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -237,7 +237,7 @@ def test_coming_from_a_form_with_a_fold_file_begins_with_a_strategy(app):
 
 
 def test_a_strategy_brings_its_own_number_of_folds(app):
-    app.switch_page("pages/splits.py").run()
+    app.switch_page("splits.py").run()
     assert app.number_input(key="k").value == 10
     app.selectbox(key="split").select("temporal-user").run()
     assert app.number_input(key="k").value == 1

@@ -33,7 +33,7 @@ def record(recorded, a_run, store):
 def open_study(app, **query):
     for name, value in query.items():
         app.query_params[name] = value
-    app.switch_page("pages/studies.py").run()
+    app.switch_page("studies.py").run()
     assert not app.exception
     return app
 

@@ -124,7 +124,7 @@ def test_names_in_the_address_that_are_none_are_said(app, record):
 
 
 def test_a_click_on_a_run_that_its_rule_ended_plays_it(app, early):
-    app.switch_page("pages/replay.py")
+    app.switch_page("replay.py")
     app.query_params["run"] = early.run_id
     app.run()
     assert not app.exception

@@ -19,7 +19,7 @@ def test_a_spec_survives_json(params: dict, alpha: float, only: list[int], full:
         dataset="d",
         algorithm="a",
         params=tuple(sorted(params.items())),
-        alpha=alpha,
+        rule_params=(("alpha", alpha),),
         only_folds=tuple(only),
         full=full,
     )

@@ -1,5 +1,6 @@
 """Every setting of a run is declared once, and what it says of itself holds."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -26,7 +27,7 @@ def test_every_field_of_a_spec_is_a_setting_with_its_role() -> None:
 @pytest.mark.parametrize(
     ("change", "same_scores"),
     [
-        ({"alpha": 1.0, "rule": "fixed", "full": True, "country": "FRA"}, True),
+        ({"rule_params": (("alpha", 1.0),), "rule": "fixed", "full": True, "country": "FRA"}, True),
         ({"params": (("neighbours", 3),)}, False),
         ({"only_folds": (0, 1)}, False),
         ({"negatives": 100}, False),
@@ -60,8 +61,45 @@ def test_a_setting_that_cannot_be_is_one_sentence(asked: dict, message: str) -> 
     assert message in str(error.value)
 
 
-def test_a_tolerance_that_the_rule_does_not_look_at_is_not_judged() -> None:
-    assert make_spec(dataset="synthetic", algorithm="popular", tolerance=5.0).tolerance == 5.0
+def test_the_axis_of_another_rule_is_passed_over() -> None:
+    asked = make_spec(dataset="synthetic", algorithm="popular", tolerance=5.0)
+    assert asked.rule_params == (("alpha", 1e-4),)
+
+
+def test_parameters_of_a_rule_are_said_shorter_or_by_name() -> None:
+    asked = {"dataset": "synthetic", "algorithm": "popular"}
+    short = make_spec(**asked, rule="precision", tolerance="0.02", adjust_by=["item-knn"])
+    named = {"tolerance": 0.02, "adjust_by": "item-knn"}
+    assert short == make_spec(**asked, rule="precision", rule_params=named)
+    assert short.rule_params == (("adjust_by", "item-knn"), ("tolerance", 0.02))
+    with pytest.raises(InputError, match="tolerance is said twice"):
+        make_spec(**asked, rule="precision", tolerance=0.1, rule_params={"tolerance": 0.2})
+    with pytest.raises(InputError, match="no parameter of the rule fixed is called 'alpha'"):
+        make_spec(**asked, rule="fixed", rule_params={"alpha": 1e-4})
+
+
+@pytest.mark.parametrize(
+    ("older", "params"),
+    [
+        ({"alpha": 0.001, "tolerance": None, "adjust_by": []}, (("alpha", 0.001),)),
+        ({"alpha": 1, "tolerance": 0.2}, (("alpha", 1.0),)),  # of another rule than this
+        (
+            {"rule": "precision", "alpha": 1e-4, "tolerance": 0.03, "adjust_by": ["a", "b"]},
+            (("adjust_by", "a,b"), ("tolerance", 0.03)),
+        ),
+        (
+            {"rule": "precision", "alpha": 1.0, "tolerance": 0.03},
+            (("adjust_by", ""), ("tolerance", 0.03)),
+        ),
+        ({"rule": "never", "alpha": 1.0, "tolerance": 0.03}, ()),
+        ({"rule": "theirs", "alpha": 1e-4, "tolerance": 0.03}, (("tolerance", 0.03),)),
+    ],
+)
+def test_specs_of_before_rules_had_parameters_are_read_as_they_were(older, params) -> None:
+    spec = RunSpec.from_json(json.dumps({"dataset": "d", "algorithm": "a", **older}))
+    assert spec.rule_params == params
+    assert RunSpec.from_json(spec.to_json()) == spec
+    assert 'tolerance":null' not in spec.to_json()
 
 
 @pytest.mark.parametrize(

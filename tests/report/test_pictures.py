@@ -82,7 +82,7 @@ def tradeoff():
     rows = [
         ("average", "", 1e-5, 80.0, 0.5), ("average", "", 1e-4, 40.0, 1.0),
         ("system", "p", 1e-4, 45.0, 1.5), ("system", "q", 1e-4, 35.0, 0.5),
-        ("fixed e", "", 3, 30.0, 1.2), ("precision", "", 0.03, 50.0, 0.8),
+        ("fixed e", "", 3, 30.0, 1.2), ("rule", "precision", 0.03, 50.0, 0.8),
         ("paper", "", math.nan, 41.5, 1.81),
     ]  # fmt: skip
     columns = ["kind", "system", "setting", "energy_percent", "difference_percent"]

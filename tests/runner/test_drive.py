@@ -21,7 +21,9 @@ GOES_ON_AFTER_3 = 0.0418
 
 def spec(**changes: object) -> RunSpec:
     given = {"dataset": "synthetic", "algorithm": "popular", "k": 5, "alpha": STOPS_AFTER_3}
-    return RunSpec(**(given | changes))
+    given |= changes
+    params = (("alpha", given.pop("alpha")),)
+    return RunSpec(**given, rule_params=params)
 
 
 def run(store: Store, spec: RunSpec, job: Callable = quick, **more: object) -> Run:

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_a_kill_of_each_kind_loses_changes_and_repeats_no_fold():
     """`python -m benchmarks.kills` has a hundred."""
     words = [sys.executable, "-m", "benchmarks.kills", "--kills", "3", "--seed", "7"]

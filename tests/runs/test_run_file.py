@@ -17,6 +17,7 @@ from ecv_core.runs.run_file import content_sha256, read_run
 from ecv_core.spec import make_spec
 from tests.jobs import fold_result
 
+TOLERANT = (("adjust_by", ""), ("tolerance", 0.03))
 SCORES = [0.30, 0.34, 0.31, 0.33, 0.32]
 
 
@@ -67,7 +68,7 @@ def test_files_without_moments_and_times_are_older_and_still_read():
 
 def test_a_rule_that_needs_every_users_score_keeps_what_it_said_then():
     run = replace(finished(SCORES), spec=replace(finished(SCORES).spec, rule="precision"))
-    run = replace(run, spec=replace(run.spec, tolerance=0.03, min_folds=1))
+    run = replace(run, spec=replace(run.spec, rule_params=TOLERANT, min_folds=1))
     run = replace(run, stopped_at=len(SCORES))
     never = stopping.moments(stopping.RULES["never"].build(run.spec), run.folds, 0.95)
     run = replace(run, moments=tuple(never))
@@ -80,7 +81,7 @@ def test_a_rule_that_needs_every_users_score_keeps_what_it_said_then():
 
 def test_intervals_say_what_they_hold_and_older_files_get_it_from_their_rule():
     run = finished(SCORES)
-    asked = {"rule": "precision", "tolerance": 0.03, "min_folds": 1}
+    asked = {"rule": "precision", "rule_params": TOLERANT, "min_folds": 1}
     run = replace(run, spec=replace(run.spec, **asked))
     near = IntervalKind.K_FOLD_MEAN
     moments = stopping.moments(stopping.RULES["never"].build(run.spec), run.folds, 0.95)
@@ -115,6 +116,31 @@ def test_results_of_older_versions_that_stopped_in_an_order_of_time_are_still_re
     windows = (("first", 0.5), ("training", "growing"), ("unknown", "drop"), ("validation", 0.0))
     spec = replace(run.spec, split="temporal-windows", split_params=windows)
     assert read_run(exported(replace(run, spec=spec)), "run.json").run.spec.rule == "e-fold"
+
+
+@pytest.mark.parametrize(
+    ("older", "named"),
+    [  # as the version before gave them
+        (
+            {"alpha": 1e-4, "tolerance": None},
+            "33f8236de24731a5d99bd5c64efcc05656bada093e7370e4e6e9b018eb773c3c",
+        ),
+        (
+            {"rule": "never", "alpha": 0.5, "tolerance": None},
+            "a508270b76fdf6563eb831d95bb15533d54fd2cc3fddd44e1a3616fbc6b78286",
+        ),
+        (
+            {"rule": "never", "alpha": 0.5, "tolerance": 0.2, "adjust_by": []},
+            "7193c5c14093efe49f7b116e749fcce47deeb9305296084b0d36bb8a9f8abff1",
+        ),
+    ],
+)
+def test_what_names_a_run_is_as_before_rules_had_parameters(older, named):
+    run = finished(SCORES, rule=older.get("rule", "e-fold"))
+    document = run_document(run)
+    del document["spec"]["rule_params"]
+    document["spec"] |= older
+    assert read_run(json.dumps(document).encode(), "run.json").sha256 == named
 
 
 def test_a_dataset_of_ones_own_need_not_be_here():
@@ -180,7 +206,9 @@ def at(path, value):
         (at(["spec", "k"], True), "k must be a whole number, but is True"),
         (at(["spec", "seed"], -1), "seed"),
         (at(["spec", "full"], "yes"), "full must be true or false"),
-        (at(["spec", "alpha"], 0), "alpha"),
+        (at(["spec", "rule_params", "alpha"], 0), "alpha"),
+        (at(["spec", "rule_params", "alpha"], "0.01"), "rule_params.alpha cannot be 0.01"),
+        (at(["spec", "rule_params", "width"], 1), "the rule e-fold is called 'width'"),
         (at(["spec", "cutoffs"], [1, 5]), "do not fit n = 10"),
         (at(["spec", "cutoffs"], "10"), "spec.cutoffs must be a list, but is 10"),
         (at(["spec", "cutoffs"], [10, "20"]), r"cutoffs\[1\] must be a whole number"),

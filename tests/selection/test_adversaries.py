@@ -20,6 +20,7 @@ def wrong(some: list[Scores], terms: Terms) -> bool:
     return bool(lost > terms.indifference * abs(means[verdict.winner]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 0.3], ids=["folds alike", "folds differ"])
 @pytest.mark.parametrize(
     ("own", "random"),
@@ -45,6 +46,7 @@ def test_exact_ties_seldom_have_a_wrong_winner(
     assert found <= MOST_WRONG
 
 
+@pytest.mark.slow
 def test_two_unstable_seeds_of_one_model_seldom_have_a_wrong_winner() -> None:
     found = sum(
         wrong(made([0.5, 0.5], users=30, own=10, seed=seed), Terms(k=10))
@@ -53,6 +55,7 @@ def test_two_unstable_seeds_of_one_model_seldom_have_a_wrong_winner() -> None:
     assert found <= MOST_WRONG
 
 
+@pytest.mark.slow
 def test_permuted_labels_seldom_have_a_wrong_winner() -> None:
     # Real differences between users and folds, but whose score is whose is a coin toss.
     rng = np.random.default_rng(5)

@@ -7,6 +7,7 @@ import pytest
 
 from ecv_core.errors import InputError
 from ecv_core.records import Energy, FoldResult, UserScores
+from ecv_core.spec import make_spec
 from ecv_core.stopping import Precision, moments
 from ecv_core.stopping.adjustment import Aids, adjusted
 
@@ -153,6 +154,14 @@ def test_the_rule_goes_by_the_corrected_mean_and_says_so():
     assert said in one[-1].decision.reason
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_model_that_the_cheap_one_explains_completely_has_an_interval_after_each_fold(seed):
+    cheap = np.random.default_rng(seed).random((6, 12)).astype(np.float32)
+    rule = Precision(tolerance=0.001, k=6, adjust_by=["cheap-0"], aids=aids_of(cheap))
+    for moment in moments(rule, results_of(cheap), 0.95):
+        assert moment.interval is not None
+
+
 def test_the_order_of_the_folds_does_not_matter():
     dear, cheap = made(np.random.default_rng(3), "alike")
     results = results_of(dear)
@@ -184,6 +193,12 @@ def test_the_order_of_the_folds_does_not_matter():
 def test_what_cannot_be_adjusted_is_refused(rule, said):
     with pytest.raises(InputError, match=said):
         rule.decide(results_of(DEAR)[:1])
+
+
+def test_one_fold_alone_cannot_be_adjusted():
+    asked = {"dataset": "synthetic", "algorithm": "item-knn", "rule": "precision", "tolerance": 0.1}
+    with pytest.raises(InputError, match="only one fold is asked for; leave adjust_by out"):
+        make_spec(**asked, adjust_by=("popular",), only_folds=(2,))
 
 
 def test_cheap_models_must_have_the_same_folds():

@@ -17,6 +17,7 @@ WORST = {1: 1.25, 3: 0.85, 10: 0.4}
 """Users' part, in the tolerance, at which a common part of this multiple does most harm."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [0.02, 0.05])
 @pytest.mark.parametrize("multiple", [0, 1, 3, 10])
 def test_random_models_are_within_the_tolerance_whatever_folds_share(multiple, tolerance):
@@ -38,11 +39,13 @@ def test_one_fold_of_a_random_model_is_enough_only_where_users_are_very_many():
     assert made(0, 0.17, 0.03, random=True, runs=10)[1] > 1  # 1.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.85])
 def test_users_of_like_taste_are_no_trap(share):
     assert made_of_groups(share, 0.05, random=True, runs=300)[0] >= 0.94
 
 
+@pytest.mark.slow
 def test_every_recorded_run_keeps_95_percent_of_its_orders_and_the_first_46_take_3_6_folds():
     outcomes = {name: over_orders(scores) for name, scores in recorded().items()}
     assert len(outcomes) >= 46
@@ -53,6 +56,7 @@ def test_every_recorded_run_keeps_95_percent_of_its_orders_and_the_first_46_take
     assert np.mean([found[1][1] for found in first]) <= 3.6  # at 3 %
 
 
+@pytest.mark.slow
 def test_unstable_trainings_keep_94_percent_of_their_orders():
     runs = recorded(FOLDER / "unstable")
     assert len(runs) == 3
@@ -73,6 +77,7 @@ def test_t_at_the_stop_is_too_narrow_and_what_allows_for_looks_is_not():
     assert told[3][1] < told[3][2] < 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "k"), [(2, 10), (3, 10), (4, 5), (3, 7)])
 def test_every_look_holds_at_once_with_the_confidence(first, k):
     rng = np.random.default_rng(99)

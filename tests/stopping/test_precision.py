@@ -151,14 +151,16 @@ def test_precision_needs_every_users_score():
 
 
 def test_the_settings_reach_the_rule():
-    spec = replace(SPEC, tolerance=0.03, confidence=0.9, metric="recall", n=5, min_folds=2)
+    spec = replace(
+        SPEC, rule_params=(("tolerance", 0.03),), confidence=0.9, metric="recall", n=5, min_folds=2
+    )
     expected = Precision(tolerance=0.03, k=10, metric="recall@5", confidence=0.9, min_folds=2)
     assert rule_for(spec) == expected
     assert rule_for(replace(spec, only_folds=(3, 1, 2))).k == 3
 
 
 def test_a_runs_rule_knows_whether_its_model_is_random():
-    spec = replace(SPEC, tolerance=0.03)
+    spec = replace(SPEC, rule_params=(("tolerance", 0.03),))
     assert not rule_of(replace(spec, algorithm="popular")).random
     assert rule_of(replace(spec, algorithm="bpr-mf")).random
     assert rule_of(replace(spec, algorithm="of-another-program")).random
@@ -177,4 +179,6 @@ def test_a_runs_rule_knows_whether_its_model_is_random():
 )
 def test_a_tolerance_that_cannot_work_is_refused(tolerance, message):
     with pytest.raises(InputError, match=message):
-        rule_for(replace(SPEC, tolerance=tolerance))
+        rule_for(
+            replace(SPEC, rule_params=() if tolerance is None else (("tolerance", tolerance),))
+        )

@@ -200,7 +200,7 @@ def test_never_never_stops(fold_results, scores):
 @pytest.mark.parametrize("name", [name for name in RULES if not rule(name).needs_user_scores])
 @given(scores=st.lists(st.floats(-1, 1), min_size=1, max_size=10))
 def test_every_rule_decides_on_any_scores_in_one_sentence(fold_results, name, scores):
-    spec = replace(SPEC, rule=name, min_folds=3, tolerance=0.05)
+    spec = replace(SPEC, rule=name, min_folds=3)
     for moment in moments(rule_for(spec), fold_results(scores), 0.95):
         reason = moment.decision.reason
         assert reason.startswith(f"After {moment.n} ")
@@ -214,24 +214,34 @@ def test_every_rule_is_registered_under_its_own_id_and_explained(name):
     assert rule(name).title
     assert rule(name).help.endswith(".")
     assert rule(name).source
-    assert all(hasattr(SPEC, setting) for setting in rule(name).settings)
+    told = {"confidence", "min_folds", "k", "metric", "random"}
+    assert set(rule(name).told) <= told
+    assert rule(name).build(replace(SPEC, rule=name))
 
 
 def test_the_settings_reach_the_rule():
-    spec = replace(SPEC, alpha=0.25, confidence=0.8, min_folds=4)
+    spec = replace(SPEC, rule_params=(("alpha", 0.25),), confidence=0.8, min_folds=4)
     assert rule_for(spec) == EFold(alpha=0.25, confidence=0.8, min_folds=4)
-    assert rule_for(replace(spec, rule="std-stagnation")) == StdStagnation(min_folds=4)
-    assert rule_for(replace(spec, rule="fixed")) == Fixed(folds=4)
-    assert rule_for(replace(spec, rule="never")) == Never()
+    assert rule_for(replace(spec, rule="std-stagnation", rule_params=())) == StdStagnation(
+        min_folds=4
+    )
+    assert rule_for(replace(spec, rule="fixed", rule_params=())) == Fixed(folds=4)
+    assert rule_for(replace(spec, rule="never", rule_params=())) == Never()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"alpha": 0.0}, "alpha must be a positive number, but is 0.0"),
-        ({"alpha": -1e-5}, "alpha must be a positive number, but is -1e-05"),
-        ({"alpha": float("nan")}, "alpha must be a positive number, but is nan"),
-        ({"alpha": float("inf")}, "alpha must be a positive number, but is inf"),
+        ({"rule_params": (("alpha", 0.0),)}, "alpha must be a positive number, but is 0.0"),
+        ({"rule_params": (("alpha", -1e-5),)}, "alpha must be a positive number, but is -1e-05"),
+        (
+            {"rule_params": (("alpha", float("nan")),)},
+            "alpha must be a positive number, but is nan",
+        ),
+        (
+            {"rule_params": (("alpha", float("inf")),)},
+            "alpha must be a positive number, but is inf",
+        ),
         ({"confidence": 0.0}, "confidence must be between 0 and 1, but is 0.0"),
         ({"confidence": 1.0}, "confidence must be between 0 and 1, but is 1.0"),
         ({"confidence": 95.0}, "confidence must be between 0 and 1, but is 95.0"),

@@ -111,6 +111,7 @@ def test_the_database_is_not_its_own_copy_and_a_full_place_leaves_the_old_one(
         back_up(store, tmp_path / "file" / "copy.sqlite")
 
 
+@pytest.mark.slow
 def test_another_database_has_tools_of_its_own(postgres: PostgresServer, tmp_path: Path) -> None:
     url = postgres.database()
     store = open_store(url)

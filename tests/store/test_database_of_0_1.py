@@ -64,9 +64,14 @@ def test_all_runs_are_there_with_every_number(store, rows):
         )
         assert run.created_at.isoformat() == row["created_at"]
         # Settings that 0.1 did not have.
-        newer = {"processor_watts": None, "memory_watts": None, "adjust_by": [], "tracked": False}
+        newer = {"processor_watts": None, "memory_watts": None, "tracked": False}
         newer |= {"data_sha256": None}
-        assert json.loads(run.spec.to_json()) == json.loads(row["spec"]) | newer
+        old = json.loads(row["spec"])
+        tolerance = old.pop("tolerance")
+        params = {"e-fold": {"alpha": old.pop("alpha")}}
+        params["precision"] = {"adjust_by": "", "tolerance": tolerance}
+        newer |= {"rule_params": params.get(old["rule"], {})}
+        assert json.loads(run.spec.to_json()) == old | newer
         assert len(run.folds) == len(folds) == len(run.moments)
         for fold, moment, (result, said) in zip(run.folds, run.moments, folds, strict=True):
             old = json.loads(result)

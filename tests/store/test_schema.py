@@ -14,6 +14,7 @@ from ecv_core.store import open_store
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
 
+@pytest.mark.slow
 def test_many_may_open_a_fresh_database_at_once(tmp_path):
     together = Barrier(8)
 

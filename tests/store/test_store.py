@@ -71,7 +71,10 @@ def test_a_fold_is_kept_once_and_never_overwritten(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "kind"),
-    [({}, IntervalKind.MEAN), ({"rule": "precision", "tolerance": 0.1}, IntervalKind.K_FOLD_MEAN)],
+    [
+        ({}, IntervalKind.MEAN),
+        ({"rule": "precision", "rule_params": (("tolerance", 0.1),)}, IntervalKind.K_FOLD_MEAN),
+    ],
 )
 def test_intervals_of_before_their_kind_was_written_get_that_of_their_rule(
     tmp_path: Path, settings: dict[str, object], kind: IntervalKind

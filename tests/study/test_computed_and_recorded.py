@@ -163,13 +163,13 @@ def test_a_kill_after_the_last_fold_costs_no_fold(store: Store, tmp_path: Path) 
 
 def test_a_run_with_another_rule_is_not_recorded_in_its_place(store: Store, tmp_path: Path) -> None:
     (cell, _) = two_cells(tmp_path)
-    other = store.create([replace(cell.spec, alpha=1e-2)], owner="me")[0]
+    other = store.create([replace(cell.spec, rule_params=(("alpha", 1e-2),))], owner="me")[0]
     for fold in range(10):
         store.add_fold(other, fold_result(fold, 0.3), stopped_at=None)
     store.finish(other, RunState.FINISHED)
     (run,) = runs_of(compute(store, [cell], job=job))
     assert run.run_id != other
-    assert json.loads(cell.path.read_text())["spec"]["alpha"] == 1e-4  # type: ignore[union-attr]
+    assert json.loads(cell.path.read_text())["spec"]["rule_params"]["alpha"] == 1e-4  # type: ignore[union-attr]
 
 
 def full_disk(store: Store) -> None:
@@ -183,6 +183,7 @@ def full_disk(store: Store) -> None:
     sa.event.listen(store._engine, "begin", full)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nothing_at_all", [False, True])
 def test_on_a_full_disk_it_says_so_and_stops(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_at_all: bool

@@ -238,11 +238,12 @@ cv = ecv.track("my model", dataset="tiny", k=7, metric="ndcg@2", rule="never")
 for fold in cv:
     if fold.index == 1:
         print(cv.run.run_id, flush=True)
-        time.sleep(60)
+        time.sleep(3600)
     cv.report(0.5)
 """
 
 
+@pytest.mark.slow
 def test_a_loop_that_was_killed_goes_on_with_commands(ecv_command):
     with subprocess.Popen(
         [sys.executable, "-c", LOOP], cwd=ROOT, stdout=subprocess.PIPE, text=True

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ecv_core.records import SETTINGS, Run, RunSpec
 from ecv_core.stopping import RULES
-from ecv_core.stopping.efold import alpha_text
 
 ABSENT = "-"
 """What a field shows for a run that has no such setting."""
@@ -35,16 +34,31 @@ class Field:
 
 def spec_fields(spec: RunSpec) -> dict[str, str]:
     """Every setting that means something for this run, as text, in the order of the stages."""
-    looked_at = RULES[spec.rule].settings if spec.rule in RULES else ()
+    known_rule = RULES.get(spec.rule)
+    told = known_rule.told if known_rule else ()
     found: dict[str, str] = {}
     for name, known in SETTINGS.items():
         if name == "params":
             found |= {f"{spec.algorithm}: {one}": str(value) for one, value in spec.params}
         elif name == "split_params":
             found |= {f"{spec.split}: {one}": str(value) for one, value in spec.split_params}
-        elif known.row != "-" and (not known.of_rule or name in looked_at):
+        elif name == "rule_params":
+            found |= _rule_fields(spec)
+        elif known.row != "-" and (not known.of_rule or name in told):
             found[known.words] = _text(spec, name)
     return found
+
+
+def _rule_fields(spec: RunSpec) -> dict[str, str]:
+    """The parameters of a run's rule: those with an option of their own by their name alone."""
+    rule = RULES.get(spec.rule)
+    known = {one.name: one for one in rule.parameters} if rule else {}
+    return {
+        known[name].words if name in known and known[name].flag else f"{spec.rule}: {name}": (
+            f"{value:g}" if isinstance(value, float) else str(value) or "none"
+        )
+        for name, value in spec.rule_params
+    }
 
 
 def _text(spec: RunSpec, name: str) -> str:
@@ -106,16 +120,20 @@ def names(runs: Sequence[Run], title: Callable[[str], str] = str) -> list[str]:
     return found
 
 
-_RULE_FIELDS = tuple(SETTINGS[name].words for name in ("rule", "alpha", "tolerance"))
 _OF_NO_SCORE = tuple(SETTINGS[name].words for name in ("full", "country"))
 """Named only where nothing else tells runs apart."""
 
 
 def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
     """Per spec what tells it from the others, in a few words; empty where nothing does."""
-    fields = [one for one in differences(specs) if one.differs]
     rules = [_rule_in_short(spec) for spec in specs]
-    others = [one for one in fields if one.name not in _RULE_FIELDS and _matters(one, specs)]
+    of_rule = {SETTINGS["rule"].words, SETTINGS["min_folds"].words}
+    of_rule |= {name for spec in specs for name in _rule_fields(spec)}
+    others = [
+        one
+        for one in differences(specs)
+        if one.differs and (one.name not in of_rule or _unsaid(one, rules))
+    ]
     first = [one for one in others if one.name not in _OF_NO_SCORE]
     for chosen in (first, others):
         told = [
@@ -130,22 +148,12 @@ def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
     return told
 
 
-def _matters(field: Field, specs: Sequence[RunSpec]) -> bool:
-    """Whether a setting differs between runs of the same rule, if it is one of the rule."""
-    if field.name != SETTINGS["min_folds"].words:
-        return True
-    of_rule = {(spec.rule, value) for spec, value in zip(specs, field.values, strict=True)}
-    of_rule = {(rule, value) for rule, value in of_rule if rule != "fixed"}
-    return len(of_rule) > len({rule for rule, _ in of_rule})
+def _unsaid(field: Field, rules: Sequence[str]) -> bool:
+    """Whether a setting of the rule differs between runs of which the rule's words are the same."""
+    return len(set(zip(rules, field.values, strict=True))) > len(set(rules))
 
 
 def _rule_in_short(spec: RunSpec) -> str:
     """'alpha 1e-4', 'precision 3 %', 'fixed 5', 'never'."""
-    match spec.rule:
-        case "e-fold":
-            return f"alpha {alpha_text(spec.alpha)}"
-        case "precision" if spec.tolerance is not None:
-            return f"precision {100 * spec.tolerance:g} %"
-        case "fixed":
-            return f"fixed {spec.min_folds}"
-    return spec.rule
+    known = RULES.get(spec.rule)
+    return known.words(spec, alone=True) if known else spec.rule

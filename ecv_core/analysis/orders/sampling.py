@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ecv_core.analysis.orders.outcome import QUANTILES, Outcome
 from ecv_core.analysis.orders.subsets import checked_scores
 from ecv_core.errors import InputError
-from ecv_core.stopping.interval import differences_percent, t_factors
+from ecv_core.stopping.interval import differences_percent, running, t_factors
 
 Stops = Callable[[NDArray[np.float64]], NDArray[np.intp]]
 """Scores in the order in which they come, shape (orders, k), -> the fold after which each order
@@ -85,26 +85,3 @@ def drawn_orders(k: int, orders: int, seed: int) -> NDArray[np.intp]:
     """The orders of k folds that `sampled` draws; shape (orders, k)."""
     rng = np.random.default_rng(seed)
     return rng.permuted(np.tile(np.arange(k), (orders, 1)), axis=1)
-
-
-def running(shuffled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation (n-1) of the first n scores, for every n.
-
-    Args:
-        shuffled: scores in order; shape (orders, k).
-    Returns: both of shape (orders, k); the deviation of one score is NaN.
-    """
-    low = shuffled.min(axis=1, keepdims=True)
-    unit = shuffled.max(axis=1, keepdims=True) - low
-    unit[unit == 0] = 1.0
-    steps = (shuffled - low) / unit
-    means, squares = np.empty_like(steps), np.empty_like(steps)
-    mean = square = np.zeros(len(steps))
-    for n in range(steps.shape[1]):
-        distance = steps[:, n] - mean
-        mean = mean + distance / (n + 1)
-        square = square + distance**2 * n / (n + 1)
-        means[:, n], squares[:, n] = mean, square
-    freedom = np.arange(steps.shape[1], dtype=np.float64)
-    freedom[0] = np.nan
-    return low + unit * means, unit * np.sqrt(squares / freedom)

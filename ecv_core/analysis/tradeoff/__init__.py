@@ -5,7 +5,6 @@ from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     averaged,
     explorable,
-    precision_curve,
     slider_alphas,
     tradeoff,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "explorable",
     "fixed_folds",
     "leave_one_dataset_out",
-    "precision_curve",
     "slider_alphas",
     "stops_frame",
     "tradeoff",

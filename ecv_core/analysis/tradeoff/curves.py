@@ -26,8 +26,6 @@ PER_DECADE = 40
 """Alphas of a curve per factor of ten: neighbours differ by 6 %."""
 PER_STEP = 4
 """Every fourth of them is a step of a slider: ten per factor of ten."""
-TOLERANCES = np.array([float(f"{one:.2e}") for one in np.geomspace(0.002, 0.5, 97)])
-"""Of the precision rule's curve: 0.2 % to 50 % of the mean, with three digits."""
 MAX_K = 20
 """Folds up to which whole curves are worked out."""
 _FINE_K = 16
@@ -108,19 +106,6 @@ def tradeoff(
         if same_k
         else None,
     )
-
-
-def precision_curve(scores: Scores, *, within_percent: float, confidence: float = 0.95) -> Curve:
-    """The precision rule over TOLERANCES.
-
-    Args:
-        scores: with `users`.
-        within_percent: the difference to count as close enough.
-        confidence: of the interval that must be within the tolerance.
-    Raises: InputError for scores that cannot be explored.
-    """
-    walk = exploration.explore(scores, "precision", confidence=confidence)
-    return walk.curve(TOLERANCES, within_percent=within_percent)
 
 
 def joules_of(systems: Sequence[Scores]) -> NDArray[np.float64] | None:

@@ -21,12 +21,11 @@ from ecv_core.analysis.tradeoff.adviser import (
     leave_one_dataset_out,
 )
 from ecv_core.analysis.tradeoff.curves import averaged
-from ecv_core.analysis.tradeoff.rules import FIXED
 from ecv_core.errors import InputError
 from ecv_core.records import Scores
-from ecv_core.stopping import difference_percent
+from ecv_core.stopping import BASELINE, NEVER_STOPS, difference_percent
 
-ALL_FOLDS = "never"
+ALL_FOLDS = NEVER_STOPS
 """The rule that uses all k folds, which keep every promise."""
 _SAME_POINTS = 0.5
 """Costs this close, in percent of all folds, count as the same."""
@@ -173,7 +172,7 @@ def fixed_folds(
                 within=curve.within[rows],
             )
         )
-    return Candidate(rule=FIXED, curves=tuple(curves))
+    return Candidate(rule=BASELINE, curves=tuple(curves))
 
 
 def percent_needed(systems: Sequence[Scores], share: float) -> float:

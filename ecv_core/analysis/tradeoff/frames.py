@@ -19,19 +19,17 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.registered import RuleCurve
 from ecv_core.frames import with_columns
 
-SYSTEM, AVERAGE, FIXED, PRECISION, PAPER = "system", "average", "fixed e", "precision", "paper"
-RULE = "rule"
+SYSTEM, AVERAGE, FIXED, PAPER, RULE = "system", "average", "fixed e", "paper", "rule"
 """Kinds of rows of the frame."""
 
 Columns = dict[str, NDArray[Any]]
 
 TRADEOFF_COLUMNS = {
     "kind": "'system' and 'average': the paper's rule; 'fixed e': always e folds, averaged; "
-    "'precision': the precision rule, averaged; 'rule': another registered rule, averaged; "
+    "'rule': another registered rule, averaged; "
     "'paper': the averages that the paper reports",
     "system": "the system, or the other rule's id; empty for the other averages",
-    "setting": "alpha; e for 'fixed e'; the tolerance as a share for 'precision'; what another "
-    "rule varies",
+    "setting": "alpha; e for 'fixed e'; what another rule varies, shares as such",
     "folds": "expected folds used",
     "energy_percent": "expected energy used, of all k folds",
     "difference_percent": "expected difference to the k-fold mean",
@@ -50,14 +48,11 @@ STOPS_COLUMNS = {
 
 
 @with_columns(TRADEOFF_COLUMNS)
-def tradeoff_frame(
-    explored: Tradeoff, precision: Curve | None = None, others: Sequence[RuleCurve] = ()
-) -> pd.DataFrame:
+def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve] = ()) -> pd.DataFrame:
     """One row per curve and setting, with the TRADEOFF_COLUMNS.
 
     Args:
         explored: the paper's rule and the baseline.
-        precision: the precision rule over its tolerances, averaged over the same systems.
         others: the other registered rules.
     """
     parts = [_rows(AVERAGE, "", explored.average)]
@@ -67,8 +62,6 @@ def tradeoff_frame(
     ]
     if explored.baseline is not None:
         parts.append(_rows(FIXED, "", explored.baseline))
-    if precision is not None:
-        parts.append(_rows(PRECISION, "", precision))
     parts += [_rows(RULE, other.rule, other.curve) for other in others]
     parts.append(
         _filled(

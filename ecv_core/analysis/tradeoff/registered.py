@@ -1,37 +1,33 @@
 """The registered rules over their settings: what each does to every system.
 
-Exact where `exploration.outcome` is, sampled where it samples. Rules whose curves are worked out in
-one walk (e-fold, precision, fixed) need not be asked; `other_lines` knows which.
+Exact where `exploration.outcome` is, sampled where it samples. Of a rule that decides by sets of
+folds one walk gives the whole curve; one that needs users' scores as well is given with its curves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders import QUANTILES, Curve, Outcome
 from ecv_core.analysis.tradeoff.curves import averaged
-from ecv_core.analysis.tradeoff.rules import Line, fixed_line, precision_line, stagnation_line
+from ecv_core.analysis.tradeoff.rules import Line, walked_line
 from ecv_core.errors import InputError
 from ecv_core.records import RunSpec, Scores
-from ecv_core.stopping import RULES, Rule, StoppingRule
+from ecv_core.stopping import NEVER_STOPS, PAPERS_RULE, RULES, Rule, StoppingRule
+from ecv_core.stopping.base import OrderRule, first_stop
 
 DRAWS = 200
 """Orders drawn per system and setting of a rule that is asked one decision at a time: the mean over
 40 systems is then known to 0.05 points."""
-ALPHAS = tuple(10.0**power for power in range(-7, -1))
-TOLERANCES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5)
+MANY_DRAWS = 1000
+"""The same in a line of a rule that decides for many orders at once: known to 0.02 points."""
 ONLY = 1.0
 """The setting of a rule that has none."""
-WALKED = ("e-fold", "precision", "fixed", "never")
-"""Rules that need not be asked: worked out in one walk, or all folds."""
-
-
-_FIRST = ("fixed", "std-stagnation", "precision")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,14 +44,21 @@ class RuleCurve:
 
 def settings_of(known: Rule, k: int) -> list[float]:
     """The values of the rule's axis that are tried with k folds, ascending."""
-    match known.axis:
-        case "alpha":
-            return list(ALPHAS)
-        case "tolerance":
-            return list(TOLERANCES)
-        case "min_folds":
-            return [float(n) for n in range(min(known.default_folds, k), k + 1)]
-    return [ONLY]
+    if known.axis is None:
+        return [ONLY]
+    if known.axis.scale == "folds":
+        least = known.build(RunSpec(dataset="", algorithm="", k=k, min_folds=known.least_folds))
+        return [float(n) for n in range(min(first_stop(least), k), k + 1)]
+    return known.axis.values()
+
+
+def walked(known: Rule, scores: Scores, *, within_percent: float | None = None) -> Curve:
+    """A rule that decides by sets of folds over its settings.
+
+    Raises: InputError for scores that cannot be explored, or without users' where it needs them.
+    """
+    walk = exploration.explore(scores, known.id, min_folds=known.default_folds)
+    return walk.curve(settings_of(known, len(scores.folds)), within_percent=within_percent)
 
 
 def outcomes(
@@ -83,52 +86,87 @@ def outcomes(
     ]
 
 
-def registered_curves(systems: Sequence[Scores], *, within_percent: float) -> list[RuleCurve]:
-    """Every registered rule that is not WALKED, in the registry's order.
+Known = Mapping[str, Mapping[int, Curve]]
+"""Rule -> number of the system -> its curve, of rules that need users' scores: see `users`."""
 
-    Those that cannot be worked out for every system, for want of users' scores, are left out.
+
+def registered_curves(
+    systems: Sequence[Scores], known: Known | None = None, *, within_percent: float
+) -> list[RuleCurve]:
+    """Every registered rule but the paper's and those that look at no score.
+
+    In the registry's order. Those that cannot be worked out for every system, for want of users'
+    scores, are left out.
     """
-    most = max(system.k for system in systems)
     found = []
-    for known in RULES.values():
-        if known.id in WALKED:
+    for rule in RULES.values():
+        if rule.id == PAPERS_RULE or not rule.looks:
             continue
-        settings = settings_of(known, most)
-        try:
-            each = [
-                outcomes(known, system, settings, seed=number, within_percent=within_percent)
-                for number, system in enumerate(systems)
-            ]
-        except InputError:
-            continue
-        curves = [_curve(settings, row) for row in each]
-        sampled = any(one.orders is not None for row in each for one in row)
-        found.append(
-            RuleCurve(rule=known.id, curves=tuple(curves), curve=averaged(curves), sampled=sampled)
-        )
+        curves, sampled = _curves(rule, systems, (known or {}).get(rule.id), within_percent)
+        if len(curves) == len(systems):
+            average = averaged(curves)
+            found.append(
+                RuleCurve(rule=rule.id, curves=tuple(curves), curve=average, sampled=sampled)
+            )
     return found
 
 
-def other_lines(systems: Sequence[Scores], precision: Mapping[int, Curve]) -> list[Line]:
-    """Every registered rule to compare the paper's with: the baseline, those of _FIRST, the rest.
+def curves_of_users(systems: Sequence[Scores], known: Known) -> list[RuleCurve]:
+    """Of `registered_curves` those that are given: of every system, by rules that need users."""
+    return [
+        RuleCurve(
+            rule=rule,
+            curves=tuple(curves.values()),
+            curve=averaged(list(curves.values())),
+            sampled=False,
+        )
+        for rule, curves in known.items()
+        if len(curves) == len(systems)
+    ]
+
+
+def _curves(
+    rule: Rule,
+    systems: Sequence[Scores],
+    known: Mapping[int, Curve] | None,
+    within_percent: float,
+) -> tuple[list[Curve], bool]:
+    """Of each system, as far as they can be worked out; and whether orders were drawn."""
+    if rule.by_sets and rule.needs_user_scores:
+        return list((known or {}).values()), False
+    with suppress(InputError):
+        if rule.by_sets:
+            found = [walked(rule, one, within_percent=within_percent) for one in systems]
+            return found, False
+        settings = settings_of(rule, max(system.k for system in systems))
+        rows = [
+            outcomes(rule, system, settings, seed=number, within_percent=within_percent)
+            for number, system in enumerate(systems)
+        ]
+        sampled = any(one.orders is not None for row in rows for one in row)
+        return [_curve(settings, row) for row in rows], sampled
+    return [], False
+
+
+def other_lines(systems: Sequence[Scores], known: Known | None = None) -> list[Line]:
+    """Every registered rule to compare the paper's with, the simpler first.
 
     Args:
         systems: the study's.
-        precision: the precision rule's curves, as for `precision_line`; may be empty.
+        known: the curves of rules that need users' scores; may be empty.
     """
     found = []
-    for known in (RULES[name] for name in dict.fromkeys([*_FIRST, *RULES])):
-        match known.id:
-            case "e-fold" | "never":
-                continue
-            case "fixed":
-                line: Line | None = fixed_line(systems)
-            case "std-stagnation":
-                line = stagnation_line(systems)
-            case "precision":
-                line = precision_line(precision) if precision else None
-            case _:
-                line = asked_line(known, systems)
+    for rule in sorted(RULES.values(), key=lambda one: (one.looks, one.needs_user_scores)):
+        if rule.id in (PAPERS_RULE, NEVER_STOPS):
+            continue
+        if not rule.by_sets:
+            line = asked_line(rule, systems)
+        elif rule.needs_user_scores:
+            curves = (known or {}).get(rule.id)
+            line = walked_line(rule.id, curves) if curves else None
+        else:
+            curves = {number: walked(rule, one) for number, one in enumerate(systems)}
+            line = walked_line(rule.id, curves)
         found += [line] if line is not None else []
     return found
 
@@ -136,10 +174,11 @@ def other_lines(systems: Sequence[Scores], precision: Mapping[int, Curve]) -> li
 def asked_line(known: Rule, systems: Sequence[Scores]) -> Line | None:
     """Any rule over its settings, to all folds; None if no system has what it needs to decide."""
     settings = np.array(settings_of(known, max(one.k for one in systems)))
+    draws = MANY_DRAWS if issubclass(known.kind, OrderRule) else DRAWS
     rows = {}
     for number, one in enumerate(systems):
         with suppress(InputError):  # for want of users' scores
-            rows[number] = outcomes(known, one, settings.tolist(), seed=number)
+            rows[number] = outcomes(known, one, settings.tolist(), draws=draws, seed=number)
     if not rows:
         return None
     names = ("cost_percent", "mean_difference_percent")
@@ -151,11 +190,13 @@ def asked_line(known: Rule, systems: Sequence[Scores]) -> Line | None:
         for name in names
     )
     order = np.argsort(cost.mean(axis=0), kind="stable")
-    end = ((0, 0), (0, 1))  # a share of all folds in the mix makes any rule as careful as k-fold
+    whole = bool((difference[:, order[-1]] == 0).all() and (cost[:, order[-1]] >= 100).all())
+    # A share of all folds in the mix makes any rule as careful as k-fold.
+    end = ((0, 0), (0, 0 if whole else 1))
     return Line(
         rule=known.id,
         cells=tuple(rows),
-        settings=np.append(settings[order], 0.0),
+        settings=np.append(settings[order], [] if whole else 0.0),
         cost_percent=np.pad(cost[:, order], end, constant_values=100.0),
         difference_percent=np.pad(difference[:, order], end),
         cost_error=np.pad(cost_error[:, order], end),
@@ -164,19 +205,19 @@ def asked_line(known: Rule, systems: Sequence[Scores]) -> Line | None:
 
 
 def _built(known: Rule, system: Scores, setting: float) -> StoppingRule:
-    spec = {"min_folds": min(known.default_folds, system.k), "tolerance": TOLERANCES[0]}
-    if known.axis is not None:
-        spec[known.axis] = setting
-    spec["min_folds"] = min(int(spec["min_folds"]), system.k)
-    return known.build(
-        RunSpec(
-            dataset=system.dataset,
-            algorithm=system.algorithm,
-            k=system.k,
-            rule=known.id,
-            **spec,  # type: ignore[arg-type]  # numbers all
-        )
+    spec = RunSpec(
+        dataset=system.dataset,
+        algorithm=system.algorithm,
+        k=system.k,
+        rule=known.id,
+        min_folds=min(known.default_folds, system.k),
     )
+    axis = known.axis
+    if axis is not None and axis.scale == "folds":
+        spec = replace(spec, min_folds=min(int(setting), system.k))
+    elif axis is not None:
+        spec = replace(spec, rule_params=((axis.name, axis.parse(setting)),))
+    return known.build(spec)
 
 
 def _curve(settings: Sequence[float], row: Sequence[Outcome]) -> Curve:

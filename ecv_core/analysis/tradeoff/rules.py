@@ -14,19 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecv_core.analysis import exploration
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff.curves import Tradeoff, joules_of
 from ecv_core.frames import with_columns
-from ecv_core.records import Scores
-from ecv_core.stopping.stagnation import StdStagnation
+from ecv_core.stopping import PAPERS_RULE
 
-EFOLD, FIXED, PRECISION, STAGNATION = "e-fold", "fixed", "precision", "std-stagnation"
 CELLS, JOULES = "cells", "joules"
 """How energy is averaged: every run's percentage counts the same, or every joule does."""
-
-STAGNATION_DRAWS = 1000
-"""Orders per run and setting: the mean over a study's runs is then known to 0.02 points."""
 
 RULES_COLUMNS = {
     "alpha": "of the e-fold rule, which the others are compared with",
@@ -121,64 +115,26 @@ class _Mean:
 
 def efold_line(explored: Tradeoff) -> Line:
     """The paper's rule over its alphas."""
-    return _line(EFOLD, range(len(explored.systems)), explored.curves, backwards=True)
+    return walked_line(PAPERS_RULE, dict(enumerate(explored.curves)))
 
 
-def fixed_line(systems: Sequence[Scores]) -> Line:
-    """Always e folds, for every e up to the most folds of all systems."""
-    curves = [exploration.fixed(one) for one in systems]
-    most = max(one.k for one in systems)
-
-    def padded(values: NDArray[np.float64], last: float) -> NDArray[np.float64]:
-        return np.pad(values, (0, most - len(values)), constant_values=last)
-
-    return Line(
-        rule=FIXED,
-        cells=tuple(range(len(systems))),
-        settings=np.arange(1.0, most + 1),
-        cost_percent=np.array([padded(curve.cost_percent, 100.0) for curve in curves]),
-        difference_percent=np.array(
-            [padded(curve.mean_difference_percent, 0.0) for curve in curves]
-        ),
-    )
-
-
-def precision_line(curves: Mapping[int, Curve]) -> Line:
-    """The precision rule over its tolerances.
+def walked_line(rule: str, curves: Mapping[int, Curve]) -> Line:
+    """A rule over its settings, of which larger ones are cheaper and 0 uses all folds.
 
     Args:
-        curves: of the cells whose per-user scores are known, by the number of the system.
+        rule: its id.
+        curves: by the number of the system, of those for which it can be worked out.
     """
-    return _line(PRECISION, list(curves), list(curves.values()), backwards=True)
-
-
-def stagnation_line(systems: Sequence[Scores], *, draws: int = STAGNATION_DRAWS) -> Line:
-    """std-stagnation over its minimum of folds, sampled; another seed for each cell."""
-    most = max(one.k for one in systems)
-    settings = range(StdStagnation().first, most + 1)
-    outcomes = [
-        [
-            exploration.stagnation(one, min_folds=min(least, one.k), draws=draws, seed=number)
-            for least in settings
-        ]
-        for number, one in enumerate(systems)
-    ]
-    costs, differences = (
-        np.array([[getattr(at, name) for at in row] for row in outcomes])
-        for name in ("cost_percent", "mean_difference_percent")
-    )
-    cost_errors, difference_errors = (
-        np.array([[at.standard_errors[name] for at in row] for row in outcomes])
-        for name in ("cost_percent", "mean_difference_percent")
-    )
+    end = ((0, 0), (0, 1))
+    each = list(curves.values())
+    costs = np.array([curve.cost_percent[::-1] for curve in each])
+    differences = np.array([curve.mean_difference_percent[::-1] for curve in each])
     return Line(
-        rule=STAGNATION,
-        cells=tuple(range(len(systems))),
-        settings=np.array(settings, dtype=np.float64),
-        cost_percent=costs,
-        difference_percent=differences,
-        cost_error=cost_errors,
-        difference_error=difference_errors,
+        rule=rule,
+        cells=tuple(curves),
+        settings=np.append(each[0].settings[::-1], 0.0),
+        cost_percent=np.pad(costs, end, constant_values=100.0),
+        difference_percent=np.pad(differences, end),
     )
 
 
@@ -214,7 +170,7 @@ def rules_frame(
                 own = (alpha, off, 0.0), (alpha, energy, 0.0)
                 same, equal = (
                     own
-                    if line.rule == EFOLD
+                    if line.rule == PAPERS_RULE
                     else (
                         mean.at_cost(float(energy)),
                         mean.at_difference(float(off)),
@@ -227,23 +183,6 @@ def rules_frame(
                     )
                 )
     return pd.DataFrame(found, columns=list(RULES_COLUMNS))
-
-
-def _line(rule: str, cells: Sequence[int], curves: Sequence[Curve], *, backwards: bool) -> Line:
-    """Larger settings are cheaper; a setting of 0 uses all folds, which is where the line ends."""
-    step = -1 if backwards else 1
-    end = ((0, 0), (0, 1))
-    return Line(
-        rule=rule,
-        cells=tuple(cells),
-        settings=np.append(curves[0].settings[::step], 0.0),
-        cost_percent=np.pad(
-            np.array([curve.cost_percent[::step] for curve in curves]), end, constant_values=100.0
-        ),
-        difference_percent=np.pad(
-            np.array([curve.mean_difference_percent[::step] for curve in curves]), end
-        ),
-    )
 
 
 def _between(values: NDArray[np.float64], place: int, share: float) -> float:

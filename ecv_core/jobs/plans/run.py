@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
 from ecv_core.records import RunSpec
+from ecv_core.stopping import cheap_models
 from ecv_core.store.adjusting import aid_spec
 
 
@@ -43,7 +44,7 @@ class AidsPlan:
 
 def next_of_aids(spec: RunSpec, known: ScoresKnown) -> Sequence[Task]:
     """The first fold that a cheap model lacks; empty where all are there."""
-    for name in spec.adjust_by:
+    for name in cheap_models(spec):
         aid = aid_spec(spec, name)
         scored = [at for at, one in known.folds(aid, user_scores=True).items() if one.user_scores]
         if missing := missing_folds(aid, scored):

@@ -31,6 +31,7 @@ from ecv_core.selection.rounds import Selection, Terms, Until
 from ecv_core.shared_fold import shares_with
 from ecv_core.spec import make_spec
 from ecv_core.splits import check_exchangeable
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import (
     SELECTION,
     PlannedRun,
@@ -179,7 +180,7 @@ class SelectPlan:
         for name, spec in self.named:
             per_user = METRICS[spec.metric].per_user
             folds = known.folds(spec, user_scores=per_user).values()
-            usable = [one for one in folds if one.user_scores is not None or not per_user]
+            usable = [fold for fold in folds if fold.user_scores is not None or not per_user]
             found.append(replace(scores_of(spec, usable), name=name))
         return aligned(found)
 
@@ -216,7 +217,7 @@ def check_named(contenders: Named) -> Named:
             f"a selection needs at least two contenders, but has {len(names)}; name another"
         )
     specs = [
-        replace(spec, rule="never", tolerance=None, min_folds=1, full=True, only_folds=())
+        replace(spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=())
         for _, spec in contenders
     ]
     if len(set(names)) < len(names):
@@ -365,7 +366,7 @@ def named_contenders(
             params=params,
             tracked=algorithm in tracked,
             **settings,
-            rule="never",
+            rule=NEVER_STOPS,
         )
         if not spec.tracked:
             fold.check_needs(spec)

@@ -20,11 +20,12 @@ from ecv_core.jobs.executors import Here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import ScoresKnown, Task
 from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.jobs.queue import Queue
+from ecv_core.jobs.queue import RunQueue
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.records import Task as What
 from ecv_core.runs.recorded import record, recorded_path
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import STUDY, PlannedRun, PlanRecord, Results, Store, keep_plan, stored_plan
 
 PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
@@ -112,7 +113,7 @@ def planned(
         for split in ways:
             for algorithm in algorithms:
                 spec = make_spec(dataset=dataset, algorithm=algorithm, split=split, **settings)
-                stops = split is None and spec.rule != "never" and not spec.full
+                stops = split is None and spec.rule != NEVER_STOPS and not spec.full
                 path = folder and recorded_path(folder, dataset, algorithm, split)
                 if folder and path and stops and not path.exists():
                     path = recorded_path(folder, dataset, algorithm, stops=True)
@@ -199,7 +200,7 @@ def answers(run: Run, spec: RunSpec) -> bool:
 
 def begin(
     store: Store,
-    queue: Queue,
+    queue: RunQueue,
     cells: Sequence[Cell],
     *,
     anew: bool = False,
@@ -244,7 +245,7 @@ def look(store: Store, study_id: str) -> list[Cell]:
     return cells
 
 
-def go_on(store: Store, queue: Queue, study_id: str, *, full: bool = False) -> None:
+def go_on(store: Store, queue: RunQueue, study_id: str, *, full: bool = False) -> None:
     """Queue what is missing: each cell goes on at its next missing fold, a deleted one from none.
 
     Args:
@@ -257,7 +258,7 @@ def go_on(store: Store, queue: Queue, study_id: str, *, full: bool = False) -> N
     _queue(queue, study_id, cells)
 
 
-def cancel(queue: Queue, cells: Sequence[Cell]) -> None:
+def cancel(queue: RunQueue, cells: Sequence[Cell]) -> None:
     """Cancel every cell that is still to be computed: the queue first, or the next would start."""
     for cell in reversed(cells):
         if cell.run and cell.active:
@@ -270,7 +271,7 @@ def n_splits(study: PlanRecord) -> int:
     return len({(s.split, s.split_params, s.folds_sha256, s.k) for s in specs})
 
 
-def _queue(queue: Queue, study_id: str, cells: Sequence[Cell], *, anew: bool = False) -> None:
+def _queue(queue: RunQueue, study_id: str, cells: Sequence[Cell], *, anew: bool = False) -> None:
     """Queue the cells without a run."""
     if missing := list(dict.fromkeys(cell.spec for cell in cells if cell.run is None)):
         queue.start(missing, plan_id=study_id, anew=anew)

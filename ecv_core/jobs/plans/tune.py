@@ -31,6 +31,7 @@ from ecv_core.shared_fold import shares_with
 from ecv_core.spec import make_spec
 from ecv_core.splits import check_exchangeable
 from ecv_core.splits.nested import ID, TEST
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store import Results, RunList, Store
 from ecv_core.tuning.estimate import Estimate, estimate
 from ecv_core.tuning.nested import Aside, optimism
@@ -157,7 +158,7 @@ def make_tuning(
     """
     model = models.algorithm(algorithm)
     wanted = space_of(model, space, own or {})
-    spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never", full=True, **settings)
+    spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
     if not METRICS[spec.metric].per_user:
         raise InputError(
             f"configurations are compared by every user's score, but {spec.metric} has one value "
@@ -350,7 +351,14 @@ def aside_spec(spec: RunSpec) -> RunSpec:
     """The run of a configuration on what its folds have put aside."""
     params = tuple(sorted({**dict(spec.split_params), "part": TEST}.items()))
     return replace(
-        spec, split_params=params, k=1, rule="never", min_folds=1, full=False, only_folds=()
+        spec,
+        split_params=params,
+        k=1,
+        rule=NEVER_STOPS,
+        rule_params=(),
+        min_folds=1,
+        full=False,
+        only_folds=(),
     )
 
 

@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.typing import UploadedFile
 
+from ecv_core.limits import max_upload_mb
 from ecv_core.records import Scores
 from ecv_core.rights import Action
 from ecv_core.selection import play
@@ -32,6 +33,7 @@ def scores_file(asked: Asked) -> None:
         "File of scores",
         type=["csv", "gz", "parquet"],
         key="best-file",
+        max_upload_size=max_upload_mb(),
         help="CSV, CSV.gz or Parquet; every contender with every fold and the same users.",
     )
     lower = st.toggle("Lower is better", key="lower", **KEPT, help="As for RMSE.")

@@ -18,6 +18,7 @@ from pages.components.best.choice import FIRST, open_selection
 from pages.components.best.show import Shown, show
 from pages.components.best.space import space
 from pages.components.shared.acting import acting
+from pages.components.shared.events import ALL, STEPS
 from pages.components.shared.runs import act_and_rerun
 from pages.components.shared.state import escaped, manager, sentence, sentences, store
 from pages.components.shared.watch import follow
@@ -26,7 +27,6 @@ from pages.components.shared.words import counted, dataset_title, metric_label
 _Runs = list[tuple[int, Run]]
 _Where = list[tuple[int, RunState, int]]
 
-_SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_GO_ON = 15.0
 """After a fold the next one is queued within this time, or by hand."""
 
@@ -50,8 +50,8 @@ def live(selection_id: str) -> None:
             titles,
             _where(runs),
             key="selection",
-            of=lambda now: now.in_steps_of(_SECONDS_BETWEEN_LOOKS),
-            seconds=_SECONDS_BETWEEN_LOOKS if _goes_on(runs) else None,
+            of=[ALL],
+            often=[STEPS],
         )
     if now.played is None:
         st.markdown(f"**{escaped(now.sentence(titles))}**")

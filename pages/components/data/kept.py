@@ -47,7 +47,7 @@ def run_with(name: str, *, primary: bool = False) -> None:
         key=f"run-{name}-{primary}",
         help=None if primary else "Opens Run with this dataset picked.",
     ):
-        go("pages/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
+        go("run.py", {"dataset": dataset_title(name)})  # a reload keeps it
 
 
 def kept_datasets() -> None:

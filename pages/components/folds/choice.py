@@ -10,6 +10,7 @@ import streamlit as st
 from ecv_core.analysis.orders import read_scores, row_labels
 from ecv_core.analysis.tradeoff import explorable
 from ecv_core.errors import EcvError
+from ecv_core.limits import max_upload_mb
 from ecv_core.records import Run, Scores
 from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
@@ -172,7 +173,7 @@ def _no_own() -> None:
         "stop**, or look at the recorded ones.",
         icon=":material/info:",
     )
-    st.page_link("pages/run.py", label="Start a run", icon=":material/play_circle:")
+    st.page_link("run.py", label="Start a run", icon=":material/play_circle:")
 
 
 def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
@@ -220,6 +221,7 @@ def _read_file() -> Chosen:
         "Fold scores as CSV",
         type=["csv"],
         key="scores-file",
+        max_upload_size=max_upload_mb(),
         help=_FORM,
     )
     right.download_button(

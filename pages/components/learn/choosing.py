@@ -34,4 +34,4 @@ def show() -> None:
         "95 % intervals over the users of the first fold. The lanes above are wider: they hold "
         "over all contenders and all looks, and allow for the luck of a training."
     )
-    st.page_link("pages/best.py", label="Choose among your own", icon=":material/trophy:")
+    st.page_link("best.py", label="Choose among your own", icon=":material/trophy:")

@@ -184,7 +184,7 @@ def choose_run(
     runs = {run.run_id: run for run in [*own, *recorded]}
     if not runs:
         st.info("There is no finished run yet; every run you start can be played here later.")
-        st.page_link("pages/run.py", label="Start a run", icon=":material/play_circle:")
+        st.page_link("run.py", label="Start a run", icon=":material/play_circle:")
         return None
     asked = st.query_params.get("run")
     if asked and asked not in runs:

@@ -15,6 +15,7 @@ from pages.components.replay.equivalents import equivalents_panel
 from pages.components.replay.story import Story, race_data, story_of, verdict
 from pages.components.shared.component import component
 from pages.components.shared.energy_parts import energy_bar
+from pages.components.shared.events import RUNS, STEPS, topic
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
 from pages.components.shared.navigation import FOLD_BY_FOLD, show_view
@@ -27,7 +28,6 @@ from pages.components.shared.watch import follow
 from pages.components.shared.words import duration, run_name, run_title
 
 NAME = "race"
-SECONDS_BETWEEN_LOOKS = 1.0
 _GOAL_SECONDS = 12.0
 _FACTORS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
 
@@ -54,8 +54,8 @@ def race() -> None:
             _live,
             run.run_id,
             key="race",
-            of=lambda now: now.in_steps_of(SECONDS_BETWEEN_LOOKS),
-            seconds=SECONDS_BETWEEN_LOOKS,
+            of=[topic(RUNS, [run.run_id])],
+            often=[STEPS],
         )
     else:
         _again(story_of(run, run.moments))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.analysis.replay import explanations
 from ecv_core.energy.parts import left_in_words
@@ -31,6 +32,9 @@ from pages.components.shared.words import (
     small_number,
     watt_hours,
 )
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 NAME = "replay"
 _SECONDS = 1.2

@@ -171,13 +171,22 @@ def repeat_command(run: Run) -> None:
 _HEIGHT = 280
 
 
+def _steps(run: Run) -> int:
+    params = dict(run.spec.params)
+    return int(params.get("steps", params.get("epochs", 0)))
+
+
+def trained_in_steps(run: Run) -> bool:
+    """Whether its model stops early or predicts ratings in several steps, so that it has curves."""
+    ratings = run.spec.task is Task.RATINGS and _steps(run) > 1
+    return ratings or bool(dict(run.spec.params).get("early_stopping"))
+
+
 def training(run: Run) -> None:
     """The curves of a run whose model stops early or predicts ratings; nothing for any other."""
-    params = dict(run.spec.params)
-    ratings = run.spec.task is Task.RATINGS
-    steps = int(params.get("steps", params.get("epochs", 0)))
-    if not (params.get("early_stopping") or (ratings and steps > 1)):
+    if not trained_in_steps(run):
         return
+    ratings, steps = run.spec.task is Task.RATINGS, _steps(run)
     curves = [(fold.fold, fold.inner_curve) for fold in run.folds if fold.inner_curve]
     if run.progress is not None and run.progress.curve:
         curves.append((run.progress.fold, run.progress.curve))
@@ -206,7 +215,8 @@ def training(run: Run) -> None:
             "steps. Nothing is stopped or chosen by it."
         )
         return
+    patience = dict(run.spec.params)["patience"]
     st.caption(
-        f"{text} Training stops after {params['patience']} epochs without a better one and keeps "
+        f"{text} Training stops after {patience} epochs without a better one and keeps "
         "the best. The inner part is taken from the training data, never from what is held out."
     )

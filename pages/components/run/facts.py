@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy import country_in_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Run
 from ecv_core.report.shared_work import shared_words
+from ecv_core.stopping import cheap_models
 from ecv_core.store import Results
 from ecv_core.store.adjusting import aid_spec
 from ecv_core.words import FORECAST, half_named, reused_words, uncertainty
@@ -26,6 +28,9 @@ from pages.components.shared.words import (
     saved_words,
     watt_hours,
 )
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _HALF = 130
 """Pixels of a metric that has another one beside it."""
@@ -124,7 +129,7 @@ def _energy(run: Run, facts: EnergyFacts) -> None:
 def _cheap_models(run: Run) -> str:
     """What the runs cost that this one is adjusted by: they are no part of its own energy."""
     said = []
-    for name in run.spec.adjust_by:
+    for name in cheap_models(run.spec):
         aid = next(iter(Results(store(), recorded=False).runs(aid_spec(run.spec, name))), None)
         if aid is None:
             continue

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.typing import UploadedFile
 
 from ecv_core import models
 from ecv_core.errors import EcvError
 from ecv_core.evaluation import METRICS, Kind
+from ecv_core.limits import max_upload_mb
 from ecv_core.records import SETTINGS, ParamValue, Task
 from ecv_core.rights import Action
 from ecv_core.spec import usual_metric, usual_split
@@ -111,6 +112,7 @@ def _fold_file(dataset: str, on_disk: bool, k: int, task: Task) -> tuple[str | N
         file = st.file_uploader(
             "Fold file",
             type=["csv", "gz", "zip"],
+            max_upload_size=max_upload_mb(),
             help="CSV with the columns user_id, item_id, fold (from 0), plain or gzipped: every "
             "interaction of the prepared dataset exactly once. Or a ZIP as exported here.",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -14,13 +16,20 @@ from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.records import Run, RunState
 from ecv_core.report.describe import describe_runs
 from ecv_core.words import arithmetic, verdict
-from pages.components.run.details import downloads, fold_table, repeat_command, training
+from pages.components.run.details import (
+    downloads,
+    fold_table,
+    repeat_command,
+    trained_in_steps,
+    training,
+)
 from pages.components.run.elsewhere import elsewhere_note
 from pages.components.run.facts import fact_panel
 from pages.components.run.frames import newest, so_far
 from pages.components.run.run_actions import run_actions
 from pages.components.shared.acting import starter
 from pages.components.shared.cite import cite_and_describe, made_with
+from pages.components.shared.events import CURVES, RUNS, STATES, topic
 from pages.components.shared.link import copy_link
 from pages.components.shared.plot import plot
 from pages.components.shared.runs import (
@@ -29,7 +38,7 @@ from pages.components.shared.runs import (
     opened_runs,
 )
 from pages.components.shared.runs_table import RUN_COLUMNS, runs_table
-from pages.components.shared.state import escaped, sentence, sentences
+from pages.components.shared.state import escaped, sentence
 from pages.components.shared.watch import follow
 from pages.components.shared.words import (
     algorithm_title,
@@ -41,12 +50,7 @@ from pages.components.shared.words import (
 )
 
 FIGURE_HEIGHT = 440
-SECONDS_BETWEEN_LOOKS = 1.0
-SECONDS_BETWEEN_GLANCES = 5.0
-"""At runs that are over: someone else may resume one."""
 FOLLOW = "follow"
-_SHOWN = "shown-run"
-"""Key of the session state: the run that the page shows, whose buttons it has."""
 
 
 def live_run(runs: list[Run]) -> None:
@@ -70,9 +74,7 @@ def live_run(runs: list[Run]) -> None:
         active,
         [runs],
         key="run",
-        of=lambda now: (now.of(ids), now.removed),
-        seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
-        alike=lambda: (st.session_state.get("show"), st.session_state.get(_SHOWN)),
+        of=[topic(STATES, ids)],
     )
 
 
@@ -134,41 +136,81 @@ def _still_there() -> list[Run]:
 
 
 def _run(following: bool, read: list[list[Run]]) -> None:
-    """Draw it; the first time as the runs were read for the page."""
-    with sentences():
-        runs = read.pop() if read else _still_there()
-        if following != any(run.state.active for run in runs):
-            st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
-        run = shown_run(runs)
-        st.session_state[_SHOWN] = run.run_id
+    """Draw it; the first time as the runs were read for the page.
+
+    Only what is not another with every fold belongs here, and what follows the folds by itself.
+    """
+    runs = read.pop() if read else _still_there()
+    if following != any(run.state.active for run in runs):
+        st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
+    run = shown_run(runs)
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.title(run_title(run), anchor=False, width="content")
+            state_badge(run.state)
         with st.container(
-            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+            horizontal=True, vertical_alignment="center", width="content", key="run-actions"
         ):
-            with st.container(horizontal=True, vertical_alignment="center", width="content"):
-                st.title(run_title(run), anchor=False, width="content")
-                state_badge(run.state)
-            with st.container(
-                horizontal=True, vertical_alignment="center", width="content", key="run-actions"
-            ):
-                run_actions(run, runs)
-                copy_link()
-        _say(run)
-        elsewhere_note(run)
-        if person := starter(run.started_by):
-            st.caption(f"Started by {escaped(person)}.")
-        if note := imported_note(run.run_id):
-            st.caption(note)
-        elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
-            st.warning(sentence(InputError(said)), icon=":material/database_off:")
-        left, right = st.columns([3, 1.2], gap="medium")
-        with left:
-            _figure(run)
-        with right:
-            fact_panel(run)
-        if len(runs) > 1:
-            _compare(runs)
+            run_actions(run, runs)
+            copy_link()
+    _followed(_results, runs, key="results")
+    _details(run, runs)
+
+
+def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: str) -> None:
+    """Draw what every fold changes, and for as long as folds come anew with each."""
+    if not any(run.state.active for run in runs):
+        draw(shown_run(runs), runs)
+        return
+    read = [runs]
+
+    def newest_runs() -> None:
+        runs = read.pop() if read else _still_there()
+        draw(shown_run(runs), runs)
+
+    ids = [run.run_id for run in runs]
+    waits = any(run.outside for run in runs)  # whose note says which fold is asked for
+    follow(
+        newest_runs,
+        key=key,
+        of=[topic(RUNS, ids)],
+        often=[topic(CURVES, ids)] if waits else [],
+    )
+
+
+def _results(run: Run, runs: list[Run]) -> None:
+    _say(run)
+    elsewhere_note(run)
+    if person := starter(run.started_by):
+        st.caption(f"Started by {escaped(person)}.")
+    if note := imported_note(run.run_id):
+        st.caption(note)
+    elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
+        st.warning(sentence(InputError(said)), icon=":material/database_off:")
+    left, right = st.columns([3, 1.2], gap="medium")
+    with left:
+        _figure(run)
+    with right:
+        fact_panel(run)
+    if len(runs) > 1:
+        _compare(runs)
+    _training(run, runs)
+
+
+def _training(run: Run, runs: list[Run]) -> None:
+    """The curves of its trainings; that of the fold which is computed grows by itself."""
+    if run.state is not RunState.RUNNING or not trained_in_steps(run):
         training(run)
-        _details(run)
+        return
+    read = [run]
+
+    def newest_curve() -> None:
+        training(read.pop() if read else shown_run(_still_there()))
+
+    ids = [one.run_id for one in runs]
+    follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
 
 
 def _figure(run: Run) -> None:
@@ -223,14 +265,14 @@ def _compare(runs: list[Run]) -> None:
     with right:
         runs_table(frame, RUN_COLUMNS, key="together")
         st.page_link(
-            "pages/runs.py",
+            "runs.py",
             label="Compare them: tests and settings",
             icon=":material/balance:",
             query_params=comparison_of([run.run_id for run in runs]),
         )
 
 
-def _details(run: Run) -> None:
+def _details(run: Run, runs: list[Run]) -> None:
     folds, again, export = st.tabs(
         ["Folds", "Repeat this run", "Export"],
         key="details",
@@ -238,7 +280,7 @@ def _details(run: Run) -> None:
         on_change="rerun",
     )
     with folds:
-        fold_table(run)
+        _followed(lambda run, _: fold_table(run), runs, key="folds")
     with again:
         repeat_command(run)
     with export:

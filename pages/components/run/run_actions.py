@@ -73,14 +73,14 @@ def _look_back(run: Run) -> None:
     """Ways to see the run told again, or raced against k-fold while it goes on."""
     if run.folds and not run.state.active:
         st.page_link(
-            "pages/replay.py",
+            "replay.py",
             label="Replay",
             icon=":material/replay:",
             query_params={"run": run.run_id},
         )
     if run.spec.full and (run.folds or run.state.active):
         st.page_link(
-            "pages/replay.py",
+            "replay.py",
             label="Race",
             icon=":material/flag:",
             query_params={VIEW: RACE, "run": run.run_id},
@@ -92,7 +92,7 @@ def _how_many_folds(group: list[Run]) -> None:
     done = [run for run in group if run.whole]
     if done and not any(run.state.active for run in group):
         st.page_link(
-            "pages/folds.py",
+            "folds.py",
             label="How many folds?",
             icon=":material/tune:",
             query_params=[("source", "My runs"), *(("runs", run_label(run)) for run in done)],

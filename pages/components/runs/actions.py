@@ -56,7 +56,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
         args=(ids,),
     )
     if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
-        go("pages/run.py", {"run": ids[0]})
+        go("run.py", {"run": ids[0]})
     if not why_not(Action.ANNOTATE):
         with st.popover(
             "Name, tags, note" if len(labelled) < 2 else "Tags",

@@ -137,7 +137,7 @@ def empty_state() -> None:
                     on_click=_open,
                     args=(one.keys,),
                 )
-    st.page_link("pages/run.py", label="Start runs of your own", icon=":material/play_circle:")
+    st.page_link("run.py", label="Start runs of your own", icon=":material/play_circle:")
 
 
 def still_there(runs: Sequence[Run]) -> list[Run]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import nan
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 from ecv_core.records import RunState
 from ecv_core.rights import Action
@@ -17,6 +17,7 @@ from pages.components.runs.actions import actions, undo
 from pages.components.runs.import_run import import_run
 from pages.components.shared.acting import acting, starter
 from pages.components.shared.energy_parts import energy_bar
+from pages.components.shared.events import ALL
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link, label_from_link
 from pages.components.shared.navigation import go
@@ -33,7 +34,9 @@ from pages.components.shared.words import (
     watt_hours,
 )
 
-_SECONDS = 2.0
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
+
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520
 _WRITTEN = ("name", "tags", "note", "from", "by")
@@ -51,7 +54,7 @@ def history() -> None:
         st.markdown(
             f"No runs yet. Every {glossary_link('run')} you start is kept here, finished or not."
         )
-        st.page_link("pages/run.py", label="Start the first one", icon=":material/play_circle:")
+        st.page_link("run.py", label="Start the first one", icon=":material/play_circle:")
         return
     shown = _filtered(rows)
     _open_clicked()
@@ -284,13 +287,13 @@ def _open_clicked() -> None:
     click = st.session_state.get(OPENED)
     listed = st.session_state.get(OPENED + "-rows", [])
     if click is not None and click["row"] < len(listed):
-        go("pages/run.py", {"run": listed[click["row"]]})
+        go("run.py", {"run": listed[click["row"]]})
 
 
 def _follow() -> None:
     """Draw the page anew when an active run goes on; nothing is asked while none is active."""
     if before := going_on(store()).stages:
-        follow(_look_again, before, key="history", of=lambda now: now.stages, seconds=_SECONDS)
+        follow(_look_again, before, key="history", of=[ALL])
 
 
 def _look_again(before: tuple[object, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.typing import UploadedFile
 
 from ecv_core.limits import MAX_RUN_BYTES
 from ecv_core.rights import Action
@@ -39,7 +39,7 @@ def import_run() -> None:
             else:
                 st.info("This run is here already.", icon=":material/info:")
             st.page_link(
-                "pages/run.py",
+                "run.py",
                 label="Open it",
                 icon=":material/open_in_full:",
                 query_params={"run": run_id},

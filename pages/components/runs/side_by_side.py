@@ -101,7 +101,7 @@ def _links(runs: Sequence[NamedRun]) -> None:
     with st.popover("Open a run", icon=":material/open_in_full:"):
         for name, run in runs:
             st.page_link(
-                "pages/run.py" if run.run_id in own else "pages/replay.py",
+                "run.py" if run.run_id in own else "replay.py",
                 label=escaped(f"{name} on {run.spec.dataset}" if several else name),
                 icon=":material/play_circle:" if run.run_id in own else ":material/replay:",
                 query_params={"run": run.run_id},

@@ -47,7 +47,7 @@ def dataset_picker(task: Task = Task.TOP_N) -> tuple[DatasetEntry, bool]:
     with st.container(horizontal=True, vertical_alignment="center"):
         _size(entry, ready, task)
         if not why_not(Action.UPLOAD):
-            st.page_link("pages/data.py", label="Add your data", icon=":material/upload_file:")
+            st.page_link("data.py", label="Add your data", icon=":material/upload_file:")
     if not ready:
         _offer_download(entry)
     _misnamed()

@@ -5,20 +5,19 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit import config
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.pages_manager import PagesManager
 
-from ecv_core.errors import InputError
-from ecv_core.limits import max_upload_mb
 from ecv_core.rights import Mode, Role, settings
 from pages.components.shared.acting import who
 from pages.components.shared.component import component
 from pages.components.shared.state import sentences
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 VIEW = "view"
 """In the address: which view of a page that has several."""
@@ -74,7 +73,7 @@ _STYLE = """
 @media (max-width: 480px) {
   .st-key-verdict [data-testid="stAlertContainer"] { min-height: 10.5rem; }
   .st-key-run-actions { min-height: 6rem; }
-  .st-key-running-progress [data-testid="stMarkdownContainer"] { min-height: 2lh; }
+  .ecv-progress p { min-height: 2lh; }
 }
 [class*="st-key-chart-data-"] { position: relative; }
 [class*="st-key-chart-data-"] > [data-testid="stLayoutWrapper"] { flex-basis: 100%; }
@@ -96,26 +95,12 @@ def look() -> None:
     st.html(_STYLE)
 
 
-def limit_uploads() -> None:
-    """Have the server take files up to ECV_MAX_UPLOAD_MB, and no larger ones, on every page.
-
-    A public dashboard has nowhere to put one: there the server takes the least that it can.
-    """
-    with sentences():
-        wanted = max_upload_mb()
-        with suppress(InputError):  # `admitted` says it
-            wanted = 1 if settings().mode is Mode.PUBLIC else wanted
-        if config.get_option("server.maxUploadSize") != wanted:
-            config.set_option("server.maxUploadSize", wanted)
-
-
 @contextmanager
 def page() -> Iterator[None]:
     """What a page file does all its work in: errors raised on purpose become sentences.
 
     A page that is run on its own draws nothing for those who may not see it.
     """
-    through_app()
     welcome = False
     with sentences():
         welcome = who().role is not Role.NOBODY
@@ -141,18 +126,6 @@ def _keep_what_is_loaded() -> None:
     _loaded = len(sys.modules)
     gc.collect()
     gc.freeze()
-
-
-def through_app() -> None:
-    """Hand over to app.py if the page was run on its own.
-
-    Until app.py has run once, Streamlit takes a folder called pages for an app without navigation
-    and runs its files directly, so that a tab that was open on /runs when the server restarted
-    would come back without navigation.
-    """
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
-        st.rerun()
 
 
 def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
@@ -197,7 +170,7 @@ def account_page() -> list[st.Page]:
     if mode is Mode.PRIVATE:
         return []
     title = "For visitors" if mode is Mode.PUBLIC else "Your account"
-    return [st.Page("pages/account.py", title=title, icon=":material/account_circle:")]
+    return [st.Page("account.py", title=title, icon=":material/account_circle:")]
 
 
 def old_pages() -> list[st.Page]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.parameters import Parameter
 from ecv_core.records import ParamValue
 from pages.components.shared.state import KEPT
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 
 def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, ParamValue]:

@@ -7,31 +7,21 @@ a small component that calls `Plotly.react` with the plotly.js of the installed 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import version as installed_version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from ecv_core.figures.steps import Steps
-from ecv_core.files import replacing
 from pages.components.shared.component import component
+from pages.components.shared.server import PLOTLY
 from pages.components.shared.tables import chart_table, file_name
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
-
-_LONG_AGO = 946_684_800
-"""2000-01-01: browsers keep a file without asking again for a tenth of its age, where nothing else
-says how long. Its name has its version."""
-
-STATIC = Path(__file__).resolve().parents[3] / "static"
 
 _LOADER = "load_plotly.js"
 
@@ -110,21 +100,13 @@ def _draw(
     caption: str,
     opens: dict[str, str],
 ) -> None:
-    script = plotly_script()
-    if script is None:
-        dark = st.context.theme.type == "dark"
-        made = make(dark)
-        st.plotly_chart(
-            made[0] if isinstance(made, Sequence) else made, key=key, alt=alt, theme=None
-        )
-        return
     light, dark_json, moves = _both(key, version, make, steps)
     data = {
         "light": light,
         "dark": dark_json,
         "alt": alt,
         "height": height,
-        "plotly": script,
+        "plotly": PLOTLY,
         "top": top,
         "name": file_name(name),
         "title": name,
@@ -159,31 +141,11 @@ def _json(made: go.Figure | Sequence[go.Figure]) -> str:
 
 def preload_plots() -> None:
     """Load plotly.js before the first figure needs it; a component itself is loaded too late."""
-    if script := plotly_script():
-        st.html(_head_start(script), unsafe_allow_javascript=True)
+    st.html(_head_start(), unsafe_allow_javascript=True)
 
 
 @cache
-def _head_start(script: str) -> str:
+def _head_start() -> str:
     loader = Path(__file__).with_name(_LOADER).read_text(encoding="utf-8")
     # Only a head start: the figure will say what is wrong.
-    return f"<script>{{ {loader} loaded({json.dumps(script)}).catch(() => {{}}); }}</script>"
-
-
-@cache
-def plotly_script() -> str | None:
-    """Address of plotly.js on this server; None where the static folder cannot be written."""
-    spec = find_spec("plotly")  # where it is, without the time that importing it takes
-    assert spec is not None
-    assert spec.origin is not None
-    source = Path(spec.origin).parent / "package_data" / "plotly.min.js"
-    target = STATIC / f"plotly-{installed_version('plotly')}.min.js"
-    try:
-        known = target.stat() if target.exists() else None
-        if known is None or (known.st_size, known.st_mtime) != (source.stat().st_size, _LONG_AGO):
-            with replacing(target) as part:
-                shutil.copyfile(source, part)
-                os.utime(part, (_LONG_AGO, _LONG_AGO))
-    except OSError:
-        return None
-    return f"app/static/{target.name}"
+    return f"<script>{{ {loader} loaded({json.dumps(PLOTLY)}).catch(() => {{}}); }}</script>"

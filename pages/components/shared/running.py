@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.navigation.page import StreamlitPage
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ecv_core.errors import InputError, StoreError
 from ecv_core.records import Run, RunState
 from ecv_core.rights import Action
-from ecv_core.store import Going
-from pages.components.shared import push
 from pages.components.shared.acting import acting
+from pages.components.shared.component import component
+from pages.components.shared.events import ALL, STEPS
 from pages.components.shared.runs import act_and_rerun, elapsed_seconds, remaining_seconds
-from pages.components.shared.state import escaped, manager, sentences, store
-from pages.components.shared.watch import Update, follow, watch
+from pages.components.shared.state import escaped, manager, store
+from pages.components.shared.watch import follow, watch
 from pages.components.shared.words import counted, duration, run_title
 
-_SECONDS_BETWEEN_LOOKS = 1.0
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+    from streamlit.navigation.page import StreamlitPage
+
 _SECONDS_OF_DONE = 6.0
 """How long the tab's title says that a run is done: until the next press after that."""
 _WATCHED, _DONE, _PAGE, _ARRIVED = "watched-run", "done-run", "page-shown", "page-arrived"
@@ -29,6 +30,14 @@ _KEPT = "kept-bar"
 """The run whose bar stays though it is over, so that nothing on its own page moves up."""
 _LISTED = 8
 """Runs of the queue that are listed; more would not fit on a screen."""
+
+_progress = component(
+    __file__,
+    "ecv_progress",
+    html='<div class="ecv-progress"><p></p><div role="progressbar"><i></i></div></div>',
+    css="running.css",
+    js="running.js",
+)
 
 
 def running_bar(page: StreamlitPage) -> None:
@@ -44,24 +53,15 @@ def running_bar(page: StreamlitPage) -> None:
     state[_PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
-        now = watch().page_begins()
-        if now and not watch().managed:
+        if watch().look():
             manager()  # marks what an earlier dashboard left behind as interrupted
-            watch().managed, now = True, watch().page_begins()
-        active = watch().runs_of(now)
+        active = watch().active()
     except StoreError:
         active = []  # the page that needs the database says so
     if active:
         state.pop(_DONE, None)
-        keeper = manager()
         with place:
-            follow(
-                _bar,
-                name,
-                key="running",
-                of=lambda now: (tuple(run[:2] for run in now.stages), keeper.trouble),
-                seconds=_SECONDS_BETWEEN_LOOKS,
-            )
+            follow(_bar, name, key="running", of=[ALL], often=[STEPS])
         return
     _done()
     with place:
@@ -90,88 +90,57 @@ def progress_of(run: Run) -> tuple[float, str]:
             part = min(run.progress.step / run.progress.steps, 1.0)
     else:
         words.append("preparing")
-    words.append(f"{duration(elapsed_seconds(run, datetime.now(UTC)))} elapsed")
-    remaining = remaining_seconds(run)
-    if remaining is not None:
-        words.append(f"at most {duration(remaining)} remaining")
     return min((done + part) / k, 1.0), " · ".join(words)
 
 
 def _bar(name: str) -> None:
-    with sentences():
-        active = watch().active()
-        if not active:
-            st.rerun()  # the last look: the title says that it is done, and nothing is followed
-        run, *waiting = active
-        st.session_state[_WATCHED] = run.run_id
-        part, words = _said(run)
-        title = escaped(run_title(run))
-        with push.sent() as heads:
-            st.set_page_config(page_title=_tab_title(run, name))
-        with _row():
-            with st.container(key="running-progress"), push.sent() as bars:
-                st.progress(part, text=words)
-            if st.query_params.get("run") not in (run.run_id, run.group):
-                st.page_link(
-                    "pages/run.py",
-                    label="Open",
-                    icon=":material/open_in_full:",
-                    query_params={"run": run.group or run.run_id},
-                )
-            if waiting:
-                _queue(waiting)
-            if _mine(run) and st.button(
-                "Cancel", icon=":material/stop:", key="cancel", help=f"Stops {title}."
-            ):
-                act_and_rerun(lambda: acting().cancel(run.run_id))
-        if trouble := manager().trouble:
-            st.warning(escaped(trouble), icon=":material/warning:")
-        if push.possible() and heads and bars:
-            watch().add("clock", _clock(run, name, heads[-1], bars[-1]))
+    active = watch().active()
+    if not active:
+        st.rerun()  # the last look: the title says that it is done, and nothing is followed
+    run, *waiting = active
+    st.session_state[_WATCHED] = run.run_id
+    st.set_page_config(page_title=_tab_title(run, name))
+    with _row():
+        _progress_bar(run, *progress_of(run))
+        if st.query_params.get("run") not in (run.run_id, run.group):
+            st.page_link(
+                "run.py",
+                label="Open",
+                icon=":material/open_in_full:",
+                query_params={"run": run.group or run.run_id},
+            )
+        if waiting:
+            _queue(waiting)
+        if _mine(run) and st.button(
+            "Cancel",
+            icon=":material/stop:",
+            key="cancel",
+            help=f"Stops {escaped(run_title(run))}.",
+        ):
+            act_and_rerun(lambda: acting().cancel(run.run_id))
+    if trouble := manager().trouble:
+        st.warning(escaped(trouble), icon=":material/warning:")
 
 
-def _said(run: Run) -> tuple[float, str]:
-    """How far the bar is, and its words."""
-    part, words = progress_of(run)
-    return part, f"**{escaped(run_title(run))}** · {words}"
+def _progress_bar(run: Run, part: float, words: str) -> None:
+    """How far a run is; its clock goes on in the browser while it computes."""
+    computes = run.state is RunState.RUNNING
+    remaining = remaining_seconds(run) if computes else None
+    data = {
+        "title": run_title(run),
+        "part": part,
+        "words": words,
+        "elapsed": elapsed_seconds(run, datetime.now(UTC)) if computes else None,
+        "ticks": computes and run.progress is not None,
+        "rest": "" if remaining is None else f"at most {duration(remaining)} remaining",
+    }
+    with st.container(key="running-progress"):
+        _progress(key="progress", data=data)
 
 
 def _tab_title(run: Run, name: str) -> str:
     at = f"{min(len(run.folds) + 1, run.k)}/{run.k}"
     return f"▶ {'queued' if run.state is RunState.QUEUED else at} {run_title(run)} · {name}"
-
-
-def _clock(drawn: Run, name: str, head: ForwardMsg, bar: ForwardMsg) -> Update:
-    """Sends the words of the bar and the title of the tab whenever they have changed."""
-    last = ["", ""]
-    look = watch()
-    of_bar, of_head = bar.SerializeToString(), head.SerializeToString()
-
-    def moved(part: float, words: str) -> ForwardMsg:
-        message = push.like(bar)
-        message.delta.new_element.progress.value = int(100 * part)
-        message.delta.new_element.progress.text = words
-        return message
-
-    def named(title: str) -> ForwardMsg:
-        message = push.like(head)
-        message.page_config_changed.title = title
-        return message
-
-    def update(now: Going) -> list[ForwardMsg]:
-        runs = look.runs_of(now)
-        if not runs or runs[0].run_id != drawn.run_id:
-            return []  # the bar is about to be drawn anew
-        part, words = look.once(now, "said", lambda: _said(runs[0]))
-        title, changed = look.once(now, name, lambda: _tab_title(runs[0], name)), []
-        if words != last[0]:
-            changed.append(look.once(now, (of_bar, words), lambda: moved(part, words)))
-        if title != last[1]:
-            changed.append(look.once(now, (of_head, title), lambda: named(title)))
-        last[:] = words, title
-        return changed
-
-    return update
 
 
 def _row() -> DeltaGenerator:
@@ -194,12 +163,11 @@ def _over() -> None:
     if (run := _kept()) is None:
         return
     done, finished = len(run.folds), run.state is RunState.FINISHED
-    words = [f"**{escaped(run_title(run))}**", run.state.value, f"{done} of {run.k} folds"]
+    words = [run.state.value, f"{done} of {run.k} folds"]
     if run.folds:
         words.append(f"{duration(run.seconds)} of computing")
     with _row():
-        with st.container(key="running-progress"):
-            st.progress(1.0 if finished else done / run.k, text=" · ".join(words))
+        _progress_bar(run, 1.0 if finished else done / run.k, " · ".join(words))
         st.button("Hide", icon=":material/close:", key="hide-bar", on_click=_hide)
 
 

@@ -11,6 +11,7 @@ from ecv_core.energy import SOURCES
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunState
 from ecv_core.store import ListedRun, origins
+from pages.components.shared.events import RUNS, topic
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import COMPARE, VIEW
 from pages.components.shared.state import escaped, sentences, store
@@ -21,8 +22,6 @@ COMPARED = "runs"
 
 Known = ListedRun | Run
 """What one chooses from: own runs as rows of the list, recorded ones whole."""
-
-_SECONDS_BETWEEN_LOOKS = 2.0
 
 _Where = list[tuple[str, RunState, int]]
 """Of each run its state and how many folds it has."""
@@ -123,8 +122,7 @@ def follow_runs(look: Callable[[], Sequence[Run]]) -> None:
             look,
             _where(runs),
             key="runs",
-            of=lambda now: now.of(ids),
-            seconds=_SECONDS_BETWEEN_LOOKS,
+            of=[topic(RUNS, ids)],
         )
 
 

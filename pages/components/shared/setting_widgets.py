@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.records import SETTINGS, Role, Setting
 from ecv_core.stopping import RULES
 from pages.components.shared.glossary import explained
 from pages.components.shared.parameter_widgets import typed_widget
 from pages.components.shared.state import KEPT
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _TERMS = {
     "k": ("k", "fold"),

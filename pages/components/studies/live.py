@@ -15,14 +15,13 @@ from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.rights import Action
 from ecv_core.store import STUDY, stored_plan
 from pages.components.shared.acting import acting
+from pages.components.shared.events import ALL, STEPS
 from pages.components.shared.runs import act_and_rerun, remaining_seconds
 from pages.components.shared.state import escaped, manager, sentences, store
 from pages.components.shared.watch import follow
 from pages.components.shared.words import duration, metric_label
 from pages.components.studies.picker import RECORDED, StudyPicker
 
-SECONDS_BETWEEN_LOOKS = 2.0
-SECONDS_BETWEEN_GLANCES = 6.0
 _SIGNS = {
     RunState.QUEUED: "…",
     RunState.RUNNING: "▶",
@@ -59,15 +58,14 @@ def cells_of(study_id: str) -> list[Cell]:
 
 def live_grid(study_id: str, cells: Sequence[Cell], studies: StudyPicker) -> None:
     """The grid with its buttons; it follows the study while any run is active."""
-    active = any(cell.active for cell in cells)
     follow(
         _follow,
         study_id,
         _stage(cells),
         studies,
         key="study",
-        of=lambda now: now.in_steps_of(SECONDS_BETWEEN_LOOKS),
-        seconds=SECONDS_BETWEEN_LOOKS if active else SECONDS_BETWEEN_GLANCES,
+        of=[ALL],
+        often=[STEPS],
     )
 
 

@@ -80,6 +80,7 @@ def test_the_precision_rule_is_brute_force_over_every_order(brute_force, seed, k
     same(outcome, brute_force(scores, rule, users=users))
 
 
+@settings(max_examples=40)
 @given(scores=some_scores)
 def test_the_baseline_is_brute_force_over_every_order(brute_force, scores):
     curve = fixed(Scores(folds=np.array(scores)), within_percent=math.e)

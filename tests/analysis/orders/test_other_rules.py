@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.analysis.exploration import explore, stagnation
+from ecv_core.analysis.exploration import explore, outcome
 from ecv_core.analysis.orders import FoldSubsets, Orders
 from ecv_core.errors import InputError, UnknownName
 from ecv_core.records import Scores
@@ -32,17 +32,21 @@ def test_bad_scores_are_refused_in_one_sentence(scores, message):
         FoldSubsets(scores)
 
 
+def stagnation(scores, min_folds=2, **how):
+    return outcome(scores, StdStagnation(min_folds=min_folds), **how)
+
+
 @settings(max_examples=30)
 @given(scores=st.lists(score, min_size=2, max_size=5), min_folds=st.integers(2, 5))
 def test_stagnation_is_brute_force_up_to_chance(brute_force, scores, min_folds):
-    outcome = stagnation(
+    found = stagnation(
         Scores(folds=np.array(scores)), min_folds=min_folds, draws=2000, within_percent=math.e
     )
     expected = brute_force(scores, StdStagnation(min_folds=min_folds), within=math.e)
-    assert outcome.orders == 2000
+    assert found.orders == 2000
     for name in FIELDS:
-        error = outcome.standard_errors[name]
-        assert abs(getattr(outcome, name) - expected[name]) <= 6 * error + 0.02, name
+        error = found.standard_errors[name]
+        assert abs(getattr(found, name) - expected[name]) <= 6 * error + 0.02, name
 
 
 def test_drawn_orders_repeat_with_their_seed_and_tell_their_error():
@@ -58,8 +62,8 @@ def test_drawn_orders_repeat_with_their_seed_and_tell_their_error():
 
 @pytest.mark.parametrize(("min_folds", "stop"), [(2, 4), (6, 6)])
 def test_stagnation_over_orders_waits_for_the_minimum(min_folds, stop):
-    outcome = stagnation(Scores(folds=np.full(8, 0.3)), min_folds=min_folds, draws=10)
-    assert outcome.stop_distribution[stop] == 1
+    found = stagnation(Scores(folds=np.full(8, 0.3)), min_folds=min_folds, draws=10)
+    assert found.stop_distribution[stop] == 1
 
 
 def test_fewer_than_two_orders_are_refused():
@@ -68,8 +72,8 @@ def test_fewer_than_two_orders_are_refused():
 
 
 def test_drawn_orders_take_more_folds_than_the_exact_method():
-    outcome = stagnation(Scores(folds=np.random.default_rng(0).random(30)), draws=100)
-    assert sum(outcome.stop_distribution.values()) == pytest.approx(1)
+    found = stagnation(Scores(folds=np.random.default_rng(0).random(30)), draws=100)
+    assert sum(found.stop_distribution.values()) == pytest.approx(1)
 
 
 def test_a_rule_without_a_setting_cannot_be_explored():

@@ -5,18 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import explore, fixed, stagnation
+from ecv_core.analysis.exploration import explore, fixed, outcome
 from ecv_core.analysis.orders import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import slider_alphas, tradeoff
-from ecv_core.analysis.tradeoff.rules import (
-    RULES_COLUMNS,
-    Line,
-    fixed_line,
-    precision_line,
-    rules_frame,
-    stagnation_line,
-)
+from ecv_core.analysis.tradeoff.registered import MANY_DRAWS, asked_line
+from ecv_core.analysis.tradeoff.rules import RULES_COLUMNS, Line, rules_frame, walked_line
 from ecv_core.records import Scores
+from ecv_core.stopping import RULES, StdStagnation
 
 RNG = np.random.default_rng(3)
 NOISY, CALM = RNG.normal(0.3, 0.03, 10), RNG.normal(0.4, 0.004, 10)
@@ -114,7 +109,7 @@ def test_errors_of_cells_join_as_those_of_independent_numbers():
 
 
 def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
-    found = fixed_line([system("noisy", NOISY, 5.0), system("calm", CALM, 70.0)])
+    found = asked_line(RULES["fixed"], [system("noisy", NOISY, 5.0), system("calm", CALM, 70.0)])
     assert found.cost_percent == pytest.approx(np.tile(np.arange(10, 101, 10), (2, 1)))
     assert found.difference_percent[0] == pytest.approx(
         fixed(Scores(folds=NOISY)).mean_difference_percent
@@ -122,7 +117,7 @@ def test_a_fixed_number_of_folds_costs_its_share_in_every_cell():
 
 
 def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_it_is():
-    found = stagnation_line([system("noisy", NOISY)], draws=400)
+    found = asked_line(RULES["std-stagnation"], [system("noisy", NOISY)])
     assert found.settings.tolist() == [4, 5, 6, 7, 8, 9, 10]
     assert np.all(np.diff(found.cost_percent[0]) > 0)
     assert found.cost_percent[0, 0] >= 40
@@ -130,7 +125,8 @@ def test_stagnation_can_never_be_cheaper_than_its_fourth_fold_and_says_how_sure_
         pytest.approx(100),
         pytest.approx(0),
     )
-    alone = stagnation(Scores(folds=NOISY), min_folds=4, draws=400, seed=0)
+    rule = StdStagnation(min_folds=4)
+    alone = outcome(Scores(folds=NOISY), rule, draws=MANY_DRAWS, seed=0)
     assert found.cost_error[0, 0] == alone.standard_errors["cost_percent"]
 
 
@@ -138,8 +134,8 @@ def test_every_rule_is_compared_with_e_fold_over_its_own_cells():
     systems = [system("noisy", NOISY, 10.0), system("calm", CALM, 90.0)]
     explored = tradeoff(systems, within_percent=2.0)
     alphas = slider_alphas(explored.alphas)
-    precision = precision_line({1: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
-    frame = rules_frame(explored, [fixed_line(systems), precision], alphas)
+    precision = walked_line("precision", {1: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
+    frame = rules_frame(explored, [asked_line(RULES["fixed"], systems), precision], alphas)
     assert list(frame.columns) == list(RULES_COLUMNS)
     alpha = min(alphas, key=lambda one: abs(np.log(one / 1e-4)))
     at = {(row.weighting, row.rule): row for row in frame[frame["alpha"] == alpha].itertuples()}
@@ -164,7 +160,7 @@ def test_precision_ends_where_all_folds_are_used():
     systems = [system("calm", CALM)]
     explored = tradeoff(systems, within_percent=2.0)
     lowest = [float(explored.alphas[0])]
-    precision = precision_line({0: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
+    precision = walked_line("precision", {0: curve([0.01, 0.05], [40, 10], [0.2, 0.5])})
     frame = rules_frame(explored, [precision], lowest)
     row = frame[frame["rule"] == "precision"].iloc[0]
     # At nearly all folds: between the 40 % of tolerance 1 % and the 100 % of tolerance 0.

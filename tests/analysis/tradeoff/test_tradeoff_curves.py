@@ -9,14 +9,15 @@ from ecv_core.analysis.tradeoff import (
     STOPS_COLUMNS,
     TRADEOFF_COLUMNS,
     averaged,
-    precision_curve,
     slider_alphas,
     stops_frame,
     tradeoff,
     tradeoff_frame,
 )
+from ecv_core.analysis.tradeoff.registered import RuleCurve, walked
 from ecv_core.errors import InputError
 from ecv_core.records import Scores
+from ecv_core.stopping import RULES
 
 FOLDS = np.array([0.30, 0.34, 0.31, 0.33, 0.32, 0.29])
 
@@ -84,7 +85,8 @@ def test_systems_of_different_k_have_no_common_fixed_e():
 def test_the_frame_holds_every_curve_and_the_papers_point():
     found = tradeoff([system(), system("two", FOLDS[::-1] + 0.1)], within_percent=2.0)
     precision = curve([[0, 1, 0, 0, 0, 0]], [0.5], [33])
-    frame = tradeoff_frame(found, precision)
+    other = RuleCurve(rule="precision", curves=(), curve=precision, sampled=False)
+    frame = tradeoff_frame(found, [other])
     assert list(frame.columns) == list(TRADEOFF_COLUMNS)
     counts = frame["kind"].value_counts().to_dict()
     alphas = len(found.alphas)
@@ -92,7 +94,7 @@ def test_the_frame_holds_every_curve_and_the_papers_point():
         "average": alphas,
         "system": 2 * alphas,
         "fixed e": 6,
-        "precision": 1,
+        "rule": 1,
         "paper": 1,
     }
     paper = frame[frame["kind"] == "paper"].iloc[0]
@@ -123,7 +125,8 @@ def test_content_changes_with_scores_costs_and_name_only():
 def test_the_precision_rule_spends_less_the_more_it_tolerates():
     rng = np.random.default_rng(0)
     users = rng.normal(0.3, 0.1, (6, 200))
-    found = precision_curve(Scores(folds=users.mean(axis=1), users=users), within_percent=2.0)
+    scores = Scores(folds=users.mean(axis=1), users=users)
+    found = walked(RULES["precision"], scores, within_percent=2.0)
     assert found.mean_stop[0] > found.mean_stop[-1]
     assert np.all(np.diff(found.cost_percent) <= 1e-9)
 

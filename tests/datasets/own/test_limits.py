@@ -110,6 +110,7 @@ def test_a_larger_file_than_may_be_is_not_read(read, monkeypatch):
         read(b"user,item\n" + ROW * 400_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [gzip.compress, lambda content: archive(**{"a.csv": content})])
 def test_a_bomb_is_unpacked_no_further_than_the_limit(read, tmp_path, monkeypatch, pack):
     small(monkeypatch)
@@ -175,6 +176,7 @@ print("done")
 """Arrow 26 ends the whole process where it looks at the statistics of a damaged column."""
 
 
+@pytest.mark.slow
 def test_no_damaged_parquet_file_ends_the_process_or_is_a_traceback(tmp_path):
     path = tmp_path / "it.parquet"
     path.write_bytes(parquet(user=["a", "b"] * 20, item=list(range(40)), r=[None, 1.5] * 20))

@@ -27,7 +27,7 @@ def record(recorded, a_run, store):
 
 
 def open_explore(app):
-    app.switch_page("pages/folds.py").run()
+    app.switch_page("folds.py").run()
     assert not app.exception
     return app
 

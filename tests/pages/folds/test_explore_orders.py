@@ -35,7 +35,7 @@ def test_orders_are_shuffled_stepped_and_played(app, a_run):
 def test_an_address_opens_the_system_the_order_and_the_folds_shown(app, record):
     record("synthetic", "item-knn")
     record("synthetic", "popular", 0.1)
-    app.switch_page("pages/folds.py")
+    app.switch_page("folds.py")
     app.query_params["order-system"] = "popular on synthetic"
     app.query_params["order-seed"] = "7"
     app.query_params["order-shown"] = "6"
@@ -68,7 +68,7 @@ def test_two_steps_at_once_are_two_although_the_browser_knew_of_none(app, a_run)
 
 def test_a_link_to_a_system_that_is_not_here_says_so(app, a_run):
     a_run(SCORES, stopped_at=4)
-    app.switch_page("pages/folds.py")
+    app.switch_page("folds.py")
     app.query_params["order-system"] = "*nobody*"
     app.run()
     assert not app.exception
@@ -78,7 +78,7 @@ def test_a_link_to_a_system_that_is_not_here_says_so(app, a_run):
 def test_a_warning_about_the_link_outlives_the_second_look_at_many_systems(app, record):
     for algorithm in ("item-knn", "popular", "ease", "user-knn", "implicit-mf"):
         record("synthetic", algorithm)
-    app.switch_page("pages/folds.py")
+    app.switch_page("folds.py")
     app.query_params["explore_alpha"] = "5"
     app.run()
     assert not app.exception

@@ -1,0 +1,30 @@
+// How far a run is. Its clock goes on here, so that nobody asks the server for the time.
+const duration = (seconds) => {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+};
+
+export default function ({ data, parentElement }) {
+  const [text, bar] = parentElement.querySelector(".ecv-progress").children;
+  const since = performance.now();
+  const percent = Math.floor(100 * data.part);
+  clearInterval(parentElement.ecvClock); // new data comes without a clean-up of the old
+  bar.setAttribute("aria-label", data.title);
+  bar.setAttribute("aria-valuenow", percent);
+  bar.firstChild.style.width = `${percent}%`;
+  const title = document.createElement("strong");
+  title.textContent = data.title;
+  const rest = document.createTextNode("");
+  text.replaceChildren(title, rest);
+  const paint = () => {
+    const elapsed = data.elapsed + (data.ticks ? (performance.now() - since) / 1000 : 0);
+    const clock = data.elapsed === null ? "" : `${duration(elapsed)} elapsed`;
+    rest.data = ["", data.words, clock, data.rest].filter((said, at) => !at || said).join(" · ");
+  };
+  paint();
+  if (data.ticks) parentElement.ecvClock = setInterval(paint, 1000);
+  return () => clearInterval(parentElement.ecvClock);
+}
