@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,36 +11,15 @@ from numpy.typing import NDArray
 from ecv_core.analysis import orders
 from ecv_core.analysis.order_free import asked_about_sets, check_order_free
 from ecv_core.errors import InputError
-from ecv_core.records import Energy, FoldResult, Progress, RunSpec, no_progress
+from ecv_core.records import Energy, FoldResult, Progress, RunSpec, Scores, no_progress
 from ecv_core.stopping import PAPERS_RULE, RULES, StoppingRule
 from ecv_core.stopping import rule as rule_named
-from ecv_core.stopping.adjustment import Aids
 from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, first_stop
 
 MAX_ASKED_K = 12
 """Folds up to which a rule is asked about every set of folds: k * 2^(k-1) questions, 24,576."""
 DRAWS = 5000
 """Orders drawn where they are not all worked out: as many as in the paper."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scores:
-    """The finished folds of one run, or of any system."""
-
-    folds: NDArray[np.float64]
-    """One score per fold; shape (k,)."""
-    costs: NDArray[np.float64] | None = None
-    """What each fold cost, in joules or any unit; shape (k,). None counts folds."""
-    users: NDArray[np.floating] | None = None
-    """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
-    random: bool = True
-    """Whether the model draws random numbers in training; True where that is not known."""
-    aids: Aids | None = None
-    """Cheap models on the same users that correct the precision rule's mean; None: the plain one.
-    """
-    results: tuple[FoldResult, ...] | None = None
-    """What rules from outside are shown; k of them, in the order of `folds`. None where there is
-    nothing but the scores."""
 
 
 def explore(

@@ -11,7 +11,6 @@ import streamlit as st
 
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import (
-    System,
     Tradeoff,
     slider_alphas,
     stops_frame,
@@ -19,6 +18,7 @@ from ecv_core.analysis.tradeoff import (
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.registered import RuleCurve, registered_curves
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES
 from pages.components.shared.alpha_slider import usual_alpha
 from pages.components.shared.link import keep_link_warnings
@@ -64,7 +64,7 @@ class Explored:
         return usual_alpha(self.alphas, self.tradeoff.average)
 
 
-def explore_systems(systems: list[System], within_percent: float) -> Explored:
+def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
     """The curves of the chosen systems.
 
     Raises: EcvError for scores that cannot be explored.
@@ -96,7 +96,7 @@ def add_precision(explored: Explored) -> None:
 
 
 @st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[System]) -> Tradeoff:
+def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[Scores]) -> Tradeoff:
     return tradeoff(_systems, within_percent=within_percent)
 
 
@@ -127,7 +127,7 @@ def _others(
     contents: tuple[str, ...],
     within_percent: float,
     rules: tuple[str, ...],
-    _systems: list[System],
+    _systems: list[Scores],
 ) -> list[RuleCurve]:
     known: defaultdict[str, dict[int, Curve]] = defaultdict(dict)
     for number, system in enumerate(_systems):

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.registered import Known
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES
 from ecv_core.study.summary import (
     WITHIN_PERCENT,
@@ -69,7 +69,7 @@ def study() -> None:
         start_form(recorded)
 
 
-def studied(systems: list[System]) -> Summary:
+def studied(systems: list[Scores]) -> Summary:
     """The study's figures as data.
 
     Args:
@@ -91,7 +91,7 @@ def rules_of(done: Summary) -> pd.DataFrame:
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _studied(contents: tuple[str, ...], _systems: list[System]) -> Summary:
+def _studied(contents: tuple[str, ...], _systems: list[Scores]) -> Summary:
     return summary(_systems)
 
 
