@@ -103,12 +103,9 @@ class _Played:
                 self.steps[words] = time.perf_counter()
                 await asyncio.sleep(SECONDS_PER_FOLD / STEPS)
             book = Book(self.store, runs=[self.store.run(self.run_id)])
-            done = (
-                Task(specs=(self.spec,), fold=fold),
-                0,
-                fold_result(fold, 0.3 + 0.01 * (fold % 3)),
-            )
-            await asyncio.to_thread(book.commit, *done)
+            task = Task(specs=(self.spec,), fold=fold)
+            result = fold_result(fold, 0.3 + 0.01 * (fold % 3))
+            await asyncio.to_thread(book.commit, task, 0, result)
             self.folds.append(time.perf_counter())
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.models.bpr_loss import Vectors, bpr, gradient
 from ecv_core.models.pair_net import PairNet
@@ -16,21 +13,9 @@ from ecv_core.models.pair_net import PairNet
 class BPRNet(PairNet):
     """A user's vector times an item's; items that a user has shall score above those at random."""
 
-    def __init__(
-        self,
-        train: csr_array,
-        *,
-        factors: int,
-        regularization: float,
-        **how: Any,  # noqa: ANN401
-    ) -> None:
-        self._factors = factors
-        self._regularization = regularization
-        super().__init__(train, weight_decay=0.0, **how)
-
     def start(self) -> None:
-        self._users = self.normal(self.n_users, self._factors, std=0.1)
-        self._items = self.normal(self.n_items, self._factors, std=0.1)
+        self._users = self.normal(self.n_users, self.params["factors"], std=0.1)
+        self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
         self._bias = self.normal(self.n_items, 1, std=0.0)
 
     def weights(self) -> list[torch.Tensor]:
@@ -48,7 +33,7 @@ class BPRNet(PairNet):
                 bias_slopes=gradient(self._bias)[:, 0],
             ),
             (users, items, negatives),
-            decay=2 * self._regularization,
+            decay=2 * self.params["regularization"],
         )
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:

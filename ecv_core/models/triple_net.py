@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -34,28 +33,20 @@ class TripleNet(SampledNet):
     without them, or decaying, both models rank below popularity (benchmarks/README.md).
     """
 
-    def __init__(
-        self,
-        train: csr_array,
-        history: History,
-        *,
-        batch_size: int,
-        negatives: int,
-        popularity: float,
-        **how: Any,  # noqa: ANN401
-    ) -> None:
-        super().__init__(train, **how)
+    def hold(self, train: csr_array, history: History | None) -> None:
+        assert history is not None  # `Algorithm.fit` gives it
         self._triples = Triples(train, np.asarray(history.baskets), self.device)
         if not len(self._triples):
             raise DatasetError(
                 "the model learns from items that were bought together, but no basket of the "
                 "training data holds two items; choose another dataset or another algorithm"
             )
-        self._batch_size = batch_size
-        self._negatives = negatives
         counts = (np.diff(train.indptr), np.bincount(train.indices, minlength=train.shape[1]))
         self._user_chance, self._item_chance = (
-            torch.from_numpy(np.maximum(count, 1) ** popularity).to(self.device) for count in counts
+            torch.from_numpy(np.maximum(count, 1) ** self.params["noise_popularity"]).to(
+                self.device
+            )
+            for count in counts
         )
 
     def start(self) -> None:
@@ -76,7 +67,9 @@ class TripleNet(SampledNet):
         """Vectors of these users, and of all items the sum of both: as first and as second."""
 
     def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
-        for users, firsts, seconds in self._triples.shuffled(self._batch_size, self.random):
+        for users, firsts, seconds in self._triples.shuffled(
+            self.params["batch_size"], self.random
+        ):
             yield self.learn(users, firsts, seconds), len(users)
 
     def learn(
@@ -89,7 +82,7 @@ class TripleNet(SampledNet):
             firsts: an item of each; shape (batch,).
             seconds: another item of the same basket; shape (batch,).
         """
-        size = len(users)
+        size, negatives = len(users), self.params["negatives"]
         rows = [
             torch.cat((positive, self._drawn(chance)))
             for positive, chance in (
@@ -107,7 +100,7 @@ class TripleNet(SampledNet):
             context = together - own
             score = (own * context).sum(dim=1) + bias[:size]
             wrong = torch.addmm(bias[size:], context, others.T)
-            loss = loss - logsigmoid(score).mean() - self._negatives * logsigmoid(-wrong).mean()
+            loss = loss - logsigmoid(score).mean() - negatives * logsigmoid(-wrong).mean()
         torch.autograd.backward(loss)
         return loss.detach()
 

@@ -7,15 +7,9 @@ from ecv_core.models.bpr_mf_net import BPRNet
 
 
 def net(dense, regularization=0.1):
-    return BPRNet(
-        csr_array(dense),
-        seed=1,
-        factors=5,
-        regularization=regularization,
-        batch_size=8,
-        negatives=3,
-        learning_rate=0.01,
-    )
+    training = dict(batch_size=8, negatives=3, learning_rate=0.01)
+    how = dict(factors=5, regularization=regularization, **training)
+    return BPRNet(csr_array(dense), how, seed=1)
 
 
 def test_gradients_by_hand_are_those_of_the_written_loss(lopsided):

@@ -8,17 +8,16 @@ from ecv_core.models.triple2vec_net import Triple2vecNet
 from ecv_core.models.vbcar_net import VBCARNet
 from ecv_core.records import History
 
-HOW = dict(seed=1, batch_size=8, negatives=3, popularity=0.5)
+HOW = dict(factors=4, learning_rate=0.01, batch_size=8, negatives=3, noise_popularity=0.5)
 
 
 def triple2vec(train, history, **changes):
-    how = dict(factors=4, learning_rate=0.01, weight_decay=0.0)
-    return Triple2vecNet(train, history, **HOW, **how | changes)
+    return Triple2vecNet(train, HOW | changes, seed=1, history=history)
 
 
 def vbcar(train, history, **changes):
-    how = dict(factors=4, hidden=6, kl_weight=0.0, learning_rate=0.01, weight_decay=0.0)
-    return VBCARNet(train, history, **HOW, **how | changes)
+    how = HOW | dict(hidden=6, kl_weight=0.0)
+    return VBCARNet(train, how | changes, seed=1, history=history)
 
 
 @pytest.fixture(params=[triple2vec, vbcar])

@@ -203,7 +203,7 @@ def test_visitors_run_quick_algorithms_on_what_is_here(store, act, changes, said
 
 def test_a_cheap_model_beside_a_run_must_be_quick_too(act):
     wanted = replace(
-        SPEC, rule="precision", rule_params=(("adjust_by", "item-knn"), ("tolerance", 0.03))
+        SPEC, rule="precision", rule_params=(("adjust_by", "item-knn"), ("tolerance", 0.3))
     )
     assert "ItemKNN is none of them" in act(VISITOR).start_refusal([wanted])
 
