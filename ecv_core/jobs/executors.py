@@ -228,6 +228,7 @@ class Worker:
         except Exception as error:
             log.exception("what a worker says cannot be read")
             process.kill()
+            process.wait()
             self._messages.put((process, "died", RunError(failure(error))))
         process.stdout.close()
         with suppress(OSError):  # what it had not read yet
