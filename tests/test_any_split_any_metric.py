@@ -5,22 +5,20 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from ecv_core.runner import InProcess, execute, this_process
+from ecv_core.study.cells import reusable
+from ecv_core.study.engine import begin, look
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.exploration import Scores
-from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.fold import run_fold
-from ecv_core.records import RunState, codec
-from ecv_core.runner import InProcess, execute, this_process
+from ecv_core.records import RunState, Scores, codec
 from ecv_core.runs.document import run_document
 from ecv_core.runs.format import RunDocument
 from ecv_core.runs.recorded import record
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
 from ecv_core.store import Cell, open_store
-from ecv_core.study.cells import reusable
-from ecv_core.study.engine import begin, look
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SERVED = [name for name in SPLITS if name != "leave-last-basket"]  # synthetic has no baskets
@@ -82,12 +80,12 @@ def test_a_study_runs_several_splits_and_reuses_what_is_known(algorithm, metric)
 def test_where_low_is_good_the_lowest_ranks_first_under_k_folds_and_at_the_stop():
     folds = np.array([0.5, 0.52, 0.51, 0.53, 0.5])
     systems = [
-        System(
+        Scores(
             name=name,
             dataset="d",
             metric="RMSE",
             algorithm=name,
-            scores=Scores(folds=folds + shift),
+            folds=folds + shift,
             higher_is_better=False,
         )
         for name, shift in (("worst", 0.4), ("best", 0.0), ("middle", 0.2))

@@ -16,7 +16,7 @@ from ecv_core.errors import RunError
 from ecv_core.models.base import Report
 from ecv_core.models.bayesian_features import Block, blocks
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Need, Pairs, ParamValue, Ratings, Task
+from ecv_core.records import Need, Pairs, Ratings, Task
 
 Floats = NDArray[np.float64]
 
@@ -30,25 +30,22 @@ class BayesianFM:
     Every step answers what is asked and is then forgotten, so that memory does not grow with them.
     """
 
-    def __init__(
-        self,
-        *,
-        features: Mapping[str, bool],
-        dimension: int,
-        steps: int,
-        deviation: float,
-        days: int = 1,
-    ) -> None:
-        self._features = dict(features)
-        self._dimension = dimension
-        self._steps = steps
-        self._deviation = deviation
-        self._days = days
+    def __init__(self, features: Mapping[str, bool], params: Mapping[str, Any]) -> None:
+        """Load myFM, so that no fold is charged for it.
+
+        Args:
+            features: which there are beside users and items; arguments of `blocks`.
+            params: of the algorithm, by name.
+        """
+        import_myfm()
+        self._features = features
+        self._params = params
 
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
-        report(0, self._steps)
+        steps = self._params["steps"]
+        report(0, steps)
         fm = import_myfm()
-        found = blocks(train, asked, **self._features, days=self._days)
+        found = blocks(train, asked, days=self._params.get("days", 1), **self._features)
         self._ask_for_memory(found)
         none = [csr_matrix((size, 0), dtype=np.float64) for size in (len(train), len(asked))]
         learnt = [fm.RelationBlock(block.train.tolist(), block.rows) for block in found]
@@ -64,15 +61,15 @@ class BayesianFM:
             average = answer if step <= BURN_IN else average + (answer - average) / counts
             if not np.isfinite(average).all():
                 raise RunError(
-                    f"the sampling diverged in step {step + 1} of {self._steps}: predictions are "
+                    f"the sampling diverged in step {step + 1} of {steps}: predictions are "
                     "no finite numbers any more; use a smaller dimension or deviation"
                 )
-            report(step + 1, self._steps, average)
+            report(step + 1, steps, average)
             return False
 
         fm.create_train_fm(
-            self._dimension,
-            self._deviation,
+            self._params["dimension"],
+            self._params["deviation"],
             none[0],
             learnt,
             train.values - mean,
@@ -88,7 +85,7 @@ class BayesianFM:
         Raises: MemoryError where there is none; inside myFM that mostly ends the whole process.
         """
         rows, features = np.sum([block.rows.shape for block in found], axis=0)
-        np.empty((2 * int(features) + int(rows), self._dimension))
+        np.empty((2 * int(features) + int(rows), self._params["dimension"]))
 
     def _config(self, fm: Any, found: list[Block]) -> object:  # noqa: ANN401
         """myFM's own settings, with a prior for each kind of feature."""
@@ -96,7 +93,7 @@ class BayesianFM:
         config = fm.ConfigBuilder()
         config.set_task_type(fm.TaskType.REGRESSION)
         config.set_group_index([kind for kind, size in enumerate(sizes) for _ in range(size)])
-        config.set_n_iter(self._steps)
+        config.set_n_iter(self._params["steps"])
         config.set_n_kept_samples(1)
         for name in ("alpha_0", "beta_0", "gamma_0", "reg_0"):
             getattr(config, f"set_{name}")(1.0)
@@ -128,19 +125,6 @@ def import_myfm() -> Any:  # noqa: ANN401 - it has no types
     return _myfm
 
 
-def _build(
-    params: Mapping[str, ParamValue], *, time: bool, items_of_user: bool, users_of_item: bool
-) -> BayesianFM:
-    import_myfm()  # so that no fold is charged for it
-    return BayesianFM(
-        features={"time": time, "items_of_user": items_of_user, "users_of_item": users_of_item},
-        dimension=int(params["dimension"]),
-        steps=int(params["steps"]),
-        deviation=float(params["deviation"]),
-        days=int(params.get("days", 1)),
-    )
-
-
 _PAPER = "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.2"
 
 _RATE = 3e-8
@@ -149,60 +133,52 @@ each further kind of feature takes about half as much again."""
 
 _ALWAYS = (
     Parameter(
-        name="dimension",
-        default=32,
+        "dimension",
+        32,
+        "Length of a feature's vector; larger is better and takes longer.",
         low=1,
         high=1024,
-        help="Length of a feature's vector; larger is better and takes longer.",
         source=_PAPER,
     ),
     Parameter(
-        name="steps",
-        default=512,
+        "steps",
+        512,
+        "Steps of Gibbs sampling, over which predictions are averaged; more is better.",
         low=1,
         high=100_000,
-        help="Steps of Gibbs sampling, over which predictions are averaged; more is better.",
         source=_PAPER,
     ),
     Parameter(
-        name="deviation",
-        default=0.1,
+        "deviation",
+        0.1,
+        "Standard deviation of the normal distribution from which vectors are drawn first.",
         low=0.0,
         high=10.0,
-        help="Standard deviation of the normal distribution from which vectors are drawn first.",
         source=_PAPER,
     ),
 )
 _DAYS = Parameter(
-    name="days",
-    default=1,
+    "days",
+    1,
+    "Days that share one feature of time.",
     low=1,
     high=10_000,
-    help="Days that share one feature of time.",
     source="a parameter for each day, as in Koren (2009)",
 )
 
 
-def _algorithm(
-    name: str,
-    title: str,
-    summary: str,
-    paper: str,
-    *,
-    time: bool = False,
-    items_of_user: bool = False,
-    users_of_item: bool = False,
-) -> Algorithm:
+def _algorithm(name: str, title: str, summary: str, paper: str, **features: bool) -> Algorithm:
+    """One of the family; `features` as of `BayesianFM`."""
     return Algorithm(
         id=name,
         title=title,
         summary=summary,
         paper=paper,
         task=Task.RATINGS,
-        rate=_RATE * (1 + 0.5 * (time + items_of_user + users_of_item)),
-        needs=Need.TIMESTAMPS if time else Need.NOTHING,
-        parameters=(*_ALWAYS, _DAYS) if time else _ALWAYS,
-        build=partial(_build, time=time, items_of_user=items_of_user, users_of_item=users_of_item),
+        rate=_RATE * (1 + 0.5 * len(features)),
+        needs=Need.TIMESTAMPS if "time" in features else Need.NOTHING,
+        parameters=(*_ALWAYS, _DAYS) if "time" in features else _ALWAYS,
+        build=partial(BayesianFM, features),
     )
 
 

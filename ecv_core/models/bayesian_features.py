@@ -32,10 +32,10 @@ def blocks(
     train: Ratings,
     asked: Pairs,
     *,
-    time: bool,
-    items_of_user: bool,
-    users_of_item: bool,
-    days: int,
+    days: int = 1,
+    time: bool = False,
+    items_of_user: bool = False,
+    users_of_item: bool = False,
 ) -> list[Block]:
     """The features of table 3 of the paper, from training ratings alone.
 

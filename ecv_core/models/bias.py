@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Report
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Pairs, ParamValue, Ratings, Task
+from ecv_core.records import Pairs, Ratings, Task
 
 Floats = NDArray[np.float64]
 
@@ -17,13 +18,12 @@ Floats = NDArray[np.float64]
 class Bias:
     """Damped means: of few ratings little is believed. Unknown users and items add nothing."""
 
-    def __init__(self, *, user_damping: float, item_damping: float) -> None:
-        self._user_damping = user_damping
-        self._item_damping = item_damping
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._damping = params["user_damping"], params["item_damping"]
 
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         report(0, 1)
-        mean, users, items = biases(train, self._user_damping, self._item_damping)
+        mean, users, items = biases(train, *self._damping)
         predicted: Floats = mean + users[asked.users] + items[asked.items]
         report(1, 1, predicted)
         return predicted
@@ -54,13 +54,6 @@ def _damped(left: Floats, codes: NDArray[np.int32], size: int, damping: float) -
     return damped
 
 
-def build(params: Mapping[str, ParamValue]) -> Bias:
-    """An unfitted model with these parameters."""
-    return Bias(
-        user_damping=float(params["user_damping"]), item_damping=float(params["item_damping"])
-    )
-
-
 _LENSKIT = "LensKit 2025.8"
 
 BIAS = Algorithm(
@@ -75,22 +68,22 @@ BIAS = Algorithm(
     task=Task.RATINGS,
     parameters=(
         Parameter(
-            name="user_damping",
-            default=5.0,
+            "user_damping",
+            5.0,
+            "Ratings without deviation that every user is given beside the own ones.",
             low=0,
             high=1e6,
-            help="Ratings without deviation that every user is given beside the own ones.",
             source=_LENSKIT,
         ),
         Parameter(
-            name="item_damping",
-            default=5.0,
+            "item_damping",
+            5.0,
+            "Ratings without deviation that every item is given beside the own ones.",
             low=0,
             high=1e6,
-            help="Ratings without deviation that every item is given beside the own ones.",
             source=_LENSKIT,
         ),
     ),
-    build=build,
+    build=Bias,
     random=False,
 )

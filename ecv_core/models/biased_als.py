@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import RunError
 from ecv_core.models.base import Report
-from ecv_core.models.lenskit_start import panics_as, start_lenskit
+from ecv_core.models.lenskit_start import load_lenskit, panics_as
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Pairs, ParamValue, Ratings, Task
+from ecv_core.records import Pairs, Ratings, Task
 
 _DIVERGED = (
     "biased-als could not be trained: its equations have no finite solution in single precision; "
@@ -27,18 +27,16 @@ class BiasedALS:
     LensKit's biases for users and items without a rating.
     """
 
-    def __init__(
-        self, *, dimension: int, epochs: int, regularization: float, damping: float
-    ) -> None:
-        self._dimension = dimension
-        self._epochs = epochs
-        self._regularization = regularization
-        self._damping = damping
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Load what it needs, so that no fold is charged for it."""
+        load_lenskit("lenskit.als", "lenskit.batch")
+        self._params = params
 
     def predict(
         self, train: Ratings, asked: Pairs, *, seed: int, report: Report
     ) -> NDArray[np.float64]:
-        report(0, self._epochs)
+        epochs = self._params["epochs"]
+        report(0, epochs)
         import pandas as pd
         from lenskit.als import BiasedMFScorer
         from lenskit.batch import predict
@@ -47,10 +45,10 @@ class BiasedALS:
         from lenskit.training import TrainingOptions
 
         scorer = BiasedMFScorer(
-            embedding_size=self._dimension,
-            epochs=self._epochs,
-            regularization=self._regularization,
-            damping=self._damping,
+            embedding_size=self._params["dimension"],
+            epochs=epochs,
+            regularization=self._params["regularization"],
+            damping=self._params["damping"],
         )
         frame = pd.DataFrame(
             {"user_id": train.users, "item_id": train.items, "rating": train.values}
@@ -59,16 +57,16 @@ class BiasedALS:
         options = TrainingOptions(rng=np.random.default_rng(seed))
         with panics_as(_DIVERGED):
             trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
-            for epoch in range(self._epochs):
+            for epoch in range(epochs):
                 trainer.train_epoch()
-                if epoch + 1 < self._epochs:
-                    report(epoch + 1, self._epochs)
+                if epoch + 1 < epochs:
+                    report(epoch + 1, epochs)
             trainer.finalize()
         if scorer.user_embeddings is None or not (
             np.isfinite(scorer.user_embeddings).all() and np.isfinite(scorer.item_embeddings).all()
         ):
             raise RunError(_DIVERGED)
-        scorer.trained_epochs = self._epochs  # the pipeline trains what is left, the biases
+        scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
         predicted: NDArray[np.float64] = np.empty(len(asked))
@@ -80,21 +78,8 @@ class BiasedALS:
         )
         for key, answers in predict(pipeline, lists, n_jobs=1):
             predicted[places[key[0]]] = answers.scores()
-        report(self._epochs, self._epochs, predicted)
+        report(epochs, epochs, predicted)
         return predicted
-
-
-def build(params: Mapping[str, ParamValue]) -> BiasedALS:
-    """An unfitted model with these parameters."""
-    for module in ("pandas", "lenskit.als", "lenskit.batch", "lenskit.data", "lenskit.pipeline"):
-        import_module(module)  # once per process, so that no fold is charged for it
-    start_lenskit()
-    return BiasedALS(
-        dimension=int(params["dimension"]),
-        epochs=int(params["epochs"]),
-        regularization=float(params["regularization"]),
-        damping=float(params["damping"]),
-    )
 
 
 _LENSKIT = "LensKit 2025.8"
@@ -109,38 +94,26 @@ BIASED_ALS = Algorithm(
     paper="Zhou, Wilkinson, Schreiber, Pan (2008): Large-Scale Parallel Collaborative Filtering",
     task=Task.RATINGS,
     parameters=(
+        Parameter("dimension", 50, "Length of a vector.", low=1, high=2048, source=_LENSKIT),
         Parameter(
-            name="dimension",
-            default=50,
-            low=1,
-            high=2048,
-            help="Length of a vector.",
-            source=_LENSKIT,
+            "epochs", 10, "Passes over all users and all items.", low=1, high=1000, source=_LENSKIT
         ),
         Parameter(
-            name="epochs",
-            default=10,
-            low=1,
-            high=1000,
-            help="Passes over all users and all items.",
-            source=_LENSKIT,
-        ),
-        Parameter(
-            name="regularization",
-            default=0.1,
+            "regularization",
+            0.1,
+            "Pulls vectors towards zero, times the number of ratings.",
             low=1e-6,
             high=1e6,
-            help="Pulls vectors towards zero, times the number of ratings.",
             source=_LENSKIT,
         ),
         Parameter(
-            name="damping",
-            default=5.0,
+            "damping",
+            5.0,
+            "Ratings without deviation that every user and item is given, for the biases.",
             low=0,
             high=1e6,
-            help="Ratings without deviation that every user and item is given, for the biases.",
             source=_LENSKIT,
         ),
     ),
-    build=build,
+    build=BiasedALS,
 )

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm
-from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    Training,
-    batch_size,
-    epochs,
-    factors,
-    learning_rate,
-    negatives,
-    regularization,
-)
-from ecv_core.records import ParamValue
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
+from ecv_core.models.training import NeuralRecommender
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
     from ecv_core.models.bpr_mf_net import BPRNet
 
-    return NeuralRecommender(
-        "bpr-mf",
-        lambda train, seed: BPRNet(
-            train,
-            seed,
-            Training.of(params),
-            factors=int(params["factors"]),
-            regularization=float(params["regularization"]),
-        ),
-        Schedule.of(params),
-    )
+    return NeuralRecommender("bpr-mf", BPRNet, params)
 
 
 BPR_MF = Algorithm(
@@ -45,15 +27,14 @@ BPR_MF = Algorithm(
     ),
     paper="Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009): BPR",
     parameters=(
-        factors(64),
-        regularization(0.02),
-        negatives(4, source="our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one"),
-        learning_rate(0.02),
-        batch_size(1024, "Training pairs per step."),
-        *schedule_parameters(
-            epochs=epochs(8, over="all training pairs"),
-            averaging=0.7,
+        common.factors(64),
+        common.regularization(0.02),
+        common.negatives(
+            4, source="our choice, as He et al. (2017) draw; Rendle et al. (2009) draw one"
         ),
+        common.learning_rate(0.02),
+        common.batch_size(1024, "Training pairs per step."),
+        *common.schedule(8, "all training pairs", averaging=0.7),
     ),
     spaces={
         "default": {
@@ -72,5 +53,5 @@ BPR_MF = Algorithm(
         },
     },
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
 )

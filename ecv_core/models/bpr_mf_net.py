@@ -5,32 +5,17 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ecv_core.models.bpr_loss import Vectors, bpr, gradient
 from ecv_core.models.pair_net import PairNet
-from ecv_core.models.training_parameters import Training
 
 
 class BPRNet(PairNet):
     """A user's vector times an item's; items that a user has shall score above those at random."""
 
-    def __init__(
-        self,
-        train: csr_array,
-        seed: int,
-        training: Training,
-        *,
-        factors: int,
-        regularization: float,
-    ) -> None:
-        self._factors = factors
-        self._regularization = regularization
-        super().__init__(train, seed, training)
-
     def start(self) -> None:
-        self._users = self.normal(self.n_users, self._factors, std=0.1)
-        self._items = self.normal(self.n_items, self._factors, std=0.1)
+        self._users = self.normal(self.n_users, self.params["factors"], std=0.1)
+        self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
         self._bias = self.normal(self.n_items, 1, std=0.0)
 
     def weights(self) -> list[torch.Tensor]:
@@ -48,7 +33,7 @@ class BPRNet(PairNet):
                 bias_slopes=gradient(self._bias)[:, 0],
             ),
             (users, items, negatives),
-            decay=2 * self._regularization,
+            decay=2 * self.params["regularization"],
         )
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:

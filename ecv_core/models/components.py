@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from ecv_core import plugins
 from ecv_core.errors import EcvError, InputError, RunError
-from ecv_core.models.lenskit_start import panics_as, start_lenskit
+from ecv_core.models.lenskit_start import load_lenskit, panics_as
 from ecv_core.models.parameters import Algorithm, Parameter
 from ecv_core.records import ParamValue, Progress, no_progress
 
@@ -122,9 +122,7 @@ def _parameters(made: Any) -> Iterator[Parameter]:  # noqa: ANN401  a Component 
 
 
 def _build(made: Any, params: Mapping[str, ParamValue]) -> LensKitScorer:  # noqa: ANN401  a class
-    for module in ("pandas", "lenskit.data", "lenskit.pipeline"):
-        import_module(module)  # seconds, once per process, that no fit should be charged for
-    start_lenskit()
+    load_lenskit()  # seconds, once per process, that no fit should be charged for
     try:
         return LensKitScorer(made(**params), made.__name__)
     except (TypeError, ValueError) as error:

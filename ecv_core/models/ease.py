@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ecv_core.errors import RunError
 from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper, sparse_counts
 from ecv_core.models.device import Rows, best_device
 from ecv_core.models.parameters import Algorithm, Parameter, Sharing
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.records import History, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -29,8 +29,8 @@ class EASE:
     condition number far below what that can carry. Peak memory is 3 matrices of items x items.
     """
 
-    def __init__(self, *, regularization: float) -> None:
-        self._regularization = regularization
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._regularization: float = params["regularization"]
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 3)
@@ -96,16 +96,11 @@ def _gram(train: csr_array) -> tuple[Rows, torch.Tensor]:
 class SharedEASE:
     """One Gram matrix for all regularizations; it takes a fourth matrix of items x items."""
 
-    def __init__(self, configurations: Sequence[Mapping[str, ParamValue]]) -> None:
-        self._models = [build(one) for one in configurations]
+    def __init__(self, models: Sequence[EASE]) -> None:
+        self._models = models
 
     def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
+        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
     ) -> None:
         progress("fit", 0, 3)
         self._input, self._gram = _gram(train)
@@ -116,11 +111,6 @@ class SharedEASE:
             model.solve(self._input, self._gram.clone())
             yield place, model
             model.forget()
-
-
-def build(params: Mapping[str, ParamValue]) -> EASE:
-    """An unfitted model with these parameters."""
-    return EASE(regularization=float(params["regularization"]))
 
 
 EASE_MODEL = Algorithm(
@@ -134,15 +124,15 @@ EASE_MODEL = Algorithm(
     paper="Steck (2019): Embarrassingly shallow autoencoders for sparse data",
     parameters=(
         Parameter(
-            name="regularization",
-            default=250.0,
+            "regularization",
+            250.0,
+            "Pulls weights towards zero: more for small or sparse data.",
             low=1e-3,
             high=1e9,
-            help="Pulls weights towards zero: more for small or sparse data.",
             source="RecBole 1.2.1",
         ),
     ),
-    build=build,
+    build=EASE,
     sharing=Sharing(parameters=frozenset({"regularization"}), build=SharedEASE),
     random=False,
     spaces={"default": {"regularization": (25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0)}},

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from ecv_core.models.bpr_loss import Vectors, bpr, gradient
 from ecv_core.models.device import Rows
 from ecv_core.models.pair_net import PairNet
-from ecv_core.models.training_parameters import Training
+from ecv_core.records import History
 
 
 class Graph:
@@ -96,26 +96,14 @@ class GraphNet(PairNet):
     All of them are made anew for every batch, so that large batches pay.
     """
 
-    def __init__(
-        self,
-        train: csr_array,
-        seed: int,
-        training: Training,
-        *,
-        factors: int,
-        layers: int,
-        regularization: float,
-    ) -> None:
-        self.factors = factors
-        self.layers = layers
-        self._regularization = regularization
-        self._made: tuple[tuple[int, ...], torch.Tensor, torch.Tensor] | None = None
-        super().__init__(train, seed, training)
+    def hold(self, train: csr_array, history: History | None) -> None:
+        super().hold(train, history)
         self.graph = Graph(train, self.device)
+        self._made: tuple[tuple[int, ...], torch.Tensor, torch.Tensor] | None = None
 
     def start(self) -> None:
-        self.users = self.normal(self.n_users, self.factors, std=0.1)
-        self.items = self.normal(self.n_items, self.factors, std=0.1)
+        self.users = self.normal(self.n_users, self.params["factors"], std=0.1)
+        self.items = self.normal(self.n_items, self.params["factors"], std=0.1)
 
     def weights(self) -> list[torch.Tensor]:
         return [self.users, self.items]
@@ -147,7 +135,7 @@ class GraphNet(PairNet):
         others = ranked[len(items) :].view(negatives.shape)
         loss = bpr(of_users, of_items, (own, ranked[: len(items)], others))
         torch.autograd.backward(made, slopes)
-        if self._regularization:
+        if self.params["regularization"]:
             self._decay(users, items, negatives)
         return loss
 
@@ -159,7 +147,7 @@ class GraphNet(PairNet):
         with torch.no_grad():
             drawn = torch.bincount(negatives.flatten(), minlength=self.n_items)
             times = torch.bincount(items, minlength=self.n_items) + drawn / negatives.shape[1]
-            share = self._regularization / len(users)
+            share = self.params["regularization"] / len(users)
             user_share = torch.bincount(users, minlength=self.n_users) * share
             gradient(self.users).addcmul_(self.users, user_share[:, None])
             gradient(self.items).addcmul_(self.items, (times * share)[:, None])

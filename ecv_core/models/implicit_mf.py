@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.errors import RunError
-from ecv_core.models.lenskit_start import panics_as, start_lenskit
+from ecv_core.models import training_parameters as common
+from ecv_core.models.lenskit_start import load_lenskit, panics_as
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.records import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -32,32 +32,32 @@ class ImplicitMF:
     is used. As in its pipeline, users are solved once more against the final items.
     """
 
-    def __init__(self, *, factors: int, epochs: int, regularization: float, weight: float) -> None:
-        self._factors = factors
-        self._epochs = epochs
-        self._regularization = regularization
-        self._weight = weight
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Load what it needs: a second, once per process, that no fit should be charged for."""
+        load_lenskit("lenskit.als")
+        self._params = params
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         import torch
 
-        progress("fit", 0, self._epochs)
+        epochs = self._params["epochs"]
+        progress("fit", 0, epochs)
         from lenskit.als import ImplicitMFScorer
         from lenskit.training import TrainingOptions
 
         scorer = ImplicitMFScorer(
-            embedding_size=self._factors,
-            epochs=self._epochs,
-            regularization=self._regularization,
-            weight=self._weight,
+            embedding_size=self._params["factors"],
+            epochs=epochs,
+            regularization=self._params["regularization"],
+            weight=self._params["weight"],
         )
         options = TrainingOptions(rng=np.random.default_rng(seed))
         trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
         with panics_as(_DIVERGED):
-            for epoch in range(self._epochs):
+            for epoch in range(epochs):
                 trainer.train_epoch()
-                progress("fit", epoch + 1, self._epochs)
-            trainer.als_half_epoch(self._epochs + 1, trainer.u_ctx)
+                progress("fit", epoch + 1, epochs)
+            trainer.als_half_epoch(epochs + 1, trainer.u_ctx)
         users, items = scorer.user_embeddings, scorer.item_embeddings
         if users is None or not (np.isfinite(users).all() and np.isfinite(items).all()):
             raise RunError(_DIVERGED)
@@ -84,21 +84,6 @@ def dataset_of(train: csr_array) -> Dataset:
     return from_interactions_df(frame, users=np.arange(users), items=np.arange(items))
 
 
-def build(params: Mapping[str, ParamValue]) -> ImplicitMF:
-    """An unfitted model with these parameters."""
-    for module in ("pandas", "lenskit.als", "lenskit.data"):
-        import_module(module)  # a second, once per process, that no fit should be charged for
-    start_lenskit()
-    return ImplicitMF(
-        factors=int(params["factors"]),
-        epochs=int(params["epochs"]),
-        regularization=float(params["regularization"]),
-        weight=float(params["weight"]),
-    )
-
-
-_SEARCH = "own search on inner validation folds, benchmarks/README.md"
-
 IMPLICIT_MF = Algorithm(
     id="implicit-mf",
     title="ImplicitMF",
@@ -108,33 +93,31 @@ IMPLICIT_MF = Algorithm(
     ),
     paper="Hu, Koren, Volinsky (2008): Collaborative filtering for implicit feedback datasets",
     parameters=(
+        common.factors(64),
         Parameter(
-            name="factors", default=64, low=1, high=2048, help="Length of a vector.", source=_SEARCH
-        ),
-        Parameter(
-            name="epochs",
-            default=10,
+            "epochs",
+            10,
+            "Passes over all users and all items.",
             low=1,
             high=1000,
-            help="Passes over all users and all items.",
-            source=_SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="regularization",
-            default=40.0,
+            "regularization",
+            40.0,
+            "Pulls vectors towards zero; more for small or sparse data.",
             low=1e-6,
             high=1e6,
-            help="Pulls vectors towards zero; more for small or sparse data.",
-            source=_SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="weight",
-            default=8.0,
+            "weight",
+            8.0,
+            "How much more an interaction counts than a missing one.",
             low=1e-3,
             high=1e6,
-            help="How much more an interaction counts than a missing one.",
-            source=_SEARCH,
+            source=common.SEARCH,
         ),
     ),
-    build=build,
+    build=ImplicitMF,
 )

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
+from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
 from ecv_core.models.shared_neighbours import (
+    SHARED_NEIGHBOURS,
     Blocks,
     NearestItems,
     Nearness,
     NearVoting,
-    share_counts,
 )
-from ecv_core.models.voting import DENSE_ITEMS, Voting, narrow
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.models.voting import DENSE_ITEMS, narrow
 
 if TYPE_CHECKING:
-    import torch
-
     from ecv_core.models.base import Fitted
 
 DEFAULT_NEIGHBOURS = 100
 
 
-class ItemKNN:
+class ItemKNN(NeighbourModel):
     """Cosine item-item neighbourhoods with the definition of RecBole's ItemKNN.
 
     Every item keeps its `neighbours` most similar items; a user's score for an item is the sum of
@@ -40,37 +35,18 @@ class ItemKNN:
     user at a time (benchmarks/README.md).
     """
 
-    def __init__(self, *, neighbours: int, shrink: float) -> None:
-        self._neighbours = neighbours
-        self._shrink = shrink
+    default_neighbours = DEFAULT_NEIGHBOURS
 
-    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
-        progress("fit", 0, 2)
-        check_neighbours(self._neighbours, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-        votes = cosine_neighbours(train, neighbours=self._neighbours, shrink=self._shrink)
-        progress("fit", 1, 2)
-        self._voting = Voting(train, votes)
-        progress("fit", 2, 2)
+    def closeness(self, train: csr_array) -> Closeness:
+        return cosine(train, shrink=self.params["shrink"])
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        return self._voting.score(users)
-
-
-def _near(train: csr_array, params: Mapping[str, ParamValue], most: int) -> Nearness:
-    check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-    return Nearness.cosine(train, shrink=float(params["shrink"]), most=most)
-
-
-def _voting(train: csr_array, near: Nearness, most: int) -> Callable[[int], Fitted]:
-    if near.dense is None or train.shape[1] > DENSE_ITEMS:
-        return lambda count: Voting(train, near.keep(count))
-    blocks, nearest = Blocks(narrow(train)), NearestItems(near.dense, most)
-    return lambda count: NearVoting(blocks, *nearest(count))
-
-
-def build(params: Mapping[str, ParamValue]) -> ItemKNN:
-    """An unfitted model with these parameters."""
-    return ItemKNN(neighbours=int(params["neighbours"]), shrink=float(params["shrink"]))
+    def shared_voting(
+        self, train: csr_array, nearness: Nearness, most: int
+    ) -> Callable[[int], Fitted]:
+        if nearness.dense is None or train.shape[1] > DENSE_ITEMS:
+            return super().shared_voting(train, nearness, most)
+        blocks, nearest = Blocks(narrow(train)), NearestItems(nearness.dense, most)
+        return lambda neighbours: NearVoting(blocks, *nearest(neighbours))
 
 
 ITEM_KNN = Algorithm(
@@ -83,24 +59,24 @@ ITEM_KNN = Algorithm(
     paper="Deshpande, Karypis (2004): Item-based top-N recommendation algorithms",
     parameters=(
         Parameter(
-            name="neighbours",
-            default=DEFAULT_NEIGHBOURS,
+            "neighbours",
+            DEFAULT_NEIGHBOURS,
+            "Most similar items that each item keeps.",
             low=1,
             high=100_000,
-            help="Most similar items that each item keeps.",
             source="RecBole 1.2.1",
         ),
         Parameter(
-            name="shrink",
-            default=0.0,
+            "shrink",
+            0.0,
+            "Added to the cosine's denominator: distrusts pairs with few users.",
             low=0,
             high=1e6,
-            help="Added to the cosine's denominator: distrusts pairs with few users.",
             source="RecBole 1.2.1",
         ),
     ),
-    build=build,
-    sharing=share_counts(_near, _voting),
+    build=ItemKNN,
+    sharing=SHARED_NEIGHBOURS,
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

@@ -6,15 +6,18 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 from ecv_core.errors import RunError
 
 
-def start_lenskit() -> None:
-    """Set LensKit's thread pools up once, and leave torch's as they are.
+def load_lenskit(*modules: str) -> None:
+    """Import LensKit and these of its modules; set its thread pools up once, torch's stay.
 
     Left alone LensKit sets torch to one thread, and warns and logs if torch is already in use.
     """
+    for module in ("pandas", "lenskit.data", "lenskit.pipeline", *modules):
+        import_module(module)
     import torch
     from lenskit.parallel import config
 

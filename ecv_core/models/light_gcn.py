@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm
-from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    SEARCH,
-    Training,
-    batch_size,
-    epochs,
-    factors,
-    layers,
-    learning_rate,
-    negatives,
-    regularization,
-)
-from ecv_core.records import ParamValue
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
+from ecv_core.models.training import NeuralRecommender
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
     from ecv_core.models.light_gcn_net import LightGCNNet
 
-    return NeuralRecommender(
-        "light-gcn",
-        lambda train, seed: LightGCNNet(
-            train,
-            seed,
-            Training.of(params),
-            factors=int(params["factors"]),
-            layers=int(params["layers"]),
-            regularization=float(params["regularization"]),
-        ),
-        Schedule.of(params),
-    )
+    return NeuralRecommender("light-gcn", LightGCNNet, params)
 
 
 LIGHT_GCN = Algorithm(
@@ -49,16 +28,16 @@ LIGHT_GCN = Algorithm(
     ),
     paper="He, Deng, Wang, Li, Zhang, Wang (2020): LightGCN",
     parameters=(
-        factors(64),
-        layers(2),
-        regularization(0.005),
-        negatives(4, source=SEARCH),
-        learning_rate(0.05),
-        batch_size(8192, "Training pairs per step; the whole graph is averaged at each."),
-        *schedule_parameters(epochs=epochs(30, over="all training pairs"), averaging=0.8),
+        common.factors(64),
+        common.layers(2),
+        common.regularization(0.005),
+        common.negatives(4),
+        common.learning_rate(0.05),
+        common.batch_size(8192, "Training pairs per step; the whole graph is averaged at each."),
+        *common.schedule(30, "all training pairs", averaging=0.8),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     paper_default={
         "layers": 3,
         "regularization": 1e-4,

@@ -15,9 +15,10 @@ class LightGCNNet(GraphNet):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         users, items = self.users, self.items
         user_sum, item_sum = users, items
-        for _ in range(self.layers):
+        for _ in range(self.params["layers"]):
             users, items = self.graph.to_users(items), self.graph.to_items(users)
             user_sum, item_sum = user_sum + users, item_sum + items
         if of is not None:
             user_sum, item_sum = user_sum.index_select(0, of[0]), item_sum.index_select(0, of[1])
-        return user_sum / (self.layers + 1), item_sum / (self.layers + 1)
+        count = self.params["layers"] + 1
+        return user_sum / count, item_sum / count

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    SEARCH,
-    batch_size,
-    epochs,
-    learning_rate,
-    weight_decay,
-)
-from ecv_core.records import ParamValue
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
+from ecv_core.models.training import NeuralRecommender
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
-    from ecv_core.models.multi_vae_net import MultiVAENet, Settings
+    from ecv_core.models.multi_vae_net import MultiVAENet
 
-    settings = Settings(
-        hidden=int(params["hidden"]),
-        latent=int(params["latent"]),
-        dropout=float(params["dropout"]),
-        kl_weight=float(params["kl_weight"]),
-        anneal_epochs=int(params["anneal_epochs"]),
-        learning_rate=float(params["learning_rate"]),
-        batch_size=int(params["batch_size"]),
-        weight_decay=float(params["weight_decay"]),
-    )
-    return NeuralRecommender("multi-vae", partial(MultiVAENet, settings), Schedule.of(params))
+    return NeuralRecommender("multi-vae", MultiVAENet, params)
 
 
 _PAPER = "Liang et al. (2018)"
@@ -48,55 +31,47 @@ MULTI_VAE = Algorithm(
     paper="Liang, Krishnan, Hoffman, Jebara (2018): Variational autoencoders for CF",
     parameters=(
         Parameter(
-            name="hidden",
-            default=500,
-            low=1,
-            high=8192,
-            help="Width of the hidden layers.",
-            source=SEARCH,
+            "hidden", 500, "Width of the hidden layers.", low=1, high=8192, source=common.SEARCH
         ),
         Parameter(
-            name="latent",
-            default=100,
+            "latent",
+            100,
+            "Length of a user's latent vector.",
             low=1,
             high=4096,
-            help="Length of a user's latent vector.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="dropout",
-            default=0.5,
+            "dropout",
+            0.5,
+            "Share of a user's items that is hidden from the input in training.",
             low=0,
             high=0.99,
-            help="Share of a user's items that is hidden from the input in training.",
             source=_PAPER,
         ),
         Parameter(
-            name="kl_weight",
-            default=0.2,
+            "kl_weight",
+            0.2,
+            "Weight of the KL term once it is annealed (beta): more regularizes more.",
             low=0,
             high=10,
-            help="Weight of the KL term once it is annealed (beta): more regularizes more.",
             source=_PAPER,
         ),
         Parameter(
-            name="anneal_epochs",
-            default=20,
+            "anneal_epochs",
+            20,
+            "Epochs over which the KL term grows to its weight.",
             low=0,
             high=10_000,
-            help="Epochs over which the KL term grows to its weight.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
-        learning_rate(0.004),
-        batch_size(128, "Users per step."),
-        weight_decay(0.0),
-        *schedule_parameters(
-            epochs=epochs(20, over="all users"),
-            averaging=0.9,
-        ),
+        common.learning_rate(0.004),
+        common.batch_size(128, "Users per step."),
+        common.weight_decay(0.0),
+        *common.schedule(20, "all users", averaging=0.9),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     paper_default={
         "hidden": 600,
         "latent": 200,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,12 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.device import Rows, best_device, low_precision, one_thread
+from ecv_core.models.device import Rows, low_precision
+from ecv_core.models.sampled_net import SampledNet
+from ecv_core.records import History
 
 SHARED_WORK = 150_000_000
 """Multiplications of the last layer in a step from which it is shared by the cores."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The network and how it learns; see the parameters in `multi_vae.py`."""
-
-    hidden: int
-    latent: int
-    dropout: float
-    kl_weight: float
-    anneal_epochs: int
-    learning_rate: float
-    batch_size: int
-    weight_decay: float
 
 
 class _Multinomial(torch.autograd.Function):
@@ -62,68 +49,51 @@ class _Multinomial(torch.autograd.Function):
         return slope, None, None, None
 
 
-class MultiVAENet:
+class MultiVAENet(SampledNet):
     """Users' items -> hidden -> latent -> hidden -> a multinomial over all items; tanh between.
 
     The first layer sums the weights of a user's items, instead of a product with a row that is
     mostly zeros.
     """
 
-    def __init__(self, settings: Settings, train: csr_array, seed: int) -> None:
-        self._settings = settings
-        self._device = best_device()
-        self._input = Rows.of(train, self._device)
-        self._random = torch.Generator(self._device).manual_seed(seed)
-        self._items = train.shape[1]
-        self._work = settings.batch_size * settings.hidden * self._items
+    def hold(self, train: csr_array, history: History | None) -> None:
+        self._input = Rows.of(train, self.device)
+
+    def start(self) -> None:
+        hidden, latent = self.params["hidden"], self.params["latent"]
+        self._work = self.params["batch_size"] * hidden * self.n_items
+        self.small_steps = self._work < SHARED_WORK
         self._epoch = 0
-        hidden, latent = settings.hidden, settings.latent
-        self._into = self._layer(self._items, hidden), self._bias(hidden)
+        self._into = self._layer(self.n_items, hidden), self._bias(hidden)
         self._encode = self._layer(hidden, 2 * latent, fans=hidden + latent), self._bias(2 * latent)
         self._decode = self._layer(latent, hidden), self._bias(hidden)
-        self._out = self._layer(hidden, self._items), self._bias(self._items)
-        self._optimizer = torch.optim.AdamW(
-            self.weights(),
-            lr=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            fused=True,
-        )
+        self._out = self._layer(hidden, self.n_items), self._bias(self.n_items)
 
     def _layer(self, inputs: int, outputs: int, fans: int | None = None) -> torch.Tensor:
-        weight = torch.empty((inputs, outputs), device=self._device)
-        weight.normal_(0.0, math.sqrt(2 / (fans or inputs + outputs)), generator=self._random)
-        return weight.requires_grad_()
+        return self.normal(inputs, outputs, std=math.sqrt(2 / (fans or inputs + outputs)))
 
     def _bias(self, outputs: int) -> torch.Tensor:
-        return torch.zeros(outputs, device=self._device, requires_grad=True)
+        return torch.zeros(outputs, device=self.device, requires_grad=True)
 
     def weights(self) -> list[torch.Tensor]:
         return [*self._into, *self._encode, *self._decode, *self._out]
 
-    def epoch(self, between: Callable[[], None]) -> float:
-        users = len(self._input.starts) - 1
-        order = torch.randperm(users, generator=self._random, device=self._device)
-        total = torch.zeros((), device=self._device)
-        settings = self._settings
-        ramp = max(1, settings.anneal_epochs)
-        kl_weight = settings.kl_weight * min(1.0, (self._epoch + 1) / ramp)
-        with one_thread(when=self._work < SHARED_WORK):
-            for batch in self._input.take(order).batches(settings.batch_size):
-                loss = self._loss(batch, kl_weight)
-                self._optimizer.zero_grad()
-                torch.autograd.backward(loss)
-                self._optimizer.step()
-                total += loss.detach() * (len(batch.starts) - 1)
-                between()
+    def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
+        order = torch.randperm(self.n_users, generator=self.random, device=self.device)
         self._epoch += 1
-        return float(total) / users
+        ramp = max(1, self.params["anneal_epochs"])
+        kl_weight = self.params["kl_weight"] * min(1.0, self._epoch / ramp)
+        for batch in self._input.take(order).batches(self.params["batch_size"]):
+            loss = self._loss(batch, kl_weight)
+            torch.autograd.backward(loss)
+            yield loss.detach(), len(batch.starts) - 1
 
     def _loss(self, batch: Rows, kl_weight: float) -> torch.Tensor:
-        kept = torch.rand(len(batch.columns), generator=self._random, device=self._device)
-        kept = (kept >= self._settings.dropout) / (1 - self._settings.dropout)
-        with low_precision(self._device, largest=self._work):
+        kept = torch.rand(len(batch.columns), generator=self.random, device=self.device)
+        kept = (kept >= self.params["dropout"]) / (1 - self.params["dropout"])
+        with low_precision(self.device, largest=self._work):
             mean, log_variance = self._encoded(batch, kept)
-            noise = torch.empty_like(mean).normal_(generator=self._random)
+            noise = torch.empty_like(mean).normal_(generator=self.random)
             logits = self._decoded(mean + noise * torch.exp(log_variance / 2))
         likelihood: torch.Tensor = _Multinomial.apply(  # type: ignore[no-untyped-call]
             logits.float(), batch.owners, batch.columns, batch.sizes
@@ -154,7 +124,7 @@ class MultiVAENet:
         return torch.addmm(self._out[1], hidden, self._out[0])
 
     def see(self, train: csr_array) -> None:
-        self._input = Rows.of(train, self._device)
+        self.hold(train, None)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
         with torch.no_grad():  # in float32: lower precision would make ties

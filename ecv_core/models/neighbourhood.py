@@ -1,11 +1,12 @@
-"""Interactions -> the columns nearest to each column, as a sparse matrix."""
+"""Interactions -> the columns nearest to each column, and the models that recommend by them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,114 +14,135 @@ from scipy.sparse import csr_array, vstack
 
 from ecv_core.errors import InputError
 from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper
+from ecv_core.models.voting import Voting
+from ecv_core.records import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
 
+    from ecv_core.models.base import Fitted
+    from ecv_core.models.shared_neighbours import Nearness
 
 PAIRS = 20_000_000
 """Pairs that a sparse product may look at in one go: bounds its memory to about 1 GB."""
 
 
-def check_neighbours(asked: int, there: int, what: str, default: int) -> None:
-    """Refuse a number of neighbours that cannot be meant.
-
-    A default may be more than a small dataset has: then all count.
-
-    Raises: InputError if more are asked for than there are, and than the default.
-    """
-    if asked > max(there, default):
-        raise InputError(
-            f"{asked:,} neighbours are asked for, but there are only {there:,} {what}; "
-            f"set neighbours to at most {there:,}"
-        )
-
-
-def cosine_neighbours(train: csr_array, *, neighbours: int, shrink: float) -> csr_array:
-    """The `neighbours` columns most similar to each column, and how similar they are.
-
-    sim(j, i) = shared(j, i) / (sqrt(count(j) count(i)) + shrink) for j != i, where count is a
-    column's number of entries and shared the number of rows that have both. Pairs that share
-    nothing are left out, so that a row of the result may be short or empty.
-
-    Args:
-        train: shape (rows, columns), each stored entry 1.0.
-        neighbours: how many to keep for each column, at least 1.
-        shrink: pulls pairs with few entries towards 0; not negative.
-    Returns: float32, shape (columns, columns); row i holds the neighbours of column i.
-    """
-    norms = cosine_norms(train)
-    return nearest(train, norms, norms, neighbours=neighbours, shrink=shrink)
-
-
-def cosine_norms(train: csr_array) -> NDArray[np.float32]:
-    """Square root of each column's number of entries, at least 1; shape (columns,)."""
-    counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
-    norms: NDArray[np.float32] = np.sqrt(np.maximum(counts, 1))
-    return norms
-
-
-def nearest(
-    entries: csr_array,
-    own: NDArray[np.float32],
-    others: NDArray[np.float32],
-    *,
-    neighbours: int,
-    shrink: float = 0.0,
-) -> csr_array:
-    """The `neighbours` columns nearest to each column, and how near they are.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Closeness:
+    """What says how near the columns of a matrix are to each other.
 
     near(j, i) = shared(j, i) / (own(j) others(i) + shrink) for j != i, where shared is the product
     of two columns of `entries`. Pairs that share nothing are left out.
+    """
+
+    entries: csr_array
+    """Shape (rows, columns), nothing below 0."""
+    own: NDArray[np.float32]
+    """What a column divides by as the one that has neighbours; shape (columns,), above 0."""
+    others: NDArray[np.float32]
+    """What it divides by as a neighbour; shape (columns,), above 0."""
+    shrink: float = 0.0
+    """Pulls pairs that share little towards 0; not negative."""
+
+
+def cosine(train: csr_array, *, shrink: float) -> Closeness:
+    """How similar columns are: the rows that both have / (sqrt of both columns' entries + shrink).
 
     Args:
-        entries: shape (rows, columns), nothing below 0.
-        own: what a column divides by as the one that has neighbours; shape (columns,), above 0.
-        others: what it divides by as a neighbour; shape (columns,), above 0.
-        neighbours: how many to keep for each column, at least 1.
-        shrink: pulls pairs that share little towards 0; not negative.
-    Returns: float32, shape (columns, columns); row j holds the neighbours of column j.
+        train: shape (rows, columns), each stored entry 1.0.
+        shrink: as of `Closeness`.
     """
-    if dense_is_cheaper(entries):
-        return _from_dense(dense_counts(entries), own, others, neighbours, shrink)
-    return _from_sparse(entries, own, others, neighbours, shrink)
+    counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
+    norms: NDArray[np.float32] = np.sqrt(np.maximum(counts, 1))
+    return Closeness(entries=train, own=norms, others=norms, shrink=shrink)
 
 
-def _from_dense(
-    shared: torch.Tensor,
-    own: NDArray[np.float32],
-    others: NDArray[np.float32],
-    neighbours: int,
-    shrink: float,
-) -> csr_array:
+class NeighbourModel(ABC):
+    """A recommender by the nearest columns of each column of some matrix."""
+
+    who = "items"
+    """What the columns are, for messages."""
+    default_neighbours: int
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Hold what is needed to fit; `params` has the number of `neighbours`."""
+        self.params = params
+
+    @abstractmethod
+    def closeness(self, train: csr_array) -> Closeness:
+        """How near columns are, from the training part of a fold."""
+
+    def voting(self, train: csr_array, near: csr_array) -> Fitted:
+        """The fitted model, by what is near: as from `nearest`."""
+        return Voting(train, near)
+
+    def shared_voting(
+        self, train: csr_array, nearness: Nearness, most: int
+    ) -> Callable[[int], Fitted]:
+        """The fitted model for each number of neighbours up to `most`."""
+        return lambda neighbours: self.voting(train, nearness.keep(neighbours))
+
+    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+        progress("fit", 0, 2)
+        near = nearest(self.checked(train, self.params["neighbours"]), self.params["neighbours"])
+        progress("fit", 1, 2)
+        self._voting = self.voting(train, near)
+        progress("fit", 2, 2)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        return self._voting.score(users)
+
+    def checked(self, train: csr_array, neighbours: int) -> Closeness:
+        """The closeness, once the number of neighbours is one that can be meant.
+
+        The default may be more than a small dataset has: then all count.
+
+        Raises: InputError if more are asked for than there are, and than the default.
+        """
+        closeness = self.closeness(train)
+        there = closeness.entries.shape[1]
+        if neighbours > max(there, self.default_neighbours):
+            raise InputError(
+                f"{neighbours:,} neighbours are asked for, but there are only {there:,} "
+                f"{self.who}; set neighbours to at most {there:,}"
+            )
+        return closeness
+
+
+def nearest(closeness: Closeness, neighbours: int) -> csr_array:
+    """The nearest columns to each column, and how near they are.
+
+    Args:
+        closeness: says how near.
+        neighbours: how many to keep for each column, at least 1.
+    Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer where
+        it shares something with few.
+    """
+    if not dense_is_cheaper(closeness.entries):
+        return stacked([part.keep(neighbours) for part in sparse_parts(closeness)])
     import torch
 
-    columns = len(own)
+    columns = len(closeness.own)
     kept = min(neighbours, columns)
     values = torch.empty((columns, kept))
     indices = torch.empty((columns, kept), dtype=torch.int64)
-    for rows, part in near_blocks(shared, own, others, shrink):
+    for rows, part in near_blocks(dense_counts(closeness.entries), closeness):
         torch.topk(part, kept, sorted=False, out=(values[rows], indices[rows]))
     return csr_of(values, indices)
 
 
-def near_blocks(
-    shared: torch.Tensor,
-    own: NDArray[np.float32],
-    others: NDArray[np.float32],
-    shrink: float,
-) -> Iterator[tuple[slice, torch.Tensor]]:
+def near_blocks(shared: torch.Tensor, closeness: Closeness) -> Iterator[tuple[slice, torch.Tensor]]:
     """How near columns are, a block of rows after the other, in place of what they share."""
     import torch
 
-    columns = len(own)
-    mine, theirs = torch.from_numpy(own), torch.from_numpy(others)
+    columns = len(closeness.own)
+    mine, theirs = torch.from_numpy(closeness.own), torch.from_numpy(closeness.others)
     block = max(1, 2_000_000 // columns)  # a few MB, so that all passes over them stay in cache
     for start in range(0, columns, block):
         rows = slice(start, min(start + block, columns))
         part = shared[rows]
         part.diagonal(offset=start).zero_()
-        part.div_(mine[rows, None] * theirs + shrink)
+        part.div_(mine[rows, None] * theirs + closeness.shrink)
         yield rows, part
 
 
@@ -135,31 +157,20 @@ def csr_of(values: torch.Tensor, indices: torch.Tensor) -> csr_array:
     return csr_array((flat[nonzero], columns_kept, indptr), shape=(columns, columns))
 
 
-def _from_sparse(
-    entries: csr_array,
-    own: NDArray[np.float32],
-    others: NDArray[np.float32],
-    neighbours: int,
-    shrink: float,
-) -> csr_array:
-    parts = [one.keep(neighbours) for one in sparse_parts(entries, own, others, shrink)]
-    return stacked(parts)
-
-
 def stacked(parts: Sequence[csr_array]) -> csr_array:
     """Parts of a matrix below each other."""
     return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
 
 
-def sparse_parts(
-    entries: csr_array, own: NDArray[np.float32], others: NDArray[np.float32], shrink: float
-) -> Iterator[NearPart]:
+def sparse_parts(closeness: Closeness) -> Iterator[NearPart]:
     """How near consecutive columns are to all, only pairs that share something; one at a time."""
+    entries, shrink = closeness.entries, np.float32(closeness.shrink)
     transposed = entries.T.tocsr()
     for part in _parts(transposed, np.diff(entries.indptr)):
         shared = csr_array(transposed[part] @ entries)
         rows = np.repeat(np.arange(shared.shape[0], dtype=np.int32), np.diff(shared.indptr))
-        values = shared.data / (own[part][rows] * others[shared.indices] + np.float32(shrink))
+        norms = closeness.own[part][rows] * closeness.others[shared.indices]
+        values = shared.data / (norms + shrink)
         values[rows + part.start == shared.indices] = 0
         yield NearPart(values=values, rows=rows, near=shared)
 

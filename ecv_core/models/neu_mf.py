@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    SEARCH,
-    Training,
-    batch_size,
-    epochs,
-    learning_rate,
-    negatives,
-    weight_decay,
-)
-from ecv_core.records import ParamValue
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
+from ecv_core.models.training import NeuralRecommender
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
-    from ecv_core.models.neu_mf_net import NeuMFNet, Settings
+    from ecv_core.models.neu_mf_net import NeuMFNet
 
-    settings = Settings(
-        factors=int(params["factors"]),
-        hidden=int(params["hidden"]),
-        dropout=float(params["dropout"]),
-    )
-    return NeuralRecommender(
-        "neu-mf",
-        lambda train, seed: NeuMFNet(
-            train,
-            settings,
-            seed,
-            Training.of(params),
-        ),
-        Schedule.of(params),
-    )
+    return NeuralRecommender("neu-mf", NeuMFNet, params)
 
 
 _PAPER = "He et al. (2017)"
@@ -53,40 +31,37 @@ NEU_MF = Algorithm(
     paper="He, Liao, Zhang, Nie, Hu, Chua (2017): Neural collaborative filtering",
     parameters=(
         Parameter(
-            name="factors",
-            default=32,
+            "factors",
+            32,
+            "Length of the vectors; each user and item has two.",
             low=1,
             high=1024,
-            help="Length of the vectors; each user and item has two.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="hidden",
-            default=64,
+            "hidden",
+            64,
+            "Width of the perceptron's first layer; its second is half as wide.",
             low=2,
             high=4096,
-            help="Width of the perceptron's first layer; its second is half as wide.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="dropout",
-            default=0.0,
+            "dropout",
+            0.0,
+            "Share of the first layer that is switched off in training.",
             low=0,
             high=0.99,
-            help="Share of the first layer that is switched off in training.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
-        negatives(4, source=_PAPER),
-        learning_rate(0.005),
-        batch_size(1024, "Training pairs per step, not counting negatives."),
-        weight_decay(0.3),
-        *schedule_parameters(
-            epochs=epochs(10, over="all training pairs"),
-            averaging=0.7,
-        ),
+        common.negatives(4, source=_PAPER),
+        common.learning_rate(0.005),
+        common.batch_size(1024, "Training pairs per step, not counting negatives."),
+        common.weight_decay(0.3),
+        *common.schedule(10, "all training pairs", averaging=0.7),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     log_odds=True,  # it learns a binary cross-entropy
     # Network as RecBole builds it, trained as He et al. publish it: their own network is smaller.
     paper_default_title="near RecBole's default",

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding
 
 from ecv_core.models.device import low_precision
 from ecv_core.models.pair_net import PairNet
-from ecv_core.models.training_parameters import Training
 
 CELLS = 1_000_000
 """Hidden values of pairs that are scored together: 4 MB, so that they stay in cache."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The network; see the parameters in `neu_mf.py`."""
-
-    factors: int
-    hidden: int
-    dropout: float
 
 
 class NeuMFNet(PairNet):
@@ -35,12 +23,8 @@ class NeuMFNet(PairNet):
     and for items apart, and only its sum for pairs.
     """
 
-    def __init__(self, train: csr_array, settings: Settings, seed: int, training: Training) -> None:
-        self._settings = settings
-        super().__init__(train, seed, training)
-
     def start(self) -> None:
-        factors, hidden = self._settings.factors, self._settings.hidden
+        factors, hidden = self.params["factors"], self.params["hidden"]
         half = max(1, hidden // 2)
         self._gmf_users = self.normal(self.n_users, factors, std=0.01)
         self._gmf_items = self.normal(self.n_items, factors, std=0.01)
@@ -58,18 +42,9 @@ class NeuMFNet(PairNet):
 
     def weights(self) -> list[torch.Tensor]:
         return [
-            self._gmf_users,
-            self._gmf_items,
-            self._mlp_users,
-            self._mlp_items,
-            self._first_users,
-            self._first_items,
-            self._first_bias,
-            self._second,
-            self._second_bias,
-            self._out_gmf,
-            self._out_mlp,
-            self._out_bias,
+            *(self._gmf_users, self._gmf_items, self._mlp_users, self._mlp_items),
+            *(self._first_users, self._first_items, self._first_bias),
+            *(self._second, self._second_bias, self._out_gmf, self._out_mlp, self._out_bias),
         ]
 
     def learn(
@@ -81,7 +56,7 @@ class NeuMFNet(PairNet):
             product = (user[:, None] * embedding(candidates, self._gmf_items)).sum(dim=2)
             of_users = _through(self._mlp_users, self._first_users, users) + self._first_bias
             first = of_users[:, None] + _through(self._mlp_items, self._first_items, candidates)
-            logits = product + self._perceptron(first, self._settings.dropout) + self._out_bias
+            logits = product + self._perceptron(first, self.params["dropout"]) + self._out_bias
         wanted = torch.zeros_like(logits, dtype=torch.float32)
         wanted[:, 0] = 1.0
         loss = binary_cross_entropy_with_logits(logits.float(), wanted)

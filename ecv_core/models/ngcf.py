@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    SEARCH,
-    Training,
-    batch_size,
-    epochs,
-    factors,
-    layers,
-    learning_rate,
-    negatives,
-    regularization,
-)
-from ecv_core.records import ParamValue
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
+from ecv_core.models.training import NeuralRecommender
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
     from ecv_core.models.ngcf_net import NGCFNet
 
-    return NeuralRecommender(
-        "ngcf",
-        lambda train, seed: NGCFNet(
-            train,
-            seed,
-            Training.of(params),
-            factors=int(params["factors"]),
-            layers=int(params["layers"]),
-            dropout=float(params["dropout"]),
-            regularization=float(params["regularization"]),
-        ),
-        Schedule.of(params),
-    )
+    return NeuralRecommender("ngcf", NGCFNet, params)
 
 
 NGCF = Algorithm(
@@ -50,24 +28,24 @@ NGCF = Algorithm(
     ),
     paper="Wang, He, Wang, Feng, Chua (2019): Neural graph collaborative filtering",
     parameters=(
-        factors(64),
-        layers(1),
+        common.factors(64),
+        common.layers(1),
         Parameter(
-            name="dropout",
-            default=0.1,
+            "dropout",
+            0.1,
+            "Share of each layer's output that is switched off in training.",
             low=0,
             high=0.99,
-            help="Share of each layer's output that is switched off in training.",
             source="Wang et al. (2019)",
         ),
-        regularization(0.03),
-        negatives(4, source=SEARCH),
-        learning_rate(0.05),
-        batch_size(4096, "Training pairs per step; the whole graph is mixed at each."),
-        *schedule_parameters(epochs=epochs(30, over="all training pairs"), averaging=0.8),
+        common.regularization(0.03),
+        common.negatives(4),
+        common.learning_rate(0.05),
+        common.batch_size(4096, "Training pairs per step; the whole graph is mixed at each."),
+        *common.schedule(30, "all training pairs", averaging=0.8),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     # The authors' values for Gowalla.
     paper_default={
         "layers": 3,

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
-from scipy.sparse import csr_array
 from torch.nn.functional import leaky_relu, normalize
 
 from ecv_core.models.graph_net import GraphNet
-from ecv_core.models.training_parameters import Training
 
 SLOPE = 0.2
 """Of the activation below 0, as in the authors' code."""
@@ -23,29 +21,13 @@ class NGCFNet(GraphNet):
     vectors have length 1 where they are put end to end.
     """
 
-    def __init__(
-        self,
-        train: csr_array,
-        seed: int,
-        training: Training,
-        *,
-        factors: int,
-        layers: int,
-        dropout: float,
-        regularization: float,
-    ) -> None:
-        self._dropout = dropout
-        super().__init__(
-            train, seed, training, factors=factors, layers=layers, regularization=regularization
-        )
-
     def start(self) -> None:
         super().start()
-        size = self.factors
+        size = self.params["factors"]
         std = math.sqrt(1 / size)
         self._mixing = [
             (self.normal(2 * size, size, std=std), self.normal(size, std=0.0))
-            for _ in range(self.layers)
+            for _ in range(self.params["layers"])
         ]
 
     def weights(self) -> list[torch.Tensor]:
@@ -56,9 +38,10 @@ class NGCFNet(GraphNet):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         sides = [self.users, self.items]
         found = [[_rows(side, of, number)] for number, side in enumerate(sides)]
+        last = len(self._mixing) - 1
         for layer, (weight, bias) in enumerate(self._mixing):
             sums = [self.graph.to_users(sides[1]), self.graph.to_items(sides[0])]
-            if layer == self.layers - 1:  # nobody asks for the last layer of others
+            if layer == last:  # nobody asks for the last layer of others
                 sides, sums = (
                     [_rows(side, of, number) for number, side in enumerate(both)]
                     for both in (sides, sums)
@@ -68,7 +51,7 @@ class NGCFNet(GraphNet):
                 for own, around in zip(sides, sums, strict=True)
             ]
             for number, side in enumerate(sides):
-                rest = side if layer == self.layers - 1 else _rows(side, of, number)
+                rest = side if layer == last else _rows(side, of, number)
                 found[number].append(normalize(rest))
         of_users, of_items = (torch.cat(layers, dim=1) for layers in found)
         return of_users, of_items
@@ -84,9 +67,10 @@ class NGCFNet(GraphNet):
     ) -> torch.Tensor:
         both = torch.cat((own + sums, own * sums), dim=1)
         mixed = leaky_relu(torch.addmm(bias, both, weight), SLOPE)
-        if training and self._dropout:
+        dropout = self.params["dropout"]
+        if training and dropout:
             kept = torch.rand(mixed.shape, generator=self.random, device=self.device)
-            mixed = mixed * ((kept >= self._dropout) / (1 - self._dropout))
+            mixed = mixed * ((kept >= dropout) / (1 - dropout))
         return mixed
 
 

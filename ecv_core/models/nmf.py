@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.device import Rows, best_device, one_thread
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.training_parameters import SEARCH, factors
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.records import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -29,31 +29,30 @@ class NMF:
     Source: Cichocki & Phan (2009), HALS, as scikit-learn's solver 'cd'.
     """
 
-    def __init__(self, *, factors: int, epochs: int, regularization: float) -> None:
-        self._factors = factors
-        self._epochs = epochs
-        self._regularization = regularization
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._params = params
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         import torch
 
-        progress("fit", 0, self._epochs)
+        factors, epochs = self._params["factors"], self._params["epochs"]
+        progress("fit", 0, epochs)
         device = best_device()
         by_user = Rows.of(train, device)
         by_item = Rows.of(csr_array(train.T.tocsr()), device)
         random = torch.Generator(device).manual_seed(seed)
         # Twice the mean that makes products as large as the matrix's entries on average.
-        high = 2 * float(np.sqrt(train.nnz / (train.shape[0] * train.shape[1] * self._factors)))
+        high = 2 * float(np.sqrt(train.nnz / (train.shape[0] * train.shape[1] * factors)))
         self._users, self._items = (
-            torch.rand((self._factors, size), generator=random, device=device) * high
+            torch.rand((factors, size), generator=random, device=device) * high
             for size in train.shape
         )
         with one_thread():
-            for epoch in range(self._epochs):
-                between = partial(progress, "fit", epoch, self._epochs)
+            for epoch in range(epochs):
+                between = partial(progress, "fit", epoch, epochs)
                 self._solve(self._users, by_user, self._items, between)
                 self._solve(self._items, by_item, self._users, between)
-                progress("fit", epoch + 1, self._epochs)
+                progress("fit", epoch + 1, epochs)
 
     def _solve(
         self, found: torch.Tensor, rows: Rows, given: torch.Tensor, between: Callable[[], None]
@@ -65,7 +64,7 @@ class NMF:
             rows.columns, given.T.contiguous(), rows.starts, mode="sum", include_last_offset=True
         ).T.contiguous()
         gram = given @ given.T
-        gram.diagonal().add_(self._regularization)
+        gram.diagonal().add_(self._params["regularization"])
         for factor, own in enumerate(found):
             slope = wanted[factor] - gram[factor] @ found
             # A factor that is all zeros stays so: its slope is 0, whatever it is divided by.
@@ -78,15 +77,6 @@ class NMF:
         return self._users[:, torch.as_tensor(users, device=self._users.device)].T @ self._items
 
 
-def build(params: Mapping[str, ParamValue]) -> NMF:
-    """An unfitted model with these parameters."""
-    return NMF(
-        factors=int(params["factors"]),
-        epochs=int(params["epochs"]),
-        regularization=float(params["regularization"]),
-    )
-
-
 NMF_MODEL = Algorithm(
     id="nmf",
     title="NMF",
@@ -96,24 +86,24 @@ NMF_MODEL = Algorithm(
     ),
     paper="Lee, Seung (2001): Algorithms for non-negative matrix factorization",
     parameters=(
-        factors(64),
+        common.factors(64),
         Parameter(
-            name="epochs",
-            default=20,
+            "epochs",
+            20,
+            "Passes over all factors of users and of items.",
             low=1,
             high=10_000,
-            help="Passes over all factors of users and of items.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="regularization",
-            default=10.0,
+            "regularization",
+            10.0,
+            "Weight of the squared factors: more for small or sparse data.",
             low=0,
             high=1e6,
-            help="Weight of the squared factors: more for small or sparse data.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
     ),
-    build=build,
+    build=NMF,
     paper_default={"regularization": 0.0},  # the squared error alone
 )

@@ -10,17 +10,14 @@ from scipy.sparse import csr_array
 
 from ecv_core.models.pairs import Pairs
 from ecv_core.models.sampled_net import SampledNet
-from ecv_core.models.training_parameters import Training
+from ecv_core.records import History
 
 
 class PairNet(SampledNet):
     """Learns from each training pair beside some items at random that the user does not have."""
 
-    def __init__(self, train: csr_array, seed: int, training: Training) -> None:
-        super().__init__(train, seed, training)
+    def hold(self, train: csr_array, history: History | None) -> None:
         self._pairs = Pairs(train, self.device)
-        self._batch_size = training.batch_size
-        self._negatives = training.negatives
 
     @abstractmethod
     def learn(
@@ -35,7 +32,7 @@ class PairNet(SampledNet):
         """
 
     def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
-        for users, items in self._pairs.shuffled(self._batch_size, self.random):
-            repeated = users.repeat_interleave(self._negatives)
+        for users, items in self._pairs.shuffled(self.params["batch_size"], self.random):
+            repeated = users.repeat_interleave(self.params["negatives"])
             negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
             yield self.learn(users, items, negatives), len(users)

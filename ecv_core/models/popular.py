@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.parameters import Algorithm
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.records import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -30,11 +29,6 @@ class Popular:
         return torch.from_numpy(self._scores).repeat(len(users), 1)
 
 
-def build(params: Mapping[str, ParamValue]) -> Popular:
-    """An unfitted model; there is nothing to set."""
-    return Popular()
-
-
 POPULAR = Algorithm(
     id="popular",
     title="Popularity",
@@ -44,6 +38,6 @@ POPULAR = Algorithm(
     ),
     paper="Cremonesi, Koren, Turrin (2010): Performance of recommender algorithms on top-N tasks",
     parameters=(),
-    build=build,
+    build=lambda _: Popular(),
     random=False,
 )

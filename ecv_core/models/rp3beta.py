@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.neighbourhood import check_neighbours, nearest
+from ecv_core.models import training_parameters as common
+from ecv_core.models.neighbourhood import Closeness, NeighbourModel
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_neighbours import Nearness, share_counts
-from ecv_core.models.training_parameters import SEARCH
-from ecv_core.models.voting import Voting
-from ecv_core.records import ParamValue, Progress, no_progress
-
-if TYPE_CHECKING:
-    import torch
+from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
 
 DEFAULT_NEIGHBOURS = 200
 
 
-class RP3Beta:
+class RP3Beta(NeighbourModel):
     """The chance to walk from a user to an item, to another user, to a new item.
 
     Every step's chance, one over the number of ways there are, is raised to `alpha`, and the
@@ -32,52 +23,17 @@ class RP3Beta:
     all items of a user, and so left out. Of the weights to an item only the largest are kept.
     """
 
-    def __init__(self, *, neighbours: int, alpha: float, beta: float) -> None:
-        self._neighbours = neighbours
-        self._alpha = alpha
-        self._beta = beta
+    default_neighbours = DEFAULT_NEIGHBOURS
 
-    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
-        progress("fit", 0, 2)
-        check_neighbours(self._neighbours, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-        votes = nearest(*_walk(train, self._alpha, self._beta), neighbours=self._neighbours)
-        progress("fit", 1, 2)
-        self._voting = Voting(train, votes)
-        progress("fit", 2, 2)
-
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        return self._voting.score(users)
-
-
-def _walk(
-    train: csr_array, alpha: float, beta: float
-) -> tuple[csr_array, NDArray[np.float32], NDArray[np.float32]]:
-    """Steps from users to items, and what divides an item that is reached, and one set out from."""
-    sizes = np.diff(train.indptr)
-    # Half of a step over a user goes into each of the two items, so that their product has it.
-    half = np.maximum(sizes, 1).astype(np.float32) ** np.float32(-alpha / 2)
-    steps = csr_array((np.repeat(half, sizes), train.indices, train.indptr), shape=train.shape)
-    popularity = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
-    popularity = np.maximum(popularity, 1)
-    return steps, popularity ** np.float32(beta), popularity ** np.float32(alpha)
-
-
-def _near(train: csr_array, params: Mapping[str, ParamValue], most: int) -> Nearness:
-    check_neighbours(most, train.shape[1], "items", DEFAULT_NEIGHBOURS)
-    return Nearness(*_walk(train, float(params["alpha"]), float(params["beta"])), most=most)
-
-
-def _voting(train: csr_array, near: Nearness, most: int) -> Callable[[int], Voting]:
-    return lambda count: Voting(train, near.keep(count))
-
-
-def build(params: Mapping[str, ParamValue]) -> RP3Beta:
-    """An unfitted model with these parameters."""
-    return RP3Beta(
-        neighbours=int(params["neighbours"]),
-        alpha=float(params["alpha"]),
-        beta=float(params["beta"]),
-    )
+    def closeness(self, train: csr_array) -> Closeness:
+        alpha, beta = np.float32(self.params["alpha"]), np.float32(self.params["beta"])
+        sizes = np.diff(train.indptr)
+        # Half of a step over a user goes into each of the two items, so that their product has it.
+        half = np.maximum(sizes, 1).astype(np.float32) ** (-alpha / 2)
+        steps = csr_array((np.repeat(half, sizes), train.indices, train.indptr), shape=train.shape)
+        users = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
+        users = np.maximum(users, 1)
+        return Closeness(entries=steps, own=users**beta, others=users**alpha)
 
 
 RP3BETA = Algorithm(
@@ -91,32 +47,32 @@ RP3BETA = Algorithm(
     paper="Paudel, Christoffel, Newell, Bernstein (2017): Updatable, accurate, diverse, scalable",
     parameters=(
         Parameter(
-            name="neighbours",
-            default=DEFAULT_NEIGHBOURS,
+            "neighbours",
+            DEFAULT_NEIGHBOURS,
+            "Items from which each item can be reached: those with the largest weights.",
             low=1,
             high=100_000,
-            help="Items from which each item can be reached: those with the largest weights.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="alpha",
-            default=0.5,
+            "alpha",
+            0.5,
+            "Power of each step's chance: less evens out how much busy nodes spread.",
             low=0,
             high=2,
-            help="Power of each step's chance: less evens out how much busy nodes spread.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="beta",
-            default=0.4,
+            "beta",
+            0.4,
+            "Power of an item's number of users that divides its score; 0 holds none back.",
             low=0,
             high=2,
-            help="Power of an item's number of users that divides its score; 0 holds none back.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
     ),
-    build=build,
-    sharing=share_counts(_near, _voting),
+    build=RP3Beta,
+    sharing=SHARED_NEIGHBOURS,
     random=False,
     paper_default={"alpha": 1.0},  # the paper tunes beta for each dataset, and so has none
 )

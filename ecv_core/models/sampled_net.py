@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,25 +12,38 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.device import best_device, one_thread
-from ecv_core.models.training_parameters import Training
+from ecv_core.records import History
 
 
 class SampledNet(ABC):
-    """Takes one step of Adam for each batch of an epoch."""
+    """A `training.Net` that takes one step of Adam for each batch of an epoch."""
 
-    def __init__(self, train: csr_array, seed: int, training: Training) -> None:
+    small_steps = True
+    """Whether sharing a step between processor cores would cost more than it saves."""
+
+    def __init__(
+        self, train: csr_array, params: Mapping[str, Any], seed: int, history: History | None = None
+    ) -> None:
+        """Hold the data and make the weights; arguments as of `training.NeuralRecommender`."""
+        self.params = params
         self.device = best_device()
         self.random = torch.Generator(self.device).manual_seed(seed)
         self.n_users, self.n_items = train.shape
+        self.hold(train, history)
         self.start()
         free = self.biases()
         decayed = [weight for weight in self.weights() if not any(weight is one for one in free)]
         groups: list[dict[str, Any]] = [{"params": decayed}]
         if free:
             groups.append({"params": free, "weight_decay": 0.0})
+        decay = params.get("weight_decay", 0.0)
         self._optimizer = torch.optim.AdamW(
-            groups, lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
+            groups, lr=params["learning_rate"], weight_decay=decay, fused=True
         )
+
+    @abstractmethod
+    def hold(self, train: csr_array, history: History | None) -> None:
+        """Keep what batches are made of."""
 
     @abstractmethod
     def start(self) -> None:
@@ -65,7 +78,7 @@ class SampledNet(ABC):
         total = torch.zeros((), device=self.device)
         count = 0
         self._optimizer.zero_grad()
-        with one_thread():
+        with one_thread(when=self.small_steps):
             for loss, size in self.steps():
                 total += loss * size
                 count += size

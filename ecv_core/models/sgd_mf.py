@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ecv_core.errors import RunError
 from ecv_core.models.base import Report
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Pairs, ParamValue, Ratings, Task
+from ecv_core.records import Pairs, Ratings, Task
 
 Floats = NDArray[np.float64]
 
@@ -28,28 +29,19 @@ GRID_SHARE = 0.05
 class SgdMF:
     """A rating is the mean, two biases and the product of a user's and an item's vector."""
 
-    def __init__(
-        self,
-        *,
-        dimension: int,
-        epochs: int,
-        learning_rate: float,
-        regularization: float,
-        deviation: float,
-        search: bool,
-    ) -> None:
-        self._dimension = dimension
-        self._epochs = epochs
-        self._setting = learning_rate, regularization
-        self._deviation = deviation
-        self._search = search
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Compile the inner loop, so that no fold is charged for it."""
+        import ecv_core.models.sgd_mf_kernel  # noqa: F401
+
+        self._params = params
 
     def predict(self, train: Ratings, asked: Pairs, *, seed: int, report: Report) -> Floats:
         """As `RatingPredictor.predict`; the mean and the other's bias for who is unknown."""
-        grid = list(product(GRID_RATES, GRID_REGULARIZATIONS)) if self._search else []
-        steps = self._epochs * (1 + len(grid))
+        epochs = self._params["epochs"]
+        grid = list(product(GRID_RATES, GRID_REGULARIZATIONS)) if self._params["search"] else []
+        steps = epochs * (1 + len(grid))
         report(0, steps)
-        setting = self._setting
+        setting = self._params["learning_rate"], self._params["regularization"]
         if grid:
             rng = np.random.default_rng(seed)
             inner = rng.permutation(len(train)) < max(1, round(GRID_SHARE * len(train)))
@@ -61,21 +53,21 @@ class SgdMF:
             rest, validation = train.take(~inner), train.take(inner)
             found = []
             for number, tried in enumerate(grid):
-                fit = _Fit(rest, self._dimension, self._deviation, seed)
-                for epoch in range(self._epochs):
-                    fit.epoch(*tried, partial(report, number * self._epochs + epoch, steps))
+                fit = _Fit(rest, self._params, seed)
+                for epoch in range(epochs):
+                    fit.epoch(*tried, partial(report, number * epochs + epoch, steps))
                 error = fit.answer(validation.pairs).clip(train.low, train.high) - validation.values
                 found.append(float(np.nan_to_num(np.mean(error**2), nan=np.inf)))
             setting = grid[int(np.argmin(found))]
-        done = len(grid) * self._epochs
-        fit = _Fit(train, self._dimension, self._deviation, seed)
+        done = len(grid) * epochs
+        fit = _Fit(train, self._params, seed)
         predicted = fit.answer(asked)
-        for epoch in range(self._epochs):
+        for epoch in range(epochs):
             fit.epoch(*setting, partial(report, done + epoch, steps))
             predicted = fit.answer(asked)
             if not np.isfinite(predicted).all():
                 raise RunError(
-                    f"sgd-mf diverged in epoch {epoch + 1} of {self._epochs}: predictions are no "
+                    f"sgd-mf diverged in epoch {epoch + 1} of {epochs}: predictions are no "
                     f"finite numbers any more; use a lower learning_rate than {setting[0]:g}"
                 )
             report(done + epoch + 1, steps, predicted)
@@ -85,26 +77,23 @@ class SgdMF:
 class _Fit:
     """The parameters of one fit, in single precision."""
 
-    def __init__(self, train: Ratings, dimension: int, deviation: float, seed: int) -> None:
+    def __init__(self, train: Ratings, params: Mapping[str, Any], seed: int) -> None:
         self._rng = np.random.default_rng(seed)
         self._users, self._items = train.users, train.items
         self._mean = train.mean
         self._left = (train.values - self._mean).astype(np.float32)
-        known_users = np.bincount(train.users, minlength=train.n_users) > 0
-        known_items = np.bincount(train.items, minlength=train.n_items) > 0
-        # Whoever has no rating keeps the vector zero: the answer is then the mean and a bias.
-        self._user_vectors = (
-            self._normal(train.n_users, dimension, deviation) * known_users[:, None]
-        )
-        self._item_vectors = (
-            self._normal(train.n_items, dimension, deviation) * known_items[:, None]
-        )
+        self._user_vectors = self._drawn(train.users, train.n_users, params)
+        self._item_vectors = self._drawn(train.items, train.n_items, params)
         self._user_biases = np.zeros(train.n_users, dtype=np.float32)
         self._item_biases = np.zeros(train.n_items, dtype=np.float32)
 
-    def _normal(self, size: int, dimension: int, deviation: float) -> NDArray[np.float32]:
-        drawn = self._rng.standard_normal((size, dimension), dtype=np.float32)
-        drawn *= np.float32(deviation)
+    def _drawn(
+        self, codes: NDArray[np.int32], size: int, params: Mapping[str, Any]
+    ) -> NDArray[np.float32]:
+        """Vectors at random; zero for who has no rating: the answer is the mean and a bias."""
+        drawn = self._rng.standard_normal((size, params["dimension"]), dtype=np.float32)
+        drawn *= np.float32(params["deviation"])
+        drawn[np.bincount(codes, minlength=size) == 0] = 0
         return drawn
 
     def epoch(self, rate: float, regularization: float, between: Callable[[], None]) -> None:
@@ -137,20 +126,6 @@ class _Fit:
         return answers + self._mean
 
 
-def build(params: Mapping[str, ParamValue]) -> SgdMF:
-    """An unfitted model with these parameters; its inner loop is compiled here."""
-    import ecv_core.models.sgd_mf_kernel  # noqa: F401 - so that no fold is charged for compiling
-
-    return SgdMF(
-        dimension=int(params["dimension"]),
-        epochs=int(params["epochs"]),
-        learning_rate=float(params["learning_rate"]),
-        regularization=float(params["regularization"]),
-        deviation=float(params["deviation"]),
-        search=bool(params["search"]),
-    )
-
-
 _PAPER = "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3"
 
 SGD_MF = Algorithm(
@@ -165,53 +140,39 @@ SGD_MF = Algorithm(
     task=Task.RATINGS,
     rate=1e-8,
     parameters=(
+        Parameter("dimension", 64, "Length of a vector.", low=1, high=2048, source=_PAPER),
+        Parameter("epochs", 128, "Passes over all ratings.", low=1, high=10_000, source=_PAPER),
         Parameter(
-            name="dimension",
-            default=64,
-            low=1,
-            high=2048,
-            help="Length of a vector.",
-            source=_PAPER,
-        ),
-        Parameter(
-            name="epochs",
-            default=128,
-            low=1,
-            high=10_000,
-            help="Passes over all ratings.",
-            source=_PAPER,
-        ),
-        Parameter(
-            name="learning_rate",
-            default=0.003,
+            "learning_rate",
+            0.003,
+            "Size of a step; smaller is better but needs more epochs.",
             low=1e-6,
             high=1.0,
-            help="Size of a step; smaller is better but needs more epochs.",
             source=_PAPER,
         ),
         Parameter(
-            name="regularization",
-            default=0.04,
+            "regularization",
+            0.04,
+            "Pulls vectors and biases towards zero; more for small data and large dimensions.",
             low=0.0,
             high=10.0,
-            help="Pulls vectors and biases towards zero; more for small data and large dimensions.",
             source=_PAPER,
         ),
         Parameter(
-            name="deviation",
-            default=0.1,
+            "deviation",
+            0.1,
+            "Standard deviation of the normal distribution from which vectors are drawn.",
             low=0.0,
             high=10.0,
-            help="Standard deviation of the normal distribution from which vectors are drawn.",
             source=_PAPER,
         ),
         Parameter(
-            name="search",
-            default=False,
-            help="Choose learning rate (0.001, 0.003) and regularization (0.02 to 0.05) in each "
+            "search",
+            False,
+            "Choose learning rate (0.001, 0.003) and regularization (0.02 to 0.05) in each "
             "fold, on 5 % of its training ratings; takes nine times as long.",
             source=_PAPER,
         ),
     ),
-    build=build,
+    build=SgdMF,
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,9 @@ from scipy.sparse import csr_array
 
 from ecv_core.models.cooccurrence import DENSE_CELLS, dense_counts, dense_is_cheaper
 from ecv_core.models.neighbourhood import (
+    Closeness,
     NearPart,
-    cosine_norms,
+    NeighbourModel,
     csr_of,
     near_blocks,
     sparse_parts,
@@ -22,7 +22,7 @@ from ecv_core.models.neighbourhood import (
 )
 from ecv_core.models.parameters import Sharing
 from ecv_core.models.voting import sum_votes
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.records import History, Progress
 
 if TYPE_CHECKING:
     import torch
@@ -38,36 +38,17 @@ WIDTH = 512
 class Nearness:
     """How near columns of a training matrix are to each other; `keep` picks the nearest of each."""
 
-    def __init__(
-        self,
-        entries: csr_array,
-        own: NDArray[np.float32],
-        others: NDArray[np.float32],
-        *,
-        most: int,
-        shrink: float = 0.0,
-    ) -> None:
-        """Work it out, by the way that `neighbourhood.nearest` takes.
-
-        Args:
-            entries, own, others, shrink: as of `neighbourhood.nearest`.
-            most: no more neighbours will be asked for.
-        """
+    def __init__(self, closeness: Closeness, most: int) -> None:
+        """Work it out, by the way that `neighbourhood.nearest` takes; for up to `most` of each."""
         self.dense: torch.Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         self._parts: list[NearPart] = []
-        if dense_is_cheaper(entries):
-            self.dense = dense_counts(entries)
-            for _ in near_blocks(self.dense, own, others, shrink):
+        if dense_is_cheaper(closeness.entries):
+            self.dense = dense_counts(closeness.entries)
+            for _ in near_blocks(self.dense, closeness):
                 pass
         else:
-            self._parts = [_only(one, most) for one in sparse_parts(entries, own, others, shrink)]
-
-    @classmethod
-    def cosine(cls, train: csr_array, *, shrink: float, most: int) -> Self:
-        """As `neighbourhood.cosine_neighbours` has it."""
-        norms = cosine_norms(train)
-        return cls(train, norms, norms, most=most, shrink=shrink)
+            self._parts = [_only(part, most) for part in sparse_parts(closeness)]
 
     def keep(self, neighbours: int) -> csr_array:
         """What `neighbourhood.nearest` gives for this number, in the same order."""
@@ -78,40 +59,20 @@ class Nearness:
         return csr_of(*torch.topk(self.dense, min(neighbours, len(self.dense)), sorted=False))
 
 
-class SharedCounts:
-    """A `base.SharedFit` of configurations that differ in their number of neighbours alone."""
+class SharedNeighbours:
+    """A `base.SharedFit` of models that differ in their number of neighbours alone."""
 
-    def __init__(
-        self,
-        configurations: Sequence[Mapping[str, ParamValue]],
-        *,
-        near: Callable[[csr_array, Mapping[str, ParamValue], int], Nearness],
-        voting: Callable[[csr_array, Nearness, int], Callable[[int], Fitted]],
-    ) -> None:
-        """Hold what they are.
-
-        Args:
-            configurations: each with every parameter.
-            near: training part, parameters, most neighbours -> what serves all of them. Raises:
-                InputError if so many neighbours cannot be meant.
-            voting: training part, what serves all, most neighbours -> a fitted model for each
-                number of neighbours.
-        """
-        self._params = configurations[0]
-        self._counts = [int(one["neighbours"]) for one in configurations]
-        self._near, self._voting = near, voting
+    def __init__(self, models: Sequence[NeighbourModel]) -> None:
+        self._first = models[0]
+        self._counts = [int(model.params["neighbours"]) for model in models]
 
     def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
+        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
     ) -> None:
         progress("fit", 0, 2)
         most = max(self._counts)
-        self._fitted = self._voting(train, self._near(train, self._params, most), most)
+        nearness = Nearness(self._first.checked(train, most), most)
+        self._fitted = self._first.shared_voting(train, nearness, most)
         progress("fit", 1, 2)
 
     def fits(self) -> Iterator[tuple[int, Fitted]]:
@@ -119,15 +80,8 @@ class SharedCounts:
             yield place, self._fitted(count)
 
 
-def share_counts(
-    near: Callable[[csr_array, Mapping[str, ParamValue], int], Nearness],
-    voting: Callable[[csr_array, Nearness, int], Callable[[int], Fitted]],
-) -> Sharing:
-    """How an algorithm shares one computation among numbers of neighbours; as of SharedCounts."""
-    return Sharing(
-        parameters=frozenset({"neighbours"}),
-        build=partial(SharedCounts, near=near, voting=voting),
-    )
+SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), build=SharedNeighbours)
+"""How an algorithm shares one computation among numbers of neighbours."""
 
 
 class NearestItems:
@@ -187,11 +141,13 @@ class Blocks:
         if known is not None and np.array_equal(known[0], users):
             yield from known[1]
             return
+        import torch
+
         made = []
         rows = self.rows(users)
         for start in range(0, len(users), NARROW_USERS):
             part = rows[start : start + NARROW_USERS].toarray()
-            made.append(_tensor(np.ascontiguousarray(part.T)))
+            made.append(torch.from_numpy(np.ascontiguousarray(part.T)))
             yield made[-1]
             if not self._keeps:
                 made.clear()
@@ -253,12 +209,6 @@ class NearVoting:
             scores[start : start + has.shape[1]] = found.T
             start += has.shape[1]
         return scores
-
-
-def _tensor(array: NDArray[np.float32]) -> torch.Tensor:
-    import torch
-
-    return torch.from_numpy(array)
 
 
 def _only(part: NearPart, most: int) -> NearPart:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.errors import RunError
-from ecv_core.models.parameters import Parameter
 from ecv_core.models.validation import Validation
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.records import History, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -41,48 +39,26 @@ class Net(Protocol):
         """Score users by all their items from now on, those hidden from training too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
-    """How long to train."""
-
-    epochs: int
-    """All of them, or at most this many with early stopping."""
-    early_stopping: bool
-    patience: int
-    validation_share: float
-    averaging: float
-
-    @classmethod
-    def of(cls, params: Mapping[str, ParamValue]) -> Schedule:
-        """From a model's parameters, `SCHEDULE` among them."""
-        return cls(
-            epochs=int(params["epochs"]),
-            early_stopping=bool(params["early_stopping"]),
-            patience=int(params["patience"]),
-            validation_share=float(params["validation_share"]),
-            averaging=float(params["averaging"]),
-        )
-
-
 class NeuralRecommender:
     """A recommender that trains a network for some epochs, by any schedule."""
 
-    def __init__(self, name: str, make: Callable[..., Net], schedule: Schedule) -> None:
+    def __init__(self, name: str, make: Callable[..., Net], params: Mapping[str, Any]) -> None:
         """Hold what is needed to train.
 
         Args:
             name: the model's id, for messages.
-            make: training matrix and seed, and for a model that needs it the history -> a network
-                that is not yet trained.
-            schedule: how long to train.
+            make: training matrix, parameters, seed and history -> a network that is not yet
+                trained; the history is None for a model that does not need it.
+            params: every parameter of the algorithm, those of
+                `training_parameters.schedule` among them.
         """
         self.name = name
-        self.schedule = schedule
+        self.params = params
         self._make = make
 
     def untrained(self, train: csr_array, seed: int, history: History | None = None) -> Net:
         """The network as it is before its first epoch."""
-        return self._make(train, seed) if history is None else self._make(train, seed, history)
+        return self._make(train, self.params, seed, history)
 
     def fit(
         self,
@@ -92,16 +68,16 @@ class NeuralRecommender:
         progress: Progress = no_progress,
         history: History | None = None,
     ) -> None:
-        progress("fit", 0, self.schedule.epochs)
+        progress("fit", 0, self.params["epochs"])
         validation = None
-        if self.schedule.early_stopping:
-            validation = Validation.of(train, self.schedule.validation_share, seed)
+        if self.params["early_stopping"]:
+            validation = Validation.of(train, self.params["validation_share"], seed)
         visible = train
         if validation is not None:
             visible = validation.visible
             history = None if history is None else history.take(validation.kept)
         self._net = self.untrained(visible, seed, history)
-        run_epochs(self.name, self._net, self.schedule, validation, progress)
+        run_epochs(self.name, self._net, self.params, validation, progress)
         self._net.see(train)
 
     def score(self, users: NDArray[np.intp]) -> torch.Tensor:
@@ -111,7 +87,7 @@ class NeuralRecommender:
 def run_epochs(
     name: str,
     net: Net,
-    schedule: Schedule,
+    params: Mapping[str, Any],
     validation: Validation | None,
     progress: Progress,
 ) -> None:
@@ -122,29 +98,30 @@ def run_epochs(
     Args:
         name: the model's id, for messages.
         net: not yet trained.
-        schedule: how long.
+        params: how long, see `training_parameters.schedule`.
         validation: interactions the network is not trained on; None for fixed epochs.
         progress: told the epoch after every batch, and with a validation part its curve so far.
     Raises: RunError that names the epoch if the loss is not finite; Cancelled from `progress`.
     """
+    epochs = params["epochs"]
     curve: list[float] = []
     best: list[torch.Tensor] = []
-    average = Average(net.weights(), schedule.averaging)
-    for epoch in range(schedule.epochs):
-        between = partial(progress, "fit", epoch, schedule.epochs, curve=tuple(curve))
-        run_epoch(name, net, epoch, schedule.epochs, between)
+    average = Average(net.weights(), params["averaging"])
+    for epoch in range(epochs):
+        between = partial(progress, "fit", epoch, epochs, curve=tuple(curve))
+        run_epoch(name, net, epoch, epochs, between)
         average.update()
         if validation is not None:
             with average.in_place():
                 curve.append(validation.ndcg(net.score))
                 if curve[-1] >= max(curve):
                     best = [weight.detach().clone() for weight in net.weights()]
-            if epoch - int(np.argmax(curve)) >= schedule.patience:
+            if epoch - int(np.argmax(curve)) >= params["patience"]:
                 break
-        progress("fit", epoch + 1, schedule.epochs, curve=tuple(curve))
+        progress("fit", epoch + 1, epochs, curve=tuple(curve))
     for weight, kept in zip(net.weights(), best or average.values, strict=True):
         weight.detach().copy_(kept)
-    progress("fit", schedule.epochs, schedule.epochs, curve=tuple(curve))
+    progress("fit", epochs, epochs, curve=tuple(curve))
 
 
 def run_epoch(name: str, net: Net, epoch: int, epochs: int, between: Callable[[], None]) -> None:
@@ -203,48 +180,3 @@ class Average:
     def _put(self, values: list[torch.Tensor]) -> None:
         for weight, value in zip(self._weights, values, strict=True):
             weight.detach().copy_(value)
-
-
-def schedule_parameters(
-    *, epochs: Parameter, averaging: float, early_stopping: bool = False
-) -> tuple[Parameter, ...]:
-    """The parameters that `Schedule.of` reads, with a model's own defaults."""
-    return (
-        epochs,
-        Parameter(
-            name="averaging",
-            default=averaging,
-            low=0,
-            high=0.999,
-            help=(
-                "Score with a running mean of the weights that keeps this share of itself per "
-                "epoch: 0.9 averages about ten epochs, 0 takes the newest weights alone."
-            ),
-            source="own search on inner validation folds, benchmarks/README.md",
-        ),
-        Parameter(
-            name="early_stopping",
-            default=early_stopping,
-            help=(
-                "Hide a part of the training data, stop when it is ranked no better any more, and "
-                "keep the best epoch; off: train all epochs on all of it."
-            ),
-            source="own search on inner validation folds, benchmarks/README.md",
-        ),
-        Parameter(
-            name="patience",
-            default=5,
-            low=1,
-            high=1000,
-            help="Early stopping: epochs without a better inner nDCG@100 before training ends.",
-            source="own choice",
-        ),
-        Parameter(
-            name="validation_share",
-            default=0.05,
-            low=0.001,
-            high=0.9,
-            help="Early stopping: share of the training interactions that is hidden.",
-            source="own choice",
-        ),
-    )

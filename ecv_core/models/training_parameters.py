@@ -1,13 +1,8 @@
-"""Parameters that every model trained by gradient steps takes, each with a default of its own."""
+"""Parameters that several models take, each with a default of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Self
-
 from ecv_core.parameters import Parameter
-from ecv_core.records import ParamValue
 
 SEARCH = "own search on inner validation folds, benchmarks/README.md"
 """Where most defaults come from."""
@@ -16,12 +11,7 @@ SEARCH = "own search on inner validation folds, benchmarks/README.md"
 def learning_rate(default: float) -> Parameter:
     """Adam's step size."""
     return Parameter(
-        name="learning_rate",
-        default=default,
-        low=1e-6,
-        high=1.0,
-        help="Adam's step size.",
-        source=SEARCH,
+        "learning_rate", default, "Adam's step size.", low=1e-6, high=1.0, source=SEARCH
     )
 
 
@@ -32,67 +22,46 @@ def batch_size(default: int, step: str) -> Parameter:
         default: how many.
         step: of what: 'Users per step.'
     """
-    return Parameter(
-        name="batch_size", default=default, low=1, high=1_000_000, help=step, source=SEARCH
-    )
+    return Parameter("batch_size", default, step, low=1, high=1_000_000, source=SEARCH)
 
 
 def weight_decay(default: float) -> Parameter:
     """AdamW's weight decay."""
     return Parameter(
-        name="weight_decay",
-        default=default,
+        "weight_decay",
+        default,
+        "Shrinks all weights a little at each step (AdamW).",
         low=0,
         high=10.0,
-        help="Shrinks all weights a little at each step (AdamW).",
         source=SEARCH,
     )
 
 
-def negatives(default: int, source: str) -> Parameter:
+def negatives(default: int, source: str = SEARCH) -> Parameter:
     """Items drawn beside each training pair."""
     return Parameter(
-        name="negatives",
-        default=default,
+        "negatives",
+        default,
+        "Items drawn at random beside each training pair.",
         low=1,
         high=100,
-        help="Items drawn at random beside each training pair.",
         source=source,
-    )
-
-
-def epochs(default: int, over: str) -> Parameter:
-    """Passes over the training data.
-
-    Args:
-        default: how many.
-        over: what one pass goes over: 'all users'.
-    """
-    return Parameter(
-        name="epochs",
-        default=default,
-        low=1,
-        high=10_000,
-        help=f"Passes over {over}; at most, with early stopping.",
-        source=SEARCH,
     )
 
 
 def factors(default: int) -> Parameter:
     """Length of the vectors of users and items."""
-    return Parameter(
-        name="factors", default=default, low=1, high=2048, help="Length of a vector.", source=SEARCH
-    )
+    return Parameter("factors", default, "Length of a vector.", low=1, high=2048, source=SEARCH)
 
 
 def regularization(default: float) -> Parameter:
     """Pull towards 0 on the vectors of a batch."""
     return Parameter(
-        name="regularization",
-        default=default,
+        "regularization",
+        default,
+        "Weight of the squared length of the vectors in a batch.",
         low=0,
         high=100.0,
-        help="Weight of the squared length of the vectors in a batch.",
         source=SEARCH,
     )
 
@@ -100,44 +69,74 @@ def regularization(default: float) -> Parameter:
 def layers(default: int) -> Parameter:
     """Steps over the graph of users and items."""
     return Parameter(
-        name="layers",
-        default=default,
+        "layers",
+        default,
+        "Steps over the graph: with 2, a user also learns from users who share an item.",
         low=1,
         high=10,
-        help="Steps over the graph: with 2, a user also learns from users who share an item.",
         source=SEARCH,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
-    """How a network learns from sampled batches; see the parameters of the same names."""
-
-    batch_size: int
-    negatives: int
-    learning_rate: float
-    weight_decay: float = 0.0
-    noise_popularity: float = 0.0
-
-    @classmethod
-    def of(cls, params: Mapping[str, ParamValue]) -> Self:
-        """From a model's parameters; the last two are 0 where it has none."""
-        return cls(
-            batch_size=int(params["batch_size"]),
-            negatives=int(params["negatives"]),
-            learning_rate=float(params["learning_rate"]),
-            weight_decay=float(params.get("weight_decay", 0.0)),
-            noise_popularity=float(params.get("noise_popularity", 0.0)),
-        )
 
 
 def noise_popularity() -> Parameter:
     """How negatives of triples are drawn."""
     return Parameter(
-        name="noise_popularity",
-        default=0.0,
+        "noise_popularity",
+        0.0,
+        "Negatives are drawn by popularity to this power; 0 draws all alike.",
         low=0,
         high=1,
-        help="Negatives are drawn by popularity to this power; 0 draws all alike.",
         source=SEARCH,
+    )
+
+
+def schedule(epochs: int, over: str, *, averaging: float) -> tuple[Parameter, ...]:
+    """How long a network is trained; `training` reads them.
+
+    Args:
+        epochs: by default.
+        over: what one pass goes over: 'all users'.
+        averaging: by default.
+    """
+    return (
+        Parameter(
+            "epochs",
+            epochs,
+            f"Passes over {over}; at most, with early stopping.",
+            low=1,
+            high=10_000,
+            source=SEARCH,
+        ),
+        Parameter(
+            "averaging",
+            averaging,
+            "Score with a running mean of the weights that keeps this share of itself per "
+            "epoch: 0.9 averages about ten epochs, 0 takes the newest weights alone.",
+            low=0,
+            high=0.999,
+            source=SEARCH,
+        ),
+        Parameter(
+            "early_stopping",
+            False,
+            "Hide a part of the training data, stop when it is ranked no better any more, and "
+            "keep the best epoch; off: train all epochs on all of it.",
+            source=SEARCH,
+        ),
+        Parameter(
+            "patience",
+            5,
+            "Early stopping: epochs without a better inner nDCG@100 before training ends.",
+            low=1,
+            high=1000,
+            source="own choice",
+        ),
+        Parameter(
+            "validation_share",
+            0.05,
+            "Early stopping: share of the training interactions that is hidden.",
+            low=0.001,
+            high=0.9,
+            source="own choice",
+        ),
     )

@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm
-from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    SEARCH,
-    Training,
-    batch_size,
-    epochs,
-    factors,
-    learning_rate,
-    negatives,
-    noise_popularity,
-    weight_decay,
-)
-from ecv_core.records import Need, ParamValue
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
+from ecv_core.models.training import NeuralRecommender
+from ecv_core.records import Need
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
     from ecv_core.models.triple2vec_net import Triple2vecNet
 
-    return NeuralRecommender(
-        "triple2vec",
-        lambda train, seed, history: Triple2vecNet(
-            train,
-            history,
-            seed,
-            Training.of(params),
-            factors=int(params["factors"]),
-        ),
-        Schedule.of(params),
-    )
+    return NeuralRecommender("triple2vec", Triple2vecNet, params)
 
 
 TRIPLE2VEC = Algorithm(
@@ -47,19 +28,16 @@ TRIPLE2VEC = Algorithm(
     ),
     paper="Wan, Wang, Liu, Bennett, McAuley (2018): Representing and recommending shopping baskets",
     parameters=(
-        factors(64),
-        negatives(5, source=SEARCH),
-        noise_popularity(),
-        learning_rate(0.02),
-        batch_size(2048, "Triples of a user and two items per step."),
-        weight_decay(0.25),
-        *schedule_parameters(
-            epochs=epochs(10, over="all interactions, each with another of its basket"),
-            averaging=0.8,
-        ),
+        common.factors(64),
+        common.negatives(5),
+        common.noise_popularity(),
+        common.learning_rate(0.02),
+        common.batch_size(2048, "Triples of a user and two items per step."),
+        common.weight_decay(0.25),
+        *common.schedule(10, "all interactions, each with another of its basket", averaging=0.8),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     needs=Need.BASKETS,
     # Of Beta-RecSys, the library of the study that compares it under several splits.
     paper_default={

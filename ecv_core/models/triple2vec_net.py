@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import torch
-from scipy.sparse import csr_array
 from torch.nn.functional import embedding
 
-from ecv_core.models.training_parameters import Training
 from ecv_core.models.triple_net import TripleNet
-from ecv_core.records import History
 
 
 class Triple2vecNet(TripleNet):
     """One vector per user and two per item: as the first and as the second of a pair."""
 
-    def __init__(
-        self,
-        train: csr_array,
-        history: History,
-        seed: int,
-        training: Training,
-        *,
-        factors: int,
-    ) -> None:
-        self._factors = factors
-        super().__init__(train, history, seed, training)
-
     def start(self) -> None:
         super().start()
-        self._users = self.normal(self.n_users, self._factors, std=0.1)
-        self._firsts = self.normal(self.n_items, self._factors, std=0.1)
-        self._seconds = self.normal(self.n_items, self._factors, std=0.1)
+        factors = self.params["factors"]
+        self._users = self.normal(self.n_users, factors, std=0.1)
+        self._firsts = self.normal(self.n_items, factors, std=0.1)
+        self._seconds = self.normal(self.n_items, factors, std=0.1)
 
     def weights(self) -> list[torch.Tensor]:
         return [self._users, self._firsts, self._seconds, *self.biases()]

@@ -13,7 +13,6 @@ from torch.nn.functional import logsigmoid
 
 from ecv_core.errors import DatasetError
 from ecv_core.models.sampled_net import SampledNet
-from ecv_core.models.training_parameters import Training
 from ecv_core.models.triples import Triples
 from ecv_core.records import History
 
@@ -34,19 +33,19 @@ class TripleNet(SampledNet):
     without them, or decaying, both models rank below popularity (benchmarks/README.md).
     """
 
-    def __init__(self, train: csr_array, history: History, seed: int, training: Training) -> None:
-        super().__init__(train, seed, training)
+    def hold(self, train: csr_array, history: History | None) -> None:
+        assert history is not None  # `Algorithm.fit` gives it
         self._triples = Triples(train, np.asarray(history.baskets), self.device)
         if not len(self._triples):
             raise DatasetError(
                 "the model learns from items that were bought together, but no basket of the "
                 "training data holds two items; choose another dataset or another algorithm"
             )
-        self._batch_size = training.batch_size
-        self._negatives = training.negatives
         counts = (np.diff(train.indptr), np.bincount(train.indices, minlength=train.shape[1]))
         self._user_chance, self._item_chance = (
-            torch.from_numpy(np.maximum(count, 1) ** training.noise_popularity).to(self.device)
+            torch.from_numpy(np.maximum(count, 1) ** self.params["noise_popularity"]).to(
+                self.device
+            )
             for count in counts
         )
 
@@ -68,7 +67,9 @@ class TripleNet(SampledNet):
         """Vectors of these users, and of all items the sum of both: as first and as second."""
 
     def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
-        for users, firsts, seconds in self._triples.shuffled(self._batch_size, self.random):
+        for users, firsts, seconds in self._triples.shuffled(
+            self.params["batch_size"], self.random
+        ):
             yield self.learn(users, firsts, seconds), len(users)
 
     def learn(
@@ -81,7 +82,7 @@ class TripleNet(SampledNet):
             firsts: an item of each; shape (batch,).
             seconds: another item of the same basket; shape (batch,).
         """
-        size = len(users)
+        size, negatives = len(users), self.params["negatives"]
         rows = [
             torch.cat((positive, self._drawn(chance)))
             for positive, chance in (
@@ -99,7 +100,7 @@ class TripleNet(SampledNet):
             context = together - own
             score = (own * context).sum(dim=1) + bias[:size]
             wrong = torch.addmm(bias[size:], context, others.T)
-            loss = loss - logsigmoid(score).mean() - self._negatives * logsigmoid(-wrong).mean()
+            loss = loss - logsigmoid(score).mean() - negatives * logsigmoid(-wrong).mean()
         torch.autograd.backward(loss)
         return loss.detach()
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.neighbourhood import check_neighbours, cosine_neighbours
+from ecv_core.models import training_parameters as common
+from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
-from ecv_core.models.shared_neighbours import Nearness, share_counts
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
 
 if TYPE_CHECKING:
     import torch
 
+    from ecv_core.models.base import Fitted
+
 DEFAULT_NEIGHBOURS = 100
 
 
-class UserKNN:
+class UserKNN(NeighbourModel):
     """Cosine user-user neighbourhoods.
 
     Every user has one set of `neighbours` most similar users; an item's score is the sum of the
@@ -29,21 +30,14 @@ class UserKNN:
     ranks worse (benchmarks/README.md), and it scores one user at a time.
     """
 
-    def __init__(self, *, neighbours: int, shrink: float) -> None:
-        self._neighbours = neighbours
-        self._shrink = shrink
+    who = "users"
+    default_neighbours = DEFAULT_NEIGHBOURS
 
-    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
-        progress("fit", 0, 1)
-        check_neighbours(self._neighbours, train.shape[0], "users", DEFAULT_NEIGHBOURS)
-        voters = cosine_neighbours(
-            csr_array(train.T.tocsr()), neighbours=self._neighbours, shrink=self._shrink
-        )
-        self._votes = _Votes(train, voters)
-        progress("fit", 1, 1)
+    def closeness(self, train: csr_array) -> Closeness:
+        return cosine(csr_array(train.T.tocsr()), shrink=self.params["shrink"])
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        return self._votes.score(users)
+    def voting(self, train: csr_array, near: csr_array) -> Fitted:
+        return _Votes(train, near)
 
 
 class _Votes:
@@ -59,23 +53,6 @@ class _Votes:
         return torch.from_numpy((self._voters[users] @ self._train).toarray())
 
 
-def _near(train: csr_array, params: Mapping[str, ParamValue], most: int) -> Nearness:
-    check_neighbours(most, train.shape[0], "users", DEFAULT_NEIGHBOURS)
-    by_item = csr_array(train.T.tocsr())
-    return Nearness.cosine(by_item, shrink=float(params["shrink"]), most=most)
-
-
-def _voting(train: csr_array, near: Nearness, most: int) -> Callable[[int], _Votes]:
-    return lambda count: _Votes(train, near.keep(count))
-
-
-def build(params: Mapping[str, ParamValue]) -> UserKNN:
-    """An unfitted model with these parameters."""
-    return UserKNN(neighbours=int(params["neighbours"]), shrink=float(params["shrink"]))
-
-
-_SEARCH = "own search on inner validation folds, benchmarks/README.md"
-
 USER_KNN = Algorithm(
     id="user-knn",
     title="UserKNN",
@@ -86,24 +63,24 @@ USER_KNN = Algorithm(
     paper="Herlocker, Konstan, Borchers, Riedl (1999): An algorithmic framework for CF",
     parameters=(
         Parameter(
-            name="neighbours",
-            default=DEFAULT_NEIGHBOURS,
+            "neighbours",
+            DEFAULT_NEIGHBOURS,
+            "Most similar users who vote for each user.",
             low=1,
             high=100000,
-            help="Most similar users who vote for each user.",
-            source=_SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="shrink",
-            default=0.0,
+            "shrink",
+            0.0,
+            "Added to the cosine's denominator: distrusts users who share few items.",
             low=0,
             high=1e6,
-            help="Added to the cosine's denominator: distrusts users who share few items.",
-            source=_SEARCH,
+            source=common.SEARCH,
         ),
     ),
-    build=build,
-    sharing=share_counts(_near, _voting),
+    build=UserKNN,
+    sharing=SHARED_NEIGHBOURS,
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
-from ecv_core.models.training import NeuralRecommender, Schedule, schedule_parameters
-from ecv_core.models.training_parameters import (
-    SEARCH,
-    Training,
-    batch_size,
-    epochs,
-    factors,
-    learning_rate,
-    negatives,
-    noise_popularity,
-    weight_decay,
-)
-from ecv_core.records import Need, ParamValue
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
+from ecv_core.models.training import NeuralRecommender
+from ecv_core.records import Need
 
 
-def build(params: Mapping[str, ParamValue]) -> NeuralRecommender:
+def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
     from ecv_core.models.vbcar_net import VBCARNet
 
-    return NeuralRecommender(
-        "vbcar",
-        lambda train, seed, history: VBCARNet(
-            train,
-            history,
-            seed,
-            Training.of(params),
-            factors=int(params["factors"]),
-            hidden=int(params["hidden"]),
-            kl_weight=float(params["kl_weight"]),
-        ),
-        Schedule.of(params),
-    )
+    return NeuralRecommender("vbcar", VBCARNet, params)
 
 
 VBCAR = Algorithm(
@@ -52,35 +31,32 @@ VBCAR = Algorithm(
         "representation for grocery recommendation"
     ),
     parameters=(
-        factors(64),
+        common.factors(64),
         Parameter(
-            name="hidden",
-            default=128,
+            "hidden",
+            128,
+            "Width of the layer between a user or item and its distribution.",
             low=1,
             high=8192,
-            help="Width of the layer between a user or item and its distribution.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
         Parameter(
-            name="kl_weight",
-            default=0.01,
+            "kl_weight",
+            0.01,
+            "Weight of the KL term (alpha): more pulls what is seldom seen to the average.",
             low=0,
             high=10,
-            help="Weight of the KL term (alpha): more pulls what is seldom seen to the average.",
-            source=SEARCH,
+            source=common.SEARCH,
         ),
-        negatives(5, source=SEARCH),
-        noise_popularity(),
-        learning_rate(0.01),
-        batch_size(2048, "Triples of a user and two items per step."),
-        weight_decay(0.0),
-        *schedule_parameters(
-            epochs=epochs(8, over="all interactions, each with another of its basket"),
-            averaging=0.8,
-        ),
+        common.negatives(5),
+        common.noise_popularity(),
+        common.learning_rate(0.01),
+        common.batch_size(2048, "Triples of a user and two items per step."),
+        common.weight_decay(0.0),
+        *common.schedule(8, "all interactions, each with another of its basket", averaging=0.8),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     needs=Need.BASKETS,
     # Of Beta-RecSys, the authors' library.
     paper_default={

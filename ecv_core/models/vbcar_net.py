@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
-from scipy.sparse import csr_array
 from torch.nn.functional import embedding
 
-from ecv_core.models.training_parameters import Training
 from ecv_core.models.triple_net import TripleNet
-from ecv_core.records import History
 
 
 class VBCARNet(TripleNet):
@@ -20,22 +17,6 @@ class VBCARNet(TripleNet):
     each factor. Both items of a pair come from the same network. Ranking takes the means.
     """
 
-    def __init__(
-        self,
-        train: csr_array,
-        history: History,
-        seed: int,
-        training: Training,
-        *,
-        factors: int,
-        hidden: int,
-        kl_weight: float,
-    ) -> None:
-        self._factors = factors
-        self._hidden = hidden
-        self._kl_weight = kl_weight
-        super().__init__(train, history, seed, training)
-
     def start(self) -> None:
         super().start()
         self._of_users = self._encoder(self.n_users)
@@ -43,11 +24,11 @@ class VBCARNet(TripleNet):
 
     def _encoder(self, rows: int) -> list[torch.Tensor]:
         """A first layer as a table: its input is 1 for one user or item and 0 for all others."""
-        std = math.sqrt(1 / self._hidden)
+        hidden, factors = self.params["hidden"], self.params["factors"]
         return [
-            self.normal(rows, self._hidden, std=0.1),
-            self.normal(self._hidden, 2 * self._factors, std=std),
-            self.normal(2 * self._factors, std=0.0),
+            self.normal(rows, hidden, std=0.1),
+            self.normal(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
+            self.normal(2 * factors, std=0.0),
         ]
 
     def weights(self) -> list[torch.Tensor]:
@@ -65,7 +46,7 @@ class VBCARNet(TripleNet):
             found.append(mean + noise * torch.exp(log_variance / 2))
             apart = mean.square() + log_variance.exp() - 1 - log_variance
             divergence = divergence + 0.5 * apart.sum(dim=1).mean()
-        return found, self._kl_weight * divergence
+        return found, self.params["kl_weight"] * divergence
 
     def final(self, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         everything = torch.arange(self.n_items, device=self.device)

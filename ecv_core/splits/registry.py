@@ -21,38 +21,36 @@ _BACKWARDS = (
 )
 
 _TEST = Parameter(
-    name="test",
-    default=0.2,
+    "test",
+    0.2,
+    "Share that is held out for testing.",
     low=0.01,
     high=0.99,
-    help="Share that is held out for testing.",
     source="the usual 80/20",
 )
 _VALIDATION = Parameter(
-    name="validation",
-    default=0.0,
+    "validation",
+    0.0,
+    "Share of what is left for training that is set aside for validation; 0 for none.",
     low=0.0,
     high=0.9,
-    help="Share of what is left for training that is set aside for validation; 0 for none.",
 )
 _VALIDATE = Parameter(
-    name="validation",
-    default=False,
-    help="Whether the one before the held-out one is set aside for validation.",
+    "validation", False, "Whether the one before the held-out one is set aside for validation."
 )
 _FOLD_IN = Parameter(
-    name="fold_in",
-    default=0.8,
+    "fold_in",
+    0.8,
+    "Share of a tested user's profile that goes into training; with 0 the user is cold.",
     low=0.0,
     high=0.99,
-    help="Share of a tested user's profile that goes into training; with 0 the user is cold.",
     source="Liang et al. (2018), Variational Autoencoders for Collaborative Filtering",
 )
 _UNKNOWN = Parameter(
-    name="unknown",
-    default=timeline.DROP,
+    "unknown",
+    timeline.DROP,
+    "What happens to held-out interactions whose user or item is unknown to training.",
     choices=(timeline.DROP, timeline.KEEP),
-    help="What happens to held-out interactions whose user or item is unknown to training.",
     source=MENG,
 )
 
@@ -86,26 +84,26 @@ SPLITS: dict[str, Strategy] = {
             make=nested.nested_k_fold,
             parameters=(
                 Parameter(
-                    name="aside",
-                    default=0.2,
+                    "aside",
+                    0.2,
+                    "Share at the end of every user's history that is put aside.",
                     low=0.01,
                     high=0.99,
-                    help="Share at the end of every user's history that is put aside.",
                     source="Anelli et al. (2019)",
                 ),
                 Parameter(
-                    name="above",
-                    default=0.0,
+                    "above",
+                    0.0,
+                    "Only held-out items rated above this are relevant; 0 takes all of them.",
                     low=0.0,
                     high=1e6,
-                    help="Only held-out items rated above this are relevant; 0 takes all of them.",
                     source="Anelli et al. (2019) take 4",
                 ),
                 Parameter(
-                    name="part",
-                    default=nested.CHOOSE,
+                    "part",
+                    nested.CHOOSE,
+                    "Whether the folds of the early part are tested, or what is put aside.",
                     choices=(nested.CHOOSE, nested.TEST),
-                    help="Whether the folds of the early part are tested, or what is put aside.",
                 ),
             ),
             needs=Need.HISTORY,
@@ -135,9 +133,9 @@ SPLITS: dict[str, Strategy] = {
             parameters=(
                 _FOLD_IN,
                 Parameter(
-                    name="validation",
-                    default=False,
-                    help="Whether the next fold's users, as they are tested, are for validation.",
+                    "validation",
+                    False,
+                    "Whether the next fold's users, as they are tested, are for validation.",
                 ),
             ),
             least_k=2,
@@ -235,9 +233,9 @@ SPLITS: dict[str, Strategy] = {
             parameters=(
                 _TEST,
                 Parameter(
-                    name="time_point",
-                    default="",
-                    help="Where to cut, as 2003-01-31 (UTC) or in Unix seconds; by default where "
+                    "time_point",
+                    "",
+                    "Where to cut, as 2003-01-31 (UTC) or in Unix seconds; by default where "
                     "the share 'test' of all interactions is left.",
                 ),
                 _UNKNOWN,
@@ -265,18 +263,18 @@ SPLITS: dict[str, Strategy] = {
             make=timeline.temporal_windows,
             parameters=(
                 Parameter(
-                    name="first",
-                    default=0.5,
+                    "first",
+                    0.5,
+                    "Share of the interactions that lies before the first window.",
                     low=0.01,
                     high=0.99,
-                    help="Share of the interactions that lies before the first window.",
                 ),
                 Parameter(
-                    name="training",
-                    default=timeline.GROWING,
-                    choices=(timeline.GROWING, timeline.SLIDING),
-                    help="Whether training keeps everything before a window, or slides along "
+                    "training",
+                    timeline.GROWING,
+                    "Whether training keeps everything before a window, or slides along "
                     "with about as much as the first window has.",
+                    choices=(timeline.GROWING, timeline.SLIDING),
                 ),
                 _UNKNOWN,
                 _VALIDATION,

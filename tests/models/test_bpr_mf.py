@@ -4,17 +4,12 @@ from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
 from ecv_core.models.bpr_mf_net import BPRNet
-from ecv_core.models.training_parameters import Training
 
 
 def net(dense, regularization=0.1):
-    return BPRNet(
-        csr_array(dense),
-        1,
-        Training(batch_size=8, negatives=3, learning_rate=0.01),
-        factors=5,
-        regularization=regularization,
-    )
+    training = dict(batch_size=8, negatives=3, learning_rate=0.01)
+    how = dict(factors=5, regularization=regularization, **training)
+    return BPRNet(csr_array(dense), how, seed=1)
 
 
 def test_gradients_by_hand_are_those_of_the_written_loss(lopsided):

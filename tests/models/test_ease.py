@@ -46,4 +46,4 @@ def test_hand_worked_case():
 def test_unsolvable_numbers_are_one_sentence():
     # What the range of the parameter lets through can always be solved on data this small.
     with pytest.raises(RunError, match=r"regularization -5000: .* try a higher one"):
-        ease.EASE(regularization=-5000.0).fit(csr_array(np.ones((9, 2), np.float32)), seed=0)
+        ease.EASE({"regularization": -5000.0}).fit(csr_array(np.ones((9, 2), np.float32)), seed=0)

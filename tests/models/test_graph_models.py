@@ -7,9 +7,8 @@ from torch.nn.functional import logsigmoid
 from ecv_core.models.graph_net import Graph
 from ecv_core.models.light_gcn_net import LightGCNNet
 from ecv_core.models.ngcf_net import NGCFNet
-from ecv_core.models.training_parameters import Training
 
-TRAINING = Training(batch_size=8, negatives=2, learning_rate=0.01)
+HOW = dict(factors=5, regularization=0.3, batch_size=8, negatives=2, learning_rate=0.01)
 
 
 def adjacency(train):
@@ -24,8 +23,8 @@ def adjacency(train):
 
 
 def light_gcn(train, **changes):
-    usual = dict(factors=5, layers=3, regularization=0.3)
-    return LightGCNNet(train, 1, TRAINING, **usual | changes)
+    how = dict(layers=3, **HOW)
+    return LightGCNNet(train, how | changes, seed=1)
 
 
 def test_products_with_the_graph_are_those_with_the_normalised_matrix(lopsided):
@@ -48,7 +47,7 @@ def light_gcn_by_the_book(net, train):
     """Mean of the layers, each the normalised adjacency times the one before."""
     layer = torch.cat((net.users, net.items))
     layers = [layer]
-    for _ in range(net.layers):
+    for _ in range(net.params["layers"]):
         layers.append(adjacency(train) @ layers[-1])
     return torch.stack(layers).mean(dim=0)
 
@@ -83,8 +82,8 @@ def test_scores_follow_every_change_of_the_weights(lopsided, change):
 
 
 def ngcf(train, **changes):
-    usual = dict(factors=5, layers=2, dropout=0.0, regularization=0.3)
-    return NGCFNet(train, 1, TRAINING, **usual | changes)
+    how = dict(layers=2, dropout=0.0, **HOW)
+    return NGCFNet(train, how | changes, seed=1)
 
 
 def ngcf_by_the_book(net, train):
@@ -93,7 +92,7 @@ def ngcf_by_the_book(net, train):
     edges = adjacency(train)
     layers = [vectors]
     for weight, bias in net._mixing:
-        first, second = weight.split(net.factors)
+        first, second = weight.split(net.params["factors"])
         messages = []
         for node, own in enumerate(vectors):
             total = own @ first + bias

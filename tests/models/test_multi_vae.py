@@ -4,7 +4,7 @@ import torch
 from scipy.sparse import csr_array
 
 from ecv_core.models import device
-from ecv_core.models.multi_vae_net import MultiVAENet, Settings, _Multinomial
+from ecv_core.models.multi_vae_net import MultiVAENet, _Multinomial
 
 
 def settings(**changed):
@@ -18,7 +18,7 @@ def settings(**changed):
         batch_size=4,
         weight_decay=0.0,
     )
-    return Settings(**(values | changed))
+    return values | changed
 
 
 def test_likelihood_and_its_slope_are_those_of_log_softmax():
@@ -37,7 +37,7 @@ def test_likelihood_and_its_slope_are_those_of_log_softmax():
 
 
 def test_score_is_the_networks_formula_on_normalised_rows(lopsided):
-    net = MultiVAENet(settings(), lopsided, seed=1)
+    net = MultiVAENet(lopsided, settings(), seed=1)
     into, b0, encode, b1, decode, b2, out, b3 = (w.detach().numpy() for w in net.weights())
     dense = lopsided.toarray()
     norms = np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1)
@@ -47,7 +47,7 @@ def test_score_is_the_networks_formula_on_normalised_rows(lopsided):
 
 
 def test_items_hidden_from_training_count_when_scoring(lopsided):
-    net = MultiVAENet(settings(), csr_array(np.zeros((13, 41), dtype=np.float32)), seed=1)
+    net = MultiVAENet(csr_array(np.zeros((13, 41), dtype=np.float32)), settings(), seed=1)
     before = net.score(np.arange(13))
     net.see(lopsided)
     after = net.score(np.arange(13))
@@ -57,7 +57,7 @@ def test_items_hidden_from_training_count_when_scoring(lopsided):
 
 def trained(train: csr_array, monkeypatch: pytest.MonkeyPatch, *, able: bool, largest: int):
     """Loss of one epoch and the weights after it, where the processor can do bfloat16 or not."""
-    net = MultiVAENet(settings(hidden=64, latent=16), train, seed=1)
+    net = MultiVAENet(train, settings(hidden=64, latent=16), seed=1)
     monkeypatch.setattr(device, "LARGE_PRODUCT", largest)
     monkeypatch.setattr(device, "_processor_has_bfloat16", lambda: able)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

@@ -3,18 +3,14 @@ import pytest
 import torch
 
 from ecv_core.models import neu_mf_net
-from ecv_core.models.neu_mf_net import NeuMFNet, Settings
-from ecv_core.models.training_parameters import Training
+from ecv_core.models.neu_mf_net import NeuMFNet
 
 
 @pytest.fixture
 def net(lopsided):
-    made = NeuMFNet(
-        lopsided,
-        Settings(factors=4, hidden=6, dropout=0.0),
-        1,
-        Training(batch_size=8, negatives=2, learning_rate=0.01),
-    )
+    network = dict(factors=4, hidden=6, dropout=0.0)
+    training = dict(batch_size=8, negatives=2, learning_rate=0.01, weight_decay=0.0)
+    made = NeuMFNet(lopsided, network | training, seed=1)
     random = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for weight in made.weights():  # biases too, which start at 0

@@ -5,7 +5,7 @@ import torch
 
 from ecv_core.errors import Cancelled, RunError
 from ecv_core.models import ALGORITHMS
-from ecv_core.models.training import Average, Schedule, run_epochs
+from ecv_core.models.training import Average, run_epochs
 from ecv_core.records import no_progress
 
 NEURAL = ["multi-vae", "neu-mf", "bpr-mf", "light-gcn", "ngcf", "triple2vec", "vbcar"]
@@ -45,13 +45,7 @@ class Curve:
 
 
 def schedule(epochs, patience=2, averaging=0.0):
-    return Schedule(
-        epochs=epochs,
-        early_stopping=True,
-        patience=patience,
-        validation_share=0.1,
-        averaging=averaging,
-    )
+    return {"epochs": epochs, "patience": patience, "averaging": averaging}
 
 
 @pytest.mark.parametrize(

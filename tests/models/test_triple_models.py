@@ -1,25 +1,23 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
 from ecv_core.errors import DatasetError
-from ecv_core.models.training_parameters import Training
 from ecv_core.models.triple2vec_net import Triple2vecNet
 from ecv_core.models.vbcar_net import VBCARNet
 from ecv_core.records import History
 
-TRAINING = Training(batch_size=8, negatives=3, learning_rate=0.01, noise_popularity=0.5)
+HOW = dict(factors=4, learning_rate=0.01, batch_size=8, negatives=3, noise_popularity=0.5)
 
 
-def triple2vec(train, history, training=TRAINING):
-    return Triple2vecNet(train, history, 1, training, factors=4)
+def triple2vec(train, history, **changes):
+    return Triple2vecNet(train, HOW | changes, seed=1, history=history)
 
 
-def vbcar(train, history, kl_weight=0.0):
-    return VBCARNet(train, history, 1, TRAINING, factors=4, hidden=6, kl_weight=kl_weight)
+def vbcar(train, history, **changes):
+    how = HOW | dict(hidden=6, kl_weight=0.0)
+    return VBCARNet(train, how | changes, seed=1, history=history)
 
 
 @pytest.fixture(params=[triple2vec, vbcar])
@@ -71,8 +69,7 @@ def test_score_is_what_both_places_of_an_item_say_of_the_user(net):
 
 
 def test_biases_alone_do_not_decay(lopsided, one_basket_each):
-    training = replace(TRAINING, learning_rate=0.001, weight_decay=900.0)
-    net = triple2vec(lopsided, one_basket_each(lopsided), training)
+    net = triple2vec(lopsided, one_basket_each(lopsided), learning_rate=0.001, weight_decay=900.0)
     with torch.no_grad():
         net.biases()[1].fill_(5.0)
     before = net._firsts.detach().clone()

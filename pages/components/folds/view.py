@@ -162,7 +162,7 @@ def charts(explored: Explored) -> None:
     if explored.cost == "energy":
         systems = explored.tradeoff.systems
         energy_bar(
-            (fold for one in counted_runs(systems) for fold in one.scores.results or ()),
+            (fold for one in counted_runs(systems) for fold in one.results or ()),
             left_out_words(systems),
         )
 
