@@ -4,6 +4,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 
 import pytest
 import sqlalchemy as sa
@@ -36,8 +37,11 @@ def statements() -> Iterator[list[str]]:
 def on_a_page(watch: Watch, group: str) -> list[Run]:
     """The runs of a group, as a page reads them that is drawn now."""
 
-    watch.look()
-    return watch.group(group)
+    def draw() -> list[Run]:
+        watch.page_begins()
+        return watch.group(group)
+
+    return copy_context().run(draw)
 
 
 def test_a_look_asks_twice_however_much_goes_on(store, a_run):

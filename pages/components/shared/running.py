@@ -53,7 +53,7 @@ def running_bar(page: StreamlitPage) -> None:
     state[_PAGE] = page.url_path
     name = f"{page.title} · e-fold"
     try:
-        if watch().look():
+        if watch().page_begins():
             manager()  # marks what an earlier dashboard left behind as interrupted
         active = watch().active()
     except StoreError:

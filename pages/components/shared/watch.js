@@ -7,6 +7,7 @@ const LONGEST_WAIT = 30_000;
 const newEvents = () => {
   const parts = new Map(); // its element -> what it shows, and how to ask for it anew
   const told = new Map(); // topic -> "moment version", as the server said last
+  let lost = false;
   let asked; // the element of the part that is waited for
   let patience;
   let socket;
@@ -22,10 +23,15 @@ const newEvents = () => {
   // One after the other: of what is asked for at once, Streamlit draws one part only.
   const look = () => {
     if (asked) return;
-    asked = [...parts.keys()].findLast((element) => outdated(parts.get(element)));
-    if (!asked) return;
-    patience = setTimeout(answered, PATIENCE, asked);
-    parts.get(asked).ask();
+    const element = [...parts.keys()].findLast((one) => outdated(parts.get(one)));
+    if (!element) return;
+    expect(element);
+    parts.get(element).ask();
+  };
+  const expect = (element) => {
+    asked = element;
+    clearTimeout(patience);
+    patience = setTimeout(answered, PATIENCE, element);
   };
   const answered = (element) => {
     if (element === asked) {
@@ -48,6 +54,8 @@ const newEvents = () => {
     socket = new WebSocket(address);
     socket.onopen = () => {
       opened = true;
+      if (lost) expect("the page"); // whose own connection was lost too, and comes back by itself
+      lost = false;
       wait = FIRST_WAIT;
       said = "";
       say();
@@ -61,6 +69,7 @@ const newEvents = () => {
     };
     socket.onclose = () => {
       socket = undefined;
+      lost = true;
       if (!opened) [...parts.values()].forEach((part, at) => setTimeout(part.ask, 500 * at));
       again();
     };

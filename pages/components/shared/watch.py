@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
 import streamlit as st
@@ -14,10 +15,9 @@ from pages.components.shared.component import component
 from pages.components.shared.events import events
 from pages.components.shared.state import made_once, sentences, store
 
-_SECONDS_OF_A_LOOK = 0.3
-"""A page that is drawn within this time is drawn from one look."""
-
 _listener = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
+
+_drawn_from: ContextVar[Going | None] = ContextVar("drawn_from", default=None)
 
 
 def follow(
@@ -36,18 +36,20 @@ def follow(
         of: the topics that it shows; see `events.topic`.
         often: more of them; a page in the background is not drawn anew for these.
     """
-
-    page = True  # is drawn, and this part with it
+    first = True  # drawn with the page, from what that read
 
     def part() -> None:
-        nonlocal page
+        nonlocal first
         moment, versions = time.monotonic(), dict.fromkeys((*of, *often), "")
         with sentences():  # a database comes and goes
-            now = watch().now() if page else watch().look()
-            page = False
-            moment = now.moment
+            now = watch().now() if first else watch().look()
+            moment, first = now.moment, False
             versions = {topic: events.version(topic, now) for topic in versions}
-            draw(*arguments)
+            around = _drawn_from.set(now)
+            try:
+                draw(*arguments)
+            finally:
+                _drawn_from.reset(around)
         _listener(  # below, where it moves nothing
             key=f"told-{key}",
             data={"moment": moment, "versions": versions, "often": list(often)},
@@ -75,24 +77,27 @@ class Watch:
     """What goes on, read once for all pages for as long as it has not changed."""
 
     _store: Store
-    _last: Going | None = None
     _stages: object = None
     _runs: list[Run] = field(default_factory=list)
 
-    def look(self) -> Going:
-        """What goes on now. Raises: StoreError."""
-        self._last = now = going_on(self._store)
+    def page_begins(self) -> Going:
+        """What goes on now: all that the page which begins here is drawn from. Raises: StoreError.
+
+        So what a part of it says to show is never newer than what was read for the page.
+        """
+        _drawn_from.set(None)
+        now = self.look()
+        _drawn_from.set(now)
         return now
 
-    def now(self) -> Going:
-        """The last look if it is of this moment, as that of a page which is being drawn.
+    def look(self) -> Going:
+        """What goes on now. Raises: StoreError."""
+        return going_on(self._store)
 
-        Raises: StoreError.
-        """
-        last = self._last
-        if last is None or time.monotonic() - last.moment > _SECONDS_OF_A_LOOK:
-            return self.look()
-        return last
+    def now(self) -> Going:
+        """What went on when the drawing of this page or part of it began. Raises: StoreError."""
+        now = _drawn_from.get()
+        return self.look() if now is None else now
 
     def active(self) -> list[Run]:
         """As `Store.active`; runs are read again only when one has gone on.
