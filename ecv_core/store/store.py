@@ -205,14 +205,23 @@ class Store:
             mine = runs.update().where(runs.c.run_id == run_id, idle).values(**values)
             return connection.execute(mine).rowcount == 1
 
-    def start(self, run_id: str, *, owner: str) -> bool:
-        """Mark a queued run as running; False if it no longer waits in this owner's queue."""
+    def start(self, run_id: str, spec: RunSpec | None = None, *, owner: str) -> bool:
+        """Mark a queued run as running.
+
+        Args:
+            run_id: of the run.
+            spec: what it is to run, where other folds are asked for since it was queued.
+            owner: in whose queue it waits.
+        Returns: False if it no longer waits there.
+        """
+        asked = {"spec": spec.to_json()} if spec else {}
         query = (
             runs.update()
             .where(runs.c.run_id == run_id, runs.c.state == RunState.QUEUED, runs.c.owner == owner)
             .values(
                 state=RunState.RUNNING,
                 started_at=sa.func.coalesce(runs.c.started_at, now()),
+                **asked,
             )
         )
         with self.transaction("written") as connection:

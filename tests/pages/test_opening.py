@@ -15,7 +15,7 @@ from ecv_core.store import Store, going_on
 from ecv_core.store.holding import OUTSIDE
 from pages.components.shared import navigation
 from pages.components.shared.watch import Watch
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from ecv_core.records import RunState
 from ecv_core.store import Store, going_on
 from ecv_core.store.schema import progress
 from pages.components.shared.watch import Watch
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 
 def test_runs_are_read_again_only_when_one_has_gone_on(store, a_run, monkeypatch):

@@ -23,7 +23,7 @@ from ecv_core.store import (
     stored_studies,
 )
 from ecv_core.store.schema import labels
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 from tests.rights.conftest import ADA, BEN, OTHER_VISITOR, SPEC, VERA, VISITOR
 
 EASE = make_spec(dataset="synthetic", algorithm="ease", k=5, rule="never")
@@ -204,7 +204,9 @@ def test_visitors_run_quick_algorithms_on_what_is_here(store, act, changes, said
 
 
 def test_a_cheap_model_beside_a_run_must_be_quick_too(act):
-    wanted = replace(SPEC, rule="precision", tolerance=3.0, adjust_by=("item-knn",))
+    wanted = replace(
+        SPEC, rule="precision", rule_params=(("adjust_by", "item-knn"), ("tolerance", 0.3))
+    )
     assert "ItemKNN is none of them" in act(VISITOR).start_refusal([wanted])
 
 

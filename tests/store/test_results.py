@@ -11,7 +11,7 @@ import pytest
 from ecv_core.records import Energy, RunSpec, RunState, UserScores
 from ecv_core.runs.recorded import record, recorded_path, recorded_under_splits
 from ecv_core.store import Results, Store, import_run, open_store
-from tests.jobs import SCORES, fold_result
+from tests.fake_folds import SCORES, fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 

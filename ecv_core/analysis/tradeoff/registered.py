@@ -197,10 +197,10 @@ def asked_line(known: Rule, systems: Sequence[Scores]) -> Line | None:
         rule=known.id,
         cells=tuple(rows),
         settings=np.append(settings[order], [] if whole else 0.0),
-        cost_percent=np.pad(cost[:, order], end, constant_values=100.0),
-        difference_percent=np.pad(difference[:, order], end),
-        cost_error=np.pad(cost_error[:, order], end),
-        difference_error=np.pad(difference_error[:, order], end),
+        cost_percent=np.pad(cost.take(order, axis=1), end, constant_values=100.0),
+        difference_percent=np.pad(difference.take(order, axis=1), end),
+        cost_error=np.pad(cost_error.take(order, axis=1), end),
+        difference_error=np.pad(difference_error.take(order, axis=1), end),
     )
 
 

@@ -15,6 +15,7 @@ from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.names import contender_name, parse_contender
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from pages.components.best.choice import open_selection
 from pages.components.best.settings import Asked
 from pages.components.best.space_form import Named, space_contenders
@@ -107,7 +108,7 @@ def _algorithms() -> tuple[Named, bool]:
     if not folds_ready:
         return [], False
     specs = [
-        make_spec(dataset=entry.id, algorithm=name, params=values, rule="never", **picked)
+        make_spec(dataset=entry.id, algorithm=name, params=values, rule=NEVER_STOPS, **picked)
         for name, values in wanted
     ]
     for spec in specs if ready else []:

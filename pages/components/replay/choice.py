@@ -12,9 +12,8 @@ from ecv_core.analysis.replay import replay as replayed
 from ecv_core.errors import EcvError, InputError
 from ecv_core.records import Run, RunSpec
 from ecv_core.runs.recorded import recorded_runs, recorded_stopped
-from ecv_core.stopping import rule
+from ecv_core.stopping import PAPERS_RULE, axis_of, rule
 from ecv_core.store import ListedRun
-from pages.components.run.stop_settings import ALPHAS
 from pages.components.shared.glossary import explained
 from pages.components.shared.link import step_from_link
 from pages.components.shared.runs import Known, whole
@@ -22,6 +21,7 @@ from pages.components.shared.state import KEPT, results, run_list, sentence, sen
 from pages.components.shared.words import alpha_text, metric_label, rule_words, run_title
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
+_AXIS = axis_of(PAPERS_RULE)
 _SHOWN = "replay-shown"
 _FIRST = ("ml-100k", "item-knn")
 """Dataset and algorithm to begin with: quick to grasp, and it stops in the middle."""
@@ -70,7 +70,7 @@ def _first(runs: list[Known]) -> Known:
 
 def _as_it_ran(run: Known) -> None:
     st.session_state[_SHOWN] = run.run_id
-    st.session_state[ALPHA] = run.spec.alpha
+    st.session_state[ALPHA] = alpha_of(run.spec)
     st.session_state[ORDER] = 0
     st.session_state.pop(RULE, None)
 
@@ -87,26 +87,28 @@ def _begin_as_it_ran(run: Run) -> None:
 
 
 def _rule(spec: RunSpec) -> RunSpec:
-    steps = sorted({*ALPHAS, spec.alpha})
+    papers = rule(PAPERS_RULE)
+    ran = alpha_of(spec)
+    steps = sorted({*_AXIS.steps, ran})
     step_from_link(ALPHA, steps, alpha_text)
-    if spec.rule != "e-fold":
+    if spec.rule != papers.id:
         chosen = st.segmented_control(
             "Rule",
-            [spec.rule, "e-fold"],
+            [spec.rule, papers.id],
             default=spec.rule,
             required=True,
             key=RULE,
             bind="query-params",
             format_func=lambda name: f"{name}, as it ran" if name == spec.rule else name,
         )
-        if chosen != "e-fold":
+        if chosen != papers.id:
             return spec
     if st.session_state.get(ALPHA) not in steps:
-        st.session_state[ALPHA] = spec.alpha
+        st.session_state[ALPHA] = ran
     alpha = st.select_slider(
         "alpha",
         steps,
-        value=spec.alpha,  # the default, so that the address says only what is not as it ran
+        value=ran,  # the default, so that the address says only what is not as it ran
         format_func=alpha_text,
         key=ALPHA,
         **KEPT,
@@ -117,9 +119,19 @@ def _rule(spec: RunSpec) -> RunSpec:
             "stopping-rule",
         ),
     )
-    least = rule("e-fold").least_folds
-    first = spec.min_folds if spec.rule == "e-fold" else least
-    return replace(spec, rule="e-fold", alpha=float(alpha), min_folds=max(first, least))
+    least = papers.least_folds
+    first = spec.min_folds if spec.rule == papers.id else least
+    return replace(
+        spec,
+        rule=papers.id,
+        rule_params=((_AXIS.name, float(alpha)),),
+        min_folds=max(first, least),
+    )
+
+
+def alpha_of(spec: RunSpec) -> float:
+    """Alpha of a run by the paper's rule; of any other the usual one."""
+    return float(dict(spec.rule_params).get(_AXIS.name, _AXIS.default))
 
 
 def _order() -> int:

@@ -20,8 +20,6 @@ _TERMS = {
     "k": ("k", "fold"),
     "n": ("top-n",),
     "rule": ("stopping-rule",),
-    "alpha": ("alpha", "interval-width"),
-    "tolerance": ("tolerance", "precision-rule"),
     "confidence": ("confidence", "confidence-interval"),
     "min_folds": ("min-folds",),
 }
@@ -98,7 +96,7 @@ def other_settings(
         placed: names of those that are drawn elsewhere.
         rule: the id of the stopping rule; settings that it does not look at are left out.
     """
-    looked_at = RULES[rule].settings if rule else ()
+    looked_at = RULES[rule].told if rule else ()
     return {
         name: setting_widget(name)
         for name, known in SETTINGS.items()
