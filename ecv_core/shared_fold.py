@@ -63,7 +63,7 @@ def run_shared_fold(
     algorithm = models.algorithm(spec.algorithm)
     algorithm.check(interactions)
     assert algorithm.sharing is not None
-    fit: SharedFit = algorithm.sharing.build([dict(one.params) for one in specs])
+    fit: SharedFit = algorithm.sharing.build([algorithm.build(dict(one.params)) for one in specs])
     import_module("torch")
     progress("split", 0, 0)
     folds_of(spec)  # and are kept

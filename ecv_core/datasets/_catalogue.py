@@ -100,29 +100,25 @@ class DatasetEntry:
         Raises: DatasetError if they differ: the file is not the dataset whose id it bears.
         """
         promised = (self.users, self.items, self.interactions)
-        found = (prepared.n_users, prepared.n_items, len(prepared))
-        if self.generated or None in promised or found == promised:
-            return
-        raise DatasetError(
-            f"the file on disk is not {self.id}: it has {_counts(found)} after preparation where "
-            f"the catalogue says {_counts(promised)}; give it another name to use it as a dataset "
-            "of its own, or replace it by the official file"
-        )
+        self._check(prepared, None if None in promised else promised, " after preparation")
 
     def check_rated(self, rated: Interactions) -> None:
         """`check_prepared` for ratings as they are given. Raises: DatasetError."""
-        found = (rated.n_users, rated.n_items, len(rated))
-        if self.rated is None or self.generated or found == tuple(self.rated):
+        self._check(rated, self.rated, "")
+
+    def _check(self, found: Interactions, promised: tuple[int | None, ...] | None, of: str) -> None:
+        counts = (found.n_users, found.n_items, len(found))
+        if self.generated or promised is None or counts == promised:
             return
-        raise DatasetError(
-            f"the file on disk is not {self.id}: it has {_counts(found)} where the catalogue says "
-            f"{_counts(self.rated)}; give it another name to use it as a dataset of its own, or "
-            "replace it by the official file"
+        there, said = (
+            "{:,} users, {:,} items and {:,} interactions".format(*three)
+            for three in (counts, promised)
         )
-
-
-def _counts(counts: tuple[int | None, ...]) -> str:
-    return "{:,} users, {:,} items and {:,} interactions".format(*counts)
+        raise DatasetError(
+            f"the file on disk is not {self.id}: it has {there}{of} where the catalogue says "
+            f"{said}; give it another name to use it as a dataset of its own, or replace it by the "
+            "official file"
+        )
 
 
 def catalogue() -> dict[str, DatasetEntry]:
@@ -198,23 +194,22 @@ def _parse(dataset_id: str, fields: dict[str, Any]) -> DatasetEntry:
 
 def _plain_files(dataset_id: str) -> tuple[SourceFile, ...]:
     return tuple(
-        SourceFile(
-            names=(f"{dataset_id}{suffix}",),
-            format="parquet" if suffix == ".parquet" else "delimited",
-            columns=tuple((role, role) for role in _PLAIN_ROLES),
-            optional=frozenset({"rating", "timestamp", "basket"}),
-        )
+        _plain_file(f"{dataset_id}{suffix}", "parquet" if suffix == ".parquet" else "delimited")
         for suffix in PLAIN_SUFFIXES
     )
 
 
-def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
-    added = SourceFile(
-        names=(f"{ADDED}/{dataset_id}/{INTERACTIONS}",),
-        format="parquet",
+def _plain_file(name: str, form: str) -> SourceFile:
+    return SourceFile(
+        names=(name,),
+        format=form,
         columns=tuple((role, role) for role in _PLAIN_ROLES),
-        optional=frozenset({"rating", "timestamp", "basket"}),
+        optional=frozenset(_PLAIN_ROLES[2:]),
     )
+
+
+def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
+    added = _plain_file(f"{ADDED}/{dataset_id}/{INTERACTIONS}", "parquet")
     entry = replace(_own_entry(dataset_id), files=(added, *_plain_files(dataset_id)))
     if about is None:
         return entry

@@ -10,8 +10,9 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,6 @@ from ecv_core.records import Interactions
 
 _FORMAT = 2
 """Raised when `prepare` or the layout of the file changes, so that old files are not read."""
-
-_Value = TypeVar("_Value", bound=np.generic)
 
 _ALWAYS = ("users", "items", "user_ids", "item_ids")
 _SOMETIMES = ("ratings", "timestamps", "baskets", "sequence")
@@ -51,22 +50,13 @@ def prepare(interactions: Interactions, core: int = 5) -> Interactions:
     users, user_ids = _recode(users[kept], interactions.user_ids)
     items, item_ids = _recode(items[kept], interactions.item_ids)
     order = np.argsort(users.astype(np.int64) * len(item_ids) + items, kind="stable")
-    kept = kept[order]
-    return Interactions(
-        dataset=interactions.dataset,
+    return replace(
+        interactions.take(kept[order]),
         users=users[order],
         items=items[order],
         user_ids=user_ids,
         item_ids=item_ids,
-        ratings=_taken(interactions.ratings, kept),
-        timestamps=_taken(interactions.timestamps, kept),
-        baskets=_taken(interactions.baskets, kept),
-        sequence=_taken(interactions.sequence, kept),
     )
-
-
-def _taken(array: NDArray[_Value] | None, rows: NDArray[np.intp]) -> NDArray[_Value] | None:
-    return None if array is None else array[rows]
 
 
 def core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:

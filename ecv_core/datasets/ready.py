@@ -26,10 +26,7 @@ def prepared(dataset: str) -> Interactions:
 
 @lru_cache(maxsize=2)
 def _prepared(dataset: str, key: str) -> Interactions:
-    def make() -> Interactions:
-        return prepare.prepare(load(dataset), core=CORE)
-
-    interactions = prepare.cached(key, cache_dir(), make)
+    interactions = _pruned(dataset, key, CORE)
     entry(dataset).check_prepared(interactions)
     return interactions
 
@@ -44,14 +41,15 @@ def ratings(dataset: str) -> Interactions:
 
 @lru_cache(maxsize=2)
 def _ratings(dataset: str, key: str) -> Interactions:
-    def make() -> Interactions:
-        return prepare.prepare(load(dataset), core=0)
-
-    interactions = prepare.cached(key, cache_dir(), make)
+    interactions = _pruned(dataset, key, 0)
     known = entry(dataset)
     scale_of(interactions, known.scale)
     known.check_rated(interactions)
     return interactions
+
+
+def _pruned(dataset: str, key: str, core: int) -> Interactions:
+    return prepare.cached(key, cache_dir(), lambda: prepare.prepare(load(dataset), core=core))
 
 
 def for_task(dataset: str, task: Task) -> Interactions:

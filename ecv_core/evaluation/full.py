@@ -9,7 +9,7 @@ from ecv_core.evaluation.auc import block_auc
 from ecv_core.evaluation.coverage import LIST_METRICS, exposures
 from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.novelty import NOVELTY_METRICS
-from ecv_core.evaluation.ranking import Ranked, per_user
+from ecv_core.evaluation.ranking import HIT_METRICS, Ranked
 from ecv_core.evaluation.rating import log_loss
 from ecv_core.evaluation.task import Columns, Floats, Task
 from ecv_core.evaluation.topn import TopN, best_items, candidate_scores, hits_of
@@ -51,27 +51,21 @@ def of_lists(task: Task, items: NDArray[np.int32], hits: NDArray[np.bool_]) -> C
         items: best first, -1 where a list is shorter; shape (users, at least the longest cut-off).
         hits: whether they are held out; same shape.
     """
-    columns = _of_hits(task, hits, items)
-    if names := task.of_kind(Kind.LISTS):
-        counts = exposures(items, task.cutoffs, len(task.candidates))
-        columns |= {name: LIST_METRICS[name](counts, task.candidates) for name in names}
-    return columns
-
-
-def _of_hits(task: Task, hits: NDArray[np.bool_], items: NDArray[np.int32]) -> Columns:
     of_hits, novel = task.of_kind(Kind.HITS), task.of_kind(Kind.NOVELTY)
     columns: Columns = {
         name: np.empty((len(task.users), len(task.cutoffs))) for name in (*of_hits, *novel)
     }
-    held = task.held_counts
+    held = np.diff(task.held_out.indptr)[task.users].astype(np.intp)
     for start in range(0, len(task.users), USERS_AT_ONCE):
         part = slice(start, start + USERS_AT_ONCE)
-        values = per_user(hits[part], held[part], task.cutoffs, of_hits)
         ranked = Ranked(hits=hits[part], held_out=held[part], cutoffs=task.cutoffs)
+        for name in of_hits:
+            columns[name][part] = HIT_METRICS[name](ranked)
         for name in novel:
-            values[name] = NOVELTY_METRICS[name](ranked, items[part], task.popularity)
-        for name, scores in values.items():
-            columns[name][part] = scores
+            columns[name][part] = NOVELTY_METRICS[name](ranked, items[part], task.popularity)
+    if names := task.of_kind(Kind.LISTS):
+        counts = exposures(items, task.cutoffs, len(task.candidates))
+        columns |= {name: LIST_METRICS[name](counts, task.candidates) for name in names}
     return columns
 
 

@@ -248,15 +248,8 @@ def column_title(name: str) -> str:
 
 def comes_along(known: Metric, *, sampled: bool, log_odds: bool) -> bool:
     """Whether a run computes a metric without being asked: it applies, and costs little."""
-    return _applies(known, sampled=sampled, log_odds=log_odds) and (
-        sampled or known.kind is not Kind.RANKS
-    )
-
-
-def _applies(known: Metric, *, sampled: bool, log_odds: bool) -> bool:
-    if known.kind is Kind.RATINGS or (known.kind is Kind.PROBABILITIES and not log_odds):
-        return False
-    return known.in_samples or not sampled
+    applies = _obstacle(known, sampled=sampled, log_odds=log_odds) is None
+    return applies and (sampled or known.kind is not Kind.RANKS)
 
 
 def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
@@ -269,20 +262,26 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
     Raises: UnknownName; InputError that says what the metric needs.
     """
     known = metric(metric_id)
+    if needed := _obstacle(known, sampled=sampled, log_odds=log_odds):
+        raise InputError(f"{known.title} {needed}")
+
+
+def _obstacle(known: Metric, *, sampled: bool, log_odds: bool) -> str | None:
+    """Why a run has no value of a metric, and the way out; None if it has."""
     if known.kind is Kind.RATINGS:
-        raise InputError(
-            f"{known.title} compares predicted ratings with given ones, but algorithms that rank "
-            "items from implicit feedback predict no ratings; choose one that does, such as "
-            "bayesian-mf, or a ranking metric such as ndcg"
+        return (
+            "compares predicted ratings with given ones, but algorithms that rank items from "
+            "implicit feedback predict no ratings; choose one that does, such as bayesian-mf, or a "
+            "ranking metric such as ndcg"
         )
     if known.kind is Kind.PROBABILITIES and not log_odds:
-        raise InputError(
-            f"{known.title} needs probabilities of an interaction, which only neu-mf predicts; "
-            "choose that algorithm, or a ranking metric such as ndcg"
+        return (
+            "needs probabilities of an interaction, which only neu-mf predicts; choose that "
+            "algorithm, or a ranking metric such as ndcg"
         )
     if sampled and not known.in_samples:
-        raise InputError(
-            f"{known.title} looks at the lists that users would get, and ranking against sampled "
-            "negatives makes no such lists; leave the number of negatives out, or choose a metric "
-            f"such as ndcg"
+        return (
+            "looks at the lists that users would get, and ranking against sampled negatives makes "
+            "no such lists; leave the number of negatives out, or choose a metric such as ndcg"
         )
+    return None

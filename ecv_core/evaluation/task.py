@@ -44,9 +44,3 @@ class Task:
     def of_kind(self, kind: Kind) -> list[str]:
         """The metrics of this kind that are to be computed."""
         return [name for name in self.metrics if METRICS[name].kind is kind]
-
-    @property
-    def held_counts(self) -> NDArray[np.intp]:
-        """How many items each evaluated user has held out; shape (evaluated users,)."""
-        counts: NDArray[np.intp] = np.diff(self.held_out.indptr)[self.users].astype(np.intp)
-        return counts

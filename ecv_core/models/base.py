@@ -65,12 +65,7 @@ class SharedFit(Protocol):
     """
 
     def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
+        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
     ) -> None:
         """Do what all of them need. Arguments and errors as of `HistoryRecommender.fit`."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm
-from ecv_core.models.shared_epochs import shared_epochs
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 
 
@@ -53,5 +53,5 @@ BPR_MF = Algorithm(
         },
     },
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
 )

@@ -96,16 +96,11 @@ def _gram(train: csr_array) -> tuple[Rows, torch.Tensor]:
 class SharedEASE:
     """One Gram matrix for all regularizations; it takes a fourth matrix of items x items."""
 
-    def __init__(self, configurations: Sequence[Mapping[str, Any]]) -> None:
-        self._models = [EASE(params) for params in configurations]
+    def __init__(self, models: Sequence[EASE]) -> None:
+        self._models = models
 
     def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
+        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
     ) -> None:
         progress("fit", 0, 3)
         self._input, self._gram = _gram(train)

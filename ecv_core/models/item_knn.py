@@ -10,11 +10,11 @@ from scipy.sparse import csr_array
 from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
 from ecv_core.models.shared_neighbours import (
+    SHARED_NEIGHBOURS,
     Blocks,
     NearestItems,
     Nearness,
     NearVoting,
-    shared_neighbours,
 )
 from ecv_core.models.voting import DENSE_ITEMS, narrow
 
@@ -76,7 +76,7 @@ ITEM_KNN = Algorithm(
         ),
     ),
     build=ItemKNN,
-    sharing=shared_neighbours(ItemKNN),
+    sharing=SHARED_NEIGHBOURS,
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 
 
@@ -71,7 +71,7 @@ MULTI_VAE = Algorithm(
         *common.schedule(20, "all users", averaging=0.9),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     paper_default={
         "hidden": 600,
         "latent": 200,

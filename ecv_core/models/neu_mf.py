@@ -7,7 +7,7 @@ from typing import Any
 
 from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 
 
@@ -61,7 +61,7 @@ NEU_MF = Algorithm(
         *common.schedule(10, "all training pairs", averaging=0.7),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     log_odds=True,  # it learns a binary cross-entropy
     # Network as RecBole builds it, trained as He et al. publish it: their own network is smaller.
     paper_default_title="near RecBole's default",

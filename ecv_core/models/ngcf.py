@@ -7,7 +7,7 @@ from typing import Any
 
 from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 
 
@@ -45,7 +45,7 @@ NGCF = Algorithm(
         *common.schedule(30, "all training pairs", averaging=0.8),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     # The authors' values for Gowalla.
     paper_default={
         "layers": 3,

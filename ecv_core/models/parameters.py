@@ -34,8 +34,8 @@ class Sharing:
 
     parameters: frozenset[str]
     """In which they may differ; they are equal in all others."""
-    build: Callable[[Sequence[Mapping[str, ParamValue]]], Any]
-    """Makes a `models.base.SharedFit` of configurations, each with every parameter."""
+    build: Callable[[Sequence[Any]], Any]
+    """Makes a `models.base.SharedFit` of the unfitted models of configurations."""
     goes_on: bool = False
     """Whether each fit goes on from the one before, as iterations do: its work then serves those
     after it too. Otherwise only what comes before the first fit serves all."""

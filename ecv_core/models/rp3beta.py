@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from ecv_core.models import training_parameters as common
 from ecv_core.models.neighbourhood import Closeness, NeighbourModel
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_neighbours import shared_neighbours
+from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
 
 DEFAULT_NEIGHBOURS = 200
 
@@ -72,7 +72,7 @@ RP3BETA = Algorithm(
         ),
     ),
     build=RP3Beta,
-    sharing=shared_neighbours(RP3Beta),
+    sharing=SHARED_NEIGHBOURS,
     random=False,
     paper_default={"alpha": 1.0},  # the paper tunes beta for each dataset, and so has none
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from scipy.sparse import csr_array
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from ecv_core.models.base import Fitted
 from ecv_core.models.parameters import Sharing
 from ecv_core.models.training import Average, NeuralRecommender, run_epoch
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.records import History, Progress
 
 
 class SharedEpochs:
@@ -25,12 +25,7 @@ class SharedEpochs:
         self._recommenders = recommenders
 
     def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
+        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
     ) -> None:
         self._progress = progress
         self._net = self._recommenders[0].untrained(train, seed, history)
@@ -51,17 +46,11 @@ class SharedEpochs:
                 yield place, self._net
 
 
-def shared_epochs(build: Callable[[Mapping[str, ParamValue]], NeuralRecommender]) -> Sharing:
-    """What an algorithm that trains by epochs says of its configurations.
-
-    With early stopping a configuration is trained on its own: it may end at another epoch.
-
-    Args:
-        build: that of the algorithm.
-    """
-    return Sharing(
-        parameters=frozenset({"epochs"}),
-        build=lambda configurations: SharedEpochs([build(one) for one in configurations]),
-        goes_on=True,
-        possible=lambda params: not params["early_stopping"],
-    )
+SHARED_EPOCHS = Sharing(
+    parameters=frozenset({"epochs"}),
+    build=SharedEpochs,
+    goes_on=True,
+    # With early stopping a configuration may end at another epoch.
+    possible=lambda params: not params["early_stopping"],
+)
+"""What algorithms that train by epochs say of their configurations."""

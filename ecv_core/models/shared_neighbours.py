@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from ecv_core.models.neighbourhood import (
 )
 from ecv_core.models.parameters import Sharing
 from ecv_core.models.voting import sum_votes
-from ecv_core.records import History, ParamValue, Progress, no_progress
+from ecv_core.records import History, Progress
 
 if TYPE_CHECKING:
     import torch
@@ -67,12 +67,7 @@ class SharedNeighbours:
         self._counts = [int(model.params["neighbours"]) for model in models]
 
     def begin(
-        self,
-        train: csr_array,
-        *,
-        seed: int,
-        progress: Progress = no_progress,
-        history: History | None = None,
+        self, train: csr_array, *, seed: int, progress: Progress, history: History | None
     ) -> None:
         progress("fit", 0, 2)
         most = max(self._counts)
@@ -85,12 +80,8 @@ class SharedNeighbours:
             yield place, self._fitted(count)
 
 
-def shared_neighbours(build: Callable[[Mapping[str, ParamValue]], NeighbourModel]) -> Sharing:
-    """How an algorithm shares one computation among numbers of neighbours; `build` is its own."""
-    return Sharing(
-        parameters=frozenset({"neighbours"}),
-        build=lambda configurations: SharedNeighbours([build(one) for one in configurations]),
-    )
+SHARED_NEIGHBOURS = Sharing(parameters=frozenset({"neighbours"}), build=SharedNeighbours)
+"""How an algorithm shares one computation among numbers of neighbours."""
 
 
 class NearestItems:

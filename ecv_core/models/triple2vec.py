@@ -7,7 +7,7 @@ from typing import Any
 
 from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm
-from ecv_core.models.shared_epochs import shared_epochs
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 from ecv_core.records import Need
 
@@ -37,7 +37,7 @@ TRIPLE2VEC = Algorithm(
         *common.schedule(10, "all interactions, each with another of its basket", averaging=0.8),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     needs=Need.BASKETS,
     # Of Beta-RecSys, the library of the study that compares it under several splits.
     paper_default={

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from ecv_core.models import training_parameters as common
 from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
 from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
-from ecv_core.models.shared_neighbours import shared_neighbours
+from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
 
 if TYPE_CHECKING:
     import torch
@@ -80,7 +80,7 @@ USER_KNN = Algorithm(
         ),
     ),
     build=UserKNN,
-    sharing=shared_neighbours(UserKNN),
+    sharing=SHARED_NEIGHBOURS,
     random=False,
     spaces={
         "default": {"neighbours": (20, 50, 100, 200, 400)},

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecv_core.models import training_parameters as common
 from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import shared_epochs
+from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 from ecv_core.records import Need
 
@@ -56,7 +56,7 @@ VBCAR = Algorithm(
         *common.schedule(8, "all interactions, each with another of its basket", averaging=0.8),
     ),
     build=build,
-    sharing=shared_epochs(build),
+    sharing=SHARED_EPOCHS,
     needs=Need.BASKETS,
     # Of Beta-RecSys, the authors' library.
     paper_default={

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,14 @@ class Interactions:
         """Share of the user x item matrix that is filled, in [0, 1]."""
         cells = self.n_users * self.n_items
         return len(self) / cells if cells else 0.0
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """These interactions, in this order; users and items keep their codes and ids."""
+        arrays: dict[str, Any] = {
+            name: None if (array := getattr(self, name)) is None else array[rows]
+            for name in ("users", "items", "ratings", "timestamps", "baskets", "sequence")
+        }
+        return replace(self, **arrays)
 
 
 class Part(IntEnum):

@@ -103,7 +103,7 @@ def split(
     check_need(known, interactions, SPLITS.values())
     if known.least_k < 2:  # k-fold strategies say what the most is
         known.check_k(k)
-    return known.make(interactions, k, seed, settings)
+    return known.folds(interactions, k, seed, settings)
 
 
 def obstacle(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions, ParamValue
+from ecv_core.records import Interactions
 from ecv_core.splits.histories import (
     Histories,
     basket_histories,
@@ -15,55 +15,54 @@ from ecv_core.splits.histories import (
     share_of,
     timed_histories,
 )
-from ecv_core.splits.strategies import Settings
+from ecv_core.splits.strategies import Draw, Settings
 
 Counts = NDArray[np.int32]
 
 
-def random_holdout(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def random_holdout(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """A random share of every user, drawn anew for each of k repetitions (RO_RS)."""
     sizes = _sizes(interactions)
     test = share_of(sizes, float(settings["test"]))
     validation = share_of(sizes - test, float(settings["validation"]))
-    return _drawn("random-holdout", interactions, k, seed, settings, test, validation)
+    return _drawn("random-holdout", interactions, seed, settings, test, validation)
 
 
-def leave_one_out(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def leave_one_out(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """One random interaction of every user, drawn anew for each of k repetitions (RO_LS)."""
     test, validation = _one_each(_sizes(interactions), settings)
-    return _drawn("leave-one-out", interactions, k, seed, settings, test, validation)
+    return _drawn("leave-one-out", interactions, seed, settings, test, validation)
 
 
-def leave_last_item(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def leave_last_item(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """Every user's last interaction; fold j first takes j away from every end (TO_LS)."""
     of = timed_histories(interactions, seed)
     test, validation = _one_each(of.sizes, settings)
-    return _backwards("leave-last-item", interactions, of, k, seed, settings, test, validation)
+    return _backwards("leave-last-item", interactions, of, k, settings, test, validation)
 
 
-def leave_last_basket(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def leave_last_basket(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """Every user's last basket; fold j first takes j baskets away from every end."""
     of = basket_histories(interactions)
     test, validation = _one_each(of.sizes, settings)
-    return _backwards("leave-last-basket", interactions, of, k, seed, settings, test, validation)
+    return _backwards("leave-last-basket", interactions, of, k, settings, test, validation)
 
 
-def temporal_user(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def temporal_user(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """The last share of every user; fold j holds out the share before those of folds 0 .. j-1."""
     of = timed_histories(interactions, seed)
     test = share_of(of.sizes, float(settings["test"]))
-    return _backwards("temporal-user", interactions, of, k, seed, settings, test, None)
+    return _backwards("temporal-user", interactions, of, k, settings, test, None)
 
 
 def _drawn(
     name: str,
     interactions: Interactions,
-    k: int,
     seed: int,
     settings: Settings,
     test: Counts,
     validation: Counts,
-) -> Folds:
+) -> Draw:
     sizes = _sizes(interactions)
     if not np.any((test > 0) & (sizes > test + validation)):
         raise FoldsError(_too_short(name, interactions, sizes, settings, "interactions"))
@@ -72,7 +71,7 @@ def _drawn(
         rng = np.random.default_rng([seed, index])
         return hold_out(random_histories(interactions, rng), test, validation)
 
-    return Folds(strategy=name, k=k, seed=seed, params=_params(settings), draw=draw)
+    return draw
 
 
 def _backwards(
@@ -80,11 +79,10 @@ def _backwards(
     interactions: Interactions,
     of: Histories,
     k: int,
-    seed: int,
     settings: Settings,
     test: Counts,
     validation: Counts | None,
-) -> Folds:
+) -> Draw:
     """Fold j tests the j-th block from the end of every history, trained on what is before it."""
 
     def validated(skip: Counts) -> Counts:
@@ -108,7 +106,7 @@ def _backwards(
         skip = (index * test).astype(np.int32)
         return hold_out(of, test, validated(skip), skip)
 
-    return Folds(strategy=name, k=k, seed=seed, params=_params(settings), draw=draw)
+    return draw
 
 
 def _sizes(interactions: Interactions) -> Counts:
@@ -118,10 +116,6 @@ def _sizes(interactions: Interactions) -> Counts:
 def _one_each(sizes: Counts, settings: Settings) -> tuple[Counts, Counts]:
     one = np.ones_like(sizes)
     return one, one if settings["validation"] else np.zeros_like(sizes)
-
-
-def _params(settings: Settings) -> tuple[tuple[str, ParamValue], ...]:
-    return tuple(sorted(settings.items()))
 
 
 def _too_short(

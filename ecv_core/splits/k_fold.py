@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions
+from ecv_core.records import Interactions
 
 MAX_K = int(np.iinfo(np.int16).max)
 """Folds are numbered in 16 bits."""
 
 
-def by_users(interactions: Interactions, k: int, seed: int, _: object) -> Folds:
-    """`deal_users` as folds. Raises: FoldsError if k does not fit or a fold stays empty."""
-    return _folds("user-k-fold", deal_users, interactions, k, seed)
-
-
-def by_records(interactions: Interactions, k: int, seed: int, _: object) -> Folds:
-    """`deal_records` as folds. Raises: FoldsError if k does not fit."""
-    return _folds("record-k-fold", deal_records, interactions, k, seed)
-
-
-def _folds(
-    name: str,
-    deal: Callable[[Interactions, int, int], NDArray[np.int16]],
-    interactions: Interactions,
-    k: int,
-    seed: int,
-) -> Folds:
+def by_users(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+    """`deal_users`, checked. Raises: FoldsError if k does not fit or a fold stays empty."""
     check_k(interactions, k)
-    folds = Folds(strategy=name, k=k, seed=seed, assignment=deal(interactions, k, seed))
-    check_folds(folds)
-    return folds
+    return filled(deal_users(interactions, k, seed), k)
+
+
+def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
+    """`deal_records`, checked. Raises: FoldsError if k does not fit."""
+    check_k(interactions, k)
+    return deal_records(interactions, k, seed)
 
 
 def deal_users(interactions: Interactions, k: int, seed: int) -> NDArray[np.int16]:
@@ -97,16 +84,13 @@ def check_k(interactions: Interactions, k: int) -> None:
         )
 
 
-def check_folds(folds: Folds) -> None:
-    """Refuse an assignment that leaves a fold with nothing held out.
-
-    Raises: FoldsError, naming an empty fold.
-    """
-    held = np.asarray(folds.assignment)
-    empty = np.flatnonzero(np.bincount(held[held >= 0], minlength=folds.k) == 0)
+def filled(assignment: NDArray[np.int16], k: int) -> NDArray[np.int16]:
+    """The assignment, if every fold holds something out. Raises: FoldsError for an empty one."""
+    empty = np.flatnonzero(np.bincount(assignment, minlength=k) == 0)
     if len(empty):
         raise FoldsError(
-            f"{len(empty)} of {folds.k} folds stayed empty (fold {empty[0]} is the first), because "
+            f"{len(empty)} of {k} folds stayed empty (fold {empty[0]} is the first), because "
             "too few users have that many interactions; choose a smaller k than "
-            f"{folds.k}, or the split 'record-k-fold', which fills every fold"
+            f"{k}, or the split 'record-k-fold', which fills every fold"
         )
+    return assignment

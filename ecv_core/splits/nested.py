@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records import Interactions, Part
 from ecv_core.splits.histories import share_of, timed_histories
-from ecv_core.splits.k_fold import check_folds, check_k, deal_users
-from ecv_core.splits.strategies import Settings
+from ecv_core.splits.k_fold import by_users
+from ecv_core.splits.strategies import Draw, Settings
 
 ID = "nested-k-fold"
 CHOOSE, TEST = "choose", "test"
 
 
-def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """k folds of what comes first in each history; or, once chosen, its end held out (k = 1).
 
     Source: Anelli et al. (2019), section 2: temporal hold-out of 20 % of each user's interactions,
@@ -26,7 +24,6 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
     of = timed_histories(interactions, seed)
     late = of.from_end < share_of(of.sizes, float(settings["aside"]))[of.users]
     counts = _relevant(interactions, float(settings["above"]))
-    folds = Folds(strategy=ID, k=k, seed=seed, params=tuple(sorted(settings.items())))
     if settings["part"] == TEST:
         if k != 1:
             raise FoldsError(
@@ -34,28 +31,16 @@ def nested_k_fold(interactions: Interactions, k: int, seed: int, settings: Setti
                 f"with part={CHOOSE} the early part has k folds"
             )
         parts = _parts(late, counts, ~late)
-        return replace(folds, draw=lambda index: parts.copy())
+        return lambda index: parts.copy()
     rows = np.flatnonzero(~late)
-    early = replace(
-        interactions,
-        users=interactions.users[rows],
-        items=interactions.items[rows],
-        ratings=None,
-        timestamps=None,
-        baskets=None,
-        sequence=None,
-    )
-    check_k(early, k)
-    dealt = deal_users(early, k, seed)
-    check_folds(replace(folds, assignment=dealt))
     fold_of = np.full(len(interactions), -1, dtype=np.int16)
-    fold_of[rows] = dealt
+    fold_of[rows] = by_users(interactions.take(rows), k, seed, settings)
 
     def draw(index: int) -> NDArray[np.int8]:
         held = fold_of == index
         return _parts(held, counts, ~late & ~held)
 
-    return replace(folds, draw=draw)
+    return draw
 
 
 def _parts(

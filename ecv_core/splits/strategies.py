@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ecv_core.errors import FoldsError
 from ecv_core.parameters import Parameter, Params, resolve
 from ecv_core.records import LACKS, Folds, Interactions, Need, ParamValue
@@ -14,8 +17,13 @@ from ecv_core.splits.k_fold import MAX_K
 Settings = Mapping[str, ParamValue]
 """Every parameter of a strategy by name, checked and with defaults filled in."""
 
-Make = Callable[[Interactions, int, int, Settings], Folds]
-"""(interactions, k, seed, settings) -> folds. Raises: FoldsError if the data cannot be split so."""
+Assignment = NDArray[np.int16]
+"""As of `Folds.assignment`."""
+Draw = Callable[[int], NDArray[np.int8]]
+"""As of `Folds.draw`."""
+Make = Callable[[Interactions, int, int, Settings], Assignment | Draw]
+"""(interactions, k, seed, settings) -> what `Folds` are made of. Raises: FoldsError if the data
+cannot be split so."""
 
 
 class Past(StrEnum):
@@ -61,6 +69,20 @@ class Strategy:
     def single(self) -> bool:
         """True where it makes exactly one split, so that there is nothing to stop early."""
         return self.most_k == 1
+
+    def folds(
+        self, interactions: Interactions, k: int, seed: int, settings: Mapping[str, ParamValue]
+    ) -> Folds:
+        """The interactions split so, by checked settings. Raises: FoldsError as `make`."""
+        made = self.make(interactions, k, seed, settings)
+        return Folds(
+            strategy=self.id,
+            k=k,
+            seed=seed,
+            params=tuple(sorted(settings.items())),
+            assignment=made if isinstance(made, np.ndarray) else None,
+            draw=None if isinstance(made, np.ndarray) else made,
+        )
 
     def resolve(self, given: Mapping[str, ParamValue]) -> Params:
         """Every parameter with its value. Raises: InputError for an unknown name or bad value."""

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions, Part
-from ecv_core.splits.strategies import Settings
+from ecv_core.records import Interactions, Part
+from ecv_core.splits.strategies import Draw, Settings
 
 KEEP, DROP = "keep", "drop"
 GROWING, SLIDING = "growing", "sliding"
 
 
-def temporal_global(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def temporal_global(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """Everything before one point in time is learnt from, everything from then on held out."""
     times = np.asarray(interactions.timestamps)
     ordered = np.sort(times)
@@ -34,16 +34,10 @@ def temporal_global(interactions: Interactions, k: int, seed: int, settings: Set
         parts[times >= cut] = Part.TEST
         return _known_only(parts, interactions, settings)
 
-    return Folds(
-        strategy="temporal-global",
-        k=k,
-        seed=seed,
-        params=tuple(sorted(settings.items())),
-        draw=draw,
-    )
+    return draw
 
 
-def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """k windows with about equally many interactions; each is predicted from what is before it."""
     times = np.asarray(interactions.timestamps)
     ordered = np.sort(times)
@@ -71,13 +65,7 @@ def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Se
         parts[(times < begins[index]) | (times >= ends[index])] = Part.UNUSED
         return _known_only(parts, interactions, settings)
 
-    return Folds(
-        strategy="temporal-windows",
-        k=k,
-        seed=seed,
-        params=tuple(sorted(settings.items())),
-        draw=draw,
-    )
+    return draw
 
 
 def _index(count: int, share: float) -> int:

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records import Interactions, Part
 from ecv_core.splits.histories import random_histories, share_of
-from ecv_core.splits.strategies import Settings
+from ecv_core.splits.strategies import Assignment, Draw, Settings
 
 
-def user_fold_in(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def user_fold_in(
+    interactions: Interactions, k: int, seed: int, settings: Settings
+) -> Assignment | Draw:
     """Users dealt evenly into k folds; of each, the same random part is held out in its fold."""
     sizes = _held_sizes(interactions, float(settings["fold_in"]))
     users = np.flatnonzero(sizes)
@@ -24,9 +26,8 @@ def user_fold_in(interactions: Interactions, k: int, seed: int, settings: Settin
     fold_of_user = np.full(interactions.n_users, -1, dtype=np.int16)
     fold_of_user[users] = dealt
     assignment = np.where(held, fold_of_user[interactions.users], -1).astype(np.int16)
-    params = tuple(sorted(settings.items()))
     if not settings["validation"]:
-        return Folds(strategy="user-fold-in", k=k, seed=seed, params=params, assignment=assignment)
+        return assignment
     if k < 3:
         raise FoldsError(
             f"the split 'user-fold-in' with validation takes the next fold's users for it and so "
@@ -38,10 +39,10 @@ def user_fold_in(interactions: Interactions, k: int, seed: int, settings: Settin
         parts[assignment == (index + 1) % k] = Part.VALIDATION
         return parts
 
-    return Folds(strategy="user-fold-in", k=k, seed=seed, params=params, draw=draw)
+    return draw
 
 
-def user_split(interactions: Interactions, k: int, seed: int, settings: Settings) -> Folds:
+def user_split(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """A random share of the users is tested, drawn anew for each of k repetitions."""
     sizes = _held_sizes(interactions, float(settings["fold_in"]))
     users = np.flatnonzero(sizes)
@@ -60,9 +61,7 @@ def user_split(interactions: Interactions, k: int, seed: int, settings: Settings
         of_user[chosen[test : test + validation]] = Part.VALIDATION
         return np.where(held, of_user[interactions.users], Part.TRAIN).astype(np.int8)
 
-    return Folds(
-        strategy="user-split", k=k, seed=seed, params=tuple(sorted(settings.items())), draw=draw
-    )
+    return draw
 
 
 def _held_sizes(interactions: Interactions, fold_in: float) -> NDArray[np.int32]:

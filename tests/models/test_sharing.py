@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.base import SharedFit
-from ecv_core.records import History, Need
+from ecv_core.records import History, Need, no_progress
 
 VALUES = {
     "neighbours": (7, 1, 30, 3, 12, 100),
@@ -38,8 +38,10 @@ def separate(algorithm_id: str, params: dict, train: csr_array, users: np.ndarra
 
 def check(algorithm_id: str, wanted: list[dict], train: csr_array) -> None:
     users = np.arange(train.shape[0])
-    fit: SharedFit = ALGORITHMS[algorithm_id].sharing.build(wanted)
-    fit.begin(train, seed=7, history=history_of(algorithm_id, train))
+    algorithm = ALGORITHMS[algorithm_id]
+    fit: SharedFit = algorithm.sharing.build([algorithm.build(params) for params in wanted])
+    history = history_of(algorithm_id, train)
+    fit.begin(train, seed=7, progress=no_progress, history=history)
     places = []
     for place, model in fit.fits():
         model.score(users)  # what is scored must not disturb what is fitted next

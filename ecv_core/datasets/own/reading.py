@@ -215,15 +215,13 @@ def _joined(
     """
     roles = kept[0].keys()
 
-    def whole(role: str) -> NDArray[Any] | None:
-        if role not in roles:
-            return None
-        return np.concatenate([piece.pop(role) for piece in kept])
+    def joined(role: str) -> NDArray[Any] | None:
+        return np.concatenate([piece.pop(role) for piece in kept]) if role in roles else None
 
     users, user_ids = _codes([piece.pop("user_id") for piece in kept])
     items, item_ids = _codes([piece.pop("item_id") for piece in kept])
     baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in roles else None
-    times, ratings = whole("timestamp"), whole("rating")
+    times, ratings = joined("timestamp"), joined("rating")
     rows = one_per_pair(users, items, len(item_ids), baskets if times is None else times)
     other = np.ones(len(users), dtype=np.bool_)
     other[rows] = False
@@ -231,20 +229,17 @@ def _joined(
         (at, f"user '{user_ids[users[at]][:_LONGEST]}', item '{item_ids[items[at]][:_LONGEST]}'")
         for at in np.flatnonzero(other)[:SHOWN].tolist()
     ]
-    return (
-        Interactions(
-            dataset=name,
-            users=users[rows],
-            items=items[rows],
-            user_ids=user_ids,
-            item_ids=item_ids,
-            ratings=None if ratings is None else ratings[rows],
-            timestamps=None if times is None else times[rows],
-            baskets=None if baskets is None else baskets[rows],
-        ),
-        len(users) - len(rows),
-        again,
+    whole = Interactions(
+        dataset=name,
+        users=users,
+        items=items,
+        user_ids=user_ids,
+        item_ids=item_ids,
+        ratings=ratings,
+        timestamps=times,
+        baskets=baskets,
     )
+    return whole.take(rows), len(users) - len(rows), again
 
 
 def _codes(pieces: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
