@@ -129,17 +129,17 @@ class Blocks:
     def rows(self, users: NDArray[np.intp]) -> csr_array:
         """The users' rows; shape (block, items)."""
         first = int(users[0]) if len(users) else -1
-        known = self._rows.get(first)
-        if known is None or not np.array_equal(known[0], users):
-            known = self._rows[first] = users, self.train[users]
-        return known[1]
+        kept = self._rows.get(first)
+        if kept is None or not np.array_equal(kept[0], users):
+            kept = self._rows[first] = users, self.train[users]
+        return kept[1]
 
     def columns(self, users: NDArray[np.intp]) -> Iterator[torch.Tensor]:
         """Their transposed rows, dense, at most NARROW_USERS at once; shape (items, users)."""
         first = int(users[0]) if len(users) else -1
-        known = self._columns.get(first)
-        if known is not None and np.array_equal(known[0], users):
-            yield from known[1]
+        kept = self._columns.get(first)
+        if kept is not None and np.array_equal(kept[0], users):
+            yield from kept[1]
             return
         import torch
 
