@@ -18,10 +18,9 @@ from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import explorable, tradeoff
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.registered import other_lines
+from ecv_core.analysis.tradeoff.registered import curves_of_run, other_lines
 from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
-from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.jobs.plans.study import PAPER_ALGORITHMS
 from ecv_core.records import Scores
 from ecv_core.runs.recorded import FOLDER, recorded_runs, recorded_stopped

@@ -15,9 +15,8 @@ from ecv_core.analysis.tradeoff import (
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.registered import RuleCurve, curves_of_users
+from ecv_core.analysis.tradeoff.registered import RuleCurve, curves_of_run, curves_of_users
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
-from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.setting_options import add_rule_param
 from ecv_core.errors import InputError, RunError

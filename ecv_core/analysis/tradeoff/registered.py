@@ -61,6 +61,24 @@ def walked(known: Rule, scores: Scores, *, within_percent: float | None = None) 
     return walk.curve(settings_of(known, len(scores.folds)), within_percent=within_percent)
 
 
+def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
+    """The curve of each rule that decides by sets of folds and needs users' scores, by its id.
+
+    Empty where a fold came without them, where k is too large, and for a metric that has one value
+    per fold and none per user.
+
+    Args:
+        scores: of a whole run.
+        within_percent: the difference to count as close enough.
+    """
+    found = {}
+    for known in RULES.values():
+        if known.by_sets and known.needs_user_scores and scores.users is not None:
+            with suppress(InputError):  # too many folds for it
+                found[known.id] = walked(known, scores, within_percent=within_percent)
+    return found
+
+
 def outcomes(
     known: Rule,
     system: Scores,
@@ -87,7 +105,7 @@ def outcomes(
 
 
 Known = Mapping[str, Mapping[int, Curve]]
-"""Rule -> number of the system -> its curve, of rules that need users' scores: see `users`."""
+"""Rule -> number of the system -> its curve, as `curves_of_run` gives it."""
 
 
 def registered_curves(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff.users import curves_of_run
+from ecv_core.analysis.tradeoff.registered import curves_of_run
 from ecv_core.errors import EcvError
 from ecv_core.records import Scores
 from ecv_core.runs.recorded import recorded_run
