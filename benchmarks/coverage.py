@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from ecv_core.analysis.exploration import Scores, explore
-from ecv_core.analysis.tradeoff import system_of
-from ecv_core.analysis.tradeoff.users import with_users
+from ecv_core.analysis.exploration import explore
 from ecv_core.lessons.at_the_stop import at_the_stop
 from ecv_core.models import ALGORITHMS
-from ecv_core.runs.recorded import FOLDER, recorded_runs, recorded_user_scores
+from ecv_core.records import Scores
+from ecv_core.runs.recorded import FOLDER, recorded_runs
 from ecv_core.stopping.fold_variance import FoldVariance, fold_variance
+from ecv_core.store import Results
 
 TOLERANCES = (0.02, 0.03, 0.05)
 PROMISED = 0.95
@@ -117,7 +117,7 @@ def recorded(folder: Path = FOLDER) -> dict[str, Scores]:
     """The runs of a folder that have per-user scores, by name."""
     found = {}
     for run in recorded_runs(folder):
-        scores = with_users(run, recorded_user_scores(run, folder), system_of(run, "").scores)
+        scores = Results(None, folder=folder).scores(run)
         if scores.users is not None:
             usual = ALGORITHMS[run.spec.algorithm].resolve({})
             set_to = [

@@ -19,15 +19,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 
 import psutil
-from ecv_core.runner import RunManager, work
 
-from ecv_core.records import FoldResult, RunSpec
+from ecv_core.jobs import RunManager, compute
+from ecv_core.jobs.computing import Results
+from ecv_core.records import Progress, RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 
@@ -38,28 +39,30 @@ _LOG = "ECV_KILLS_LOG"
 _MANAGER = [sys.executable, "-m", "benchmarks.kills", "--manage"]
 _COMMAND = [
     *(sys.executable, "-m", "ecv_core", "run", "synthetic", "item-knn"),
-    *("-k", str(FOLDS), "--rule", "never"),
+    *("-k", str(FOLDS), "--rule", "never", "--anew"),
 ]
 Kept = dict[int, tuple[int, str]]
 """Fold -> its place in the table, and its result as it is written there."""
 
 
-def logged(database_url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+def logged(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
     """A real fold, and a line in a file before it begins."""
     with open(os.environ[_LOG], "a") as log:
-        log.write(f"{run_id} {index}\n")
+        log.write(f"{index}\n")
     time.sleep(0.03)
-    return work(database_url, run_id, spec, index)
+    yield from compute(specs, index, progress)
 
 
 def manage() -> None:
     """A dashboard as far as runs go: starts a run, or resumes one, for each line it is told."""
-    manager = RunManager(open_store(), job=logged)
+    from benchmarks import kills  # of this name a worker can import it
+
+    manager = RunManager(open_store(), compute=kills.logged)
     manager.warm_up()
     for line in sys.stdin:
         word = line.strip()
         if word == "start":
-            print(manager.start([SPEC]), flush=True)
+            print(manager.start([SPEC], anew=True), flush=True)
         else:
             print(manager.resume(word), flush=True)
     manager.close()
@@ -193,7 +196,7 @@ def one_kill(at: Trial, victim: str, random: Random) -> tuple[list[str], int, fl
         time.sleep(random.uniform(0, 0.1))
     if program is None:
         for process in psutil.Process(at.stays.pid).children(recursive=True):
-            if any("popen_loky" in word for word in process.cmdline()):
+            if any("ecv_core.jobs.executors" in word for word in process.cmdline()):
                 process.kill()
     else:
         helpers = psutil.Process(program.pid).children(recursive=True)
@@ -220,7 +223,7 @@ def one_kill(at: Trial, victim: str, random: Random) -> tuple[list[str], int, fl
         broken.append(f"ended {state}")
     if any(after.get(fold) != row for fold, row in before.items()):
         broken.append("a finished fold was lost or changed")
-    again = [line for line in at.begun()[begun:] if line in {f"{run_id} {one}" for one in before}]
+    again = [line for line in at.begun()[begun:] if int(line) in before]
     if again:
         broken.append(f"computed again: {again}")
     if at.scores(run_id) != at.expected:

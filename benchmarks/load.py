@@ -25,16 +25,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-from ecv_core.runner import this_process
-from ecv_core.runner.drive import save_fold
 
 import ecv_core.datasets as datasets
 from benchmarks.sessions import Session, used
+from ecv_core.jobs import Book, Task, this_process
 from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from tests.browser.dashboard import Dashboard
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -103,8 +102,10 @@ class _Played:
                 words = f"fold {fold + 1} of {self.spec.k} · fit {step} of {STEPS}"
                 self.steps[words] = time.perf_counter()
                 await asyncio.sleep(SECONDS_PER_FOLD / STEPS)
-            done = self.run_id, fold_result(fold, 0.3 + 0.01 * (fold % 3)), None
-            await asyncio.to_thread(save_fold, self.store, *done, lambda sentence: None)
+            book = Book(self.store, runs=[self.store.run(self.run_id)])
+            task = Task(specs=(self.spec,), fold=fold)
+            result = fold_result(fold, 0.3 + 0.01 * (fold % 3))
+            await asyncio.to_thread(book.commit, task, 0, result)
             self.folds.append(time.perf_counter())
 
 

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from ecv_core.runner import this_process
 
 import ecv_core.datasets as datasets
 from benchmarks.sessions import Session, used
+from ecv_core.jobs import this_process
 from ecv_core.records import Run
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, beat, open_store

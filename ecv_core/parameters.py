@@ -58,9 +58,9 @@ class Parameter:
     ids: bool = False
     """Whether it is text with ids and commas between them: 'popular,item-knn'."""
     label: str = ""
-    """Of its widget and in sentences; by default its name in words."""
+    """Of its widget; by default its words."""
     phrase: str = ""
-    """A value in words, around the number: 'at least {}'; by default the label and the number."""
+    """Words with a value: 'at least {}'; by default its name before the value."""
     said: str = ""
     """What an error calls it."""
     way_out: str = ""
@@ -88,7 +88,7 @@ class Parameter:
     @property
     def words(self) -> str:
         """Its name in a sentence or in a table."""
-        return self.label or self.name.replace("_", " ")
+        return self.phrase.replace("{}", "").strip() or self.name.replace("_", " ")
 
     @property
     def whole(self) -> bool:
@@ -139,13 +139,14 @@ class Parameter:
             about: to two digits, for one that lies between two that were tried.
         """
         if isinstance(value, str | bool):
-            return f"{self.words} {value}"
-        if self.scale == "logarithmic":
+            text = str(value)
+        elif self.scale == "logarithmic":
             text = scientific(float(f"{value:.1e}") if about else value)
         elif self.scale == "percent":
             text = f"{100 * value:.1f} %" if about else f"{100 * value:.3g} %"
         elif self.scale == "folds":
-            text = f"{value:.1f}".removesuffix(".0")
+            mixed = about and self.phrase == "{}"  # a number of folds, and no bound of it
+            text = f"{value:.{int(mixed)}f}"
             text += " fold" if text == "1" else " folds"
         else:
             text = f"{value:.3g}" if about else self.text(value)
@@ -159,9 +160,9 @@ class Parameter:
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         if self.scale == "logarithmic" or math.isinf(high - low):
-            found = {middle * 2.0**power for power in range(-4, 5)}
+            found = {middle * 2.0**power for power in range(-2, 3)}
         else:
-            found = {low + (high - low) * part / 8 for part in range(9)} | {middle}
+            found = {low + (high - low) * part / 4 for part in range(5)} | {middle}
         if self.whole:
             found = {float(round(value)) for value in found}
         return sorted(value for value in found if in_range(value, low, high, open=self.open))

@@ -68,7 +68,7 @@ def run_shared_fold(
     progress("split", 0, 0)
     folds_of(spec)  # and are kept
     meter = meter or NoMeter()
-    costs = _Costs(len(specs), goes_on=algorithm.sharing.goes_on)
+    costs = Costs(len(specs), goes_on=algorithm.sharing.goes_on)
     meter.start()
     running = True
     try:
@@ -131,7 +131,7 @@ class _Cost:
         return _Cost(seconds, _added(None, self.energy, share))
 
 
-class _Costs:
+class Costs:
     """What each of several configurations has to bear of a fold.
 
     The meter is read once for a configuration, for it knows no less than a second; its energy goes

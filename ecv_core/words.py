@@ -44,10 +44,8 @@ def counted(count: int, noun: str) -> str:
 
 def in_order(names: Iterable[str]) -> list[str]:
     """Datasets or algorithms, each once, in the order in which people see them everywhere."""
-    known = [*datasets.catalogue(), *ALGORITHMS]
-    return sorted(
-        set(names), key=lambda name: (known.index(name) if name in known else len(known), name)
-    )
+    ids = [*datasets.catalogue(), *ALGORITHMS]
+    return sorted(set(names), key=lambda name: (ids.index(name) if name in ids else len(ids), name))
 
 
 def dataset_title(dataset: str) -> str:
@@ -60,8 +58,8 @@ def dataset_title(dataset: str) -> str:
 
 def algorithm_title(algorithm: str) -> str:
     """An algorithm's id as people read it: 'ItemKNN'; an id that is not known stays."""
-    known = ALGORITHMS.get(algorithm)
-    return known.title if known else algorithm
+    algorithm_here = ALGORITHMS.get(algorithm)
+    return algorithm_here.title if algorithm_here else algorithm
 
 
 class HasSpec(Protocol):
@@ -94,8 +92,8 @@ def titles_of(ids: Iterable[str], title: Callable[[str], str]) -> dict[str, str]
 
 def rule_words(spec: RunSpec) -> str:
     """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0%', 'never'."""
-    known = RULES.get(spec.rule)  # None for one that only an imported run's home knows
-    return known.words(spec) if known else spec.rule
+    rule = RULES.get(spec.rule)  # None for one that only an imported run's home knows
+    return rule.words(spec) if rule else spec.rule
 
 
 def verdict(run: Run) -> str:
@@ -179,8 +177,8 @@ def uncertainty_after_stop(run: Run) -> Interval | None:
     if not run.stopped_early:
         return None
     scores = [result.score for result in run.folds[: run.folds_used]]
-    found = interval_after_stop(run.spec, scores)
-    return None if found == uncertainty(run) else found
+    interval = interval_after_stop(run.spec, scores)
+    return None if interval == uncertainty(run) else interval
 
 
 def interval_lines(run: Run) -> list[str]:
@@ -190,17 +188,17 @@ def interval_lines(run: Run) -> list[str]:
     """
     at, level = run.at_stop, f"{100 * run.spec.confidence:g} %"
     plain, wide = uncertainty(run), uncertainty_after_stop(run)
-    found = []
+    lines = []
     if plain:
         over = f"Student's t over {counted(run.folds_used, 'fold')}"
-        found.append(f"{level} interval of the mean: {_ends(plain)}, {over})")
+        lines.append(f"{level} interval of the mean: {_ends(plain)}, {over})")
     if wide:
         text = f"{level} interval that allows for the stop: {_ends(wide)}"
-        found.append(f"{text}, holds wherever the rule stops)")
+        lines.append(f"{text}, holds wherever the rule stops)")
     if at and at.interval and at.interval.kind is IntervalKind.K_FOLD_MEAN and at.n < run.k:
         text = f"distance to the {run.k}-fold mean: at most {at.interval.width / 2:.4f}"
-        found.append(f"{text} ({level} confidence)")
-    return found
+        lines.append(f"{text} ({level} confidence)")
+    return lines
 
 
 def _ends(interval: Interval) -> str:

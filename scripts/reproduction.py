@@ -15,20 +15,18 @@ import numpy as np
 
 from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff import explorable, system_of, tradeoff
-from ecv_core.analysis.tradeoff.curves import PAPER_STOP, System, Tradeoff
+from ecv_core.analysis.tradeoff import explorable, tradeoff
+from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.registered import other_lines
 from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
 from ecv_core.analysis.tradeoff.users import curves_of_run
-from ecv_core.runs.recorded import (
-    FOLDER,
-    recorded_runs,
-    recorded_stopped,
-    recorded_user_scores,
-)
-from ecv_core.study.cells import PAPER_ALGORITHMS
+from ecv_core.jobs.plans.study import PAPER_ALGORITHMS
+from ecv_core.records import Scores
+from ecv_core.runs.recorded import FOLDER, recorded_runs, recorded_stopped
+from ecv_core.runs.scores import scores_of_run
+from ecv_core.store import Results
 from ecv_core.study.summary import recorded_study, scores_frame
 from ecv_core.words import alpha_text
 
@@ -44,9 +42,9 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _study() -> list[System]:
+def _study() -> list[Scores]:
     runs = [run for run in recorded_runs() if explorable(run)]
-    return [system_of(run, run.spec.metric_name) for run in runs]
+    return list(map(scores_of_run, runs))
 
 
 def headline() -> str:
@@ -105,12 +103,11 @@ def datasets() -> str:
 def rules() -> str:
     """The rules beside each other at alpha 1e-4."""
     runs = [run for run in recorded_runs() if explorable(run)]
-    systems = [system_of(run, run.spec.metric_name) for run in runs]
+    systems = list(map(scores_of_run, runs))
     curves: dict[str, dict[int, Curve]] = {}
-    for number, (run, system) in enumerate(zip(runs, systems, strict=True)):
-        found = curves_of_run(
-            run, recorded_user_scores(run.run_id), system, within_percent=_WITHIN_PERCENT
-        )
+    results = Results(None)
+    for number, run in enumerate(runs):
+        found = curves_of_run(results.scores(run), within_percent=_WITHIN_PERCENT)
         for rule, curve in found.items():
             curves.setdefault(rule, {})[number] = curve
     explored = tradeoff(systems, within_percent=_WITHIN_PERCENT)

@@ -1,6 +1,7 @@
 """Folds of several configurations together: the scores of separate ones, what is spent once."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,22 +10,25 @@ import pytest
 from ecv_core.energy import FakeMeter
 from ecv_core.energy.expected import KnownCosts
 from ecv_core.fold import run_fold
+from ecv_core.jobs import Book, drive
+from ecv_core.jobs.plans.folds import FoldsPlan
 from ecv_core.records import Energy, RunSpec, RunState
 from ecv_core.report.shared_work import shared_words
-from ecv_core.runner import execute_shared, this_process, work_shared
 from ecv_core.runs.configurations import specs_of
 from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import read_run
-from ecv_core.shared_fold import _Costs, run_shared_fold, shares_with
+from ecv_core.shared_fold import Costs, run_shared_fold, shares_with
 from ecv_core.spec import make_spec
 from ecv_core.store import RunList, open_store
+from tests.fake_folds import fold_result
 
 GRIDS = {
     "item-knn": ("neighbours", (40, 5, 100)),
     "user-knn": ("neighbours", (40, 5, 100)),
     "ease": ("regularization", (10.0, 250.0)),
-    "bpr-mf": ("epochs", (4, 1, 2)),
+    "bpr-mf": ("epochs", (3, 1, 2)),
 }
+SMALL = {"bpr-mf": {"factors": 4}}
 
 
 def energy(joules: float) -> Energy:
@@ -34,7 +38,10 @@ def energy(joules: float) -> Energy:
 
 
 def specs(algorithm: str) -> list[RunSpec]:
-    spec = make_spec(dataset="synthetic", algorithm=algorithm, rule="never", full=True)
+    params = SMALL.get(algorithm)
+    spec = make_spec(
+        dataset="synthetic", algorithm=algorithm, rule="never", full=True, params=params
+    )
     name, values = GRIDS[algorithm]
     return specs_of(spec, [{name: value} for value in values])
 
@@ -76,26 +83,40 @@ def test_what_is_spent_is_counted_once(algorithm: str) -> None:
         assert found[-1].shared.alone_seconds == pytest.approx(whole - others)
 
 
-def costs_of(laps: list[dict[str, float]], *, goes_on: bool) -> list[tuple[float, float]]:
+Found = list[tuple[float, float]]
+
+
+@pytest.fixture
+def costs_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Found]:
     """Joules borne and joules alone of each configuration, by seconds of the parts; 1 W."""
-    costs = _Costs(len(laps), goes_on=goes_on)
-    found = []
-    for lap in laps:
-        costs._lap = dict(lap)
-        costs.done(energy(sum(lap.values())))
-        mine, alone = costs._borne.plus(costs._own), costs._needed.plus(costs._own)
-        found.append((mine.energy.joules, alone.energy.joules))
-    return found
+    now = 0.0
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+
+    def costs_of(laps: list[dict[str, float]], *, goes_on: bool) -> Found:
+        nonlocal now
+        costs = Costs(len(laps), goes_on=goes_on)
+        found = []
+        for lap in laps:
+            costs.begin()
+            for part, seconds in lap.items():
+                now += seconds
+                costs.lap(part)
+            costs.done(energy(sum(lap.values())))
+            fold = costs.put(fold_result(0, 0.5))
+            found.append((fold.energy.joules, fold.shared.alone_joules))
+        return found
+
+    return costs_of
 
 
-def test_what_comes_first_is_divided_equally() -> None:
+def test_what_comes_first_is_divided_equally(costs_of: Callable[..., Found]) -> None:
     laps = [{"split": 1, "start": 8, "step": 2, "evaluate": 1}, {"step": 5, "evaluate": 1}]
     laps.append({"step": 1, "evaluate": 1})
     found = costs_of(laps, goes_on=False)
     assert found == [(pytest.approx(6), pytest.approx(12)), (9, 15), (5, 11)]
 
 
-def test_iterations_are_borne_by_those_that_need_them() -> None:
+def test_iterations_are_borne_by_those_that_need_them(costs_of: Callable[..., Found]) -> None:
     laps = [{"split": 0, "start": 3, "step": 6, "evaluate": 1}, {"step": 4, "evaluate": 1}]
     laps.append({"step": 10, "evaluate": 1})
     found = costs_of(laps, goes_on=True)
@@ -132,10 +153,9 @@ def test_configurations_of_other_algorithms_share_nothing() -> None:
 
 def test_the_record_of_a_run_says_what_was_shared() -> None:
     store = open_store()
-    wanted = [replace(one, only_folds=(0, 4)) for one in specs("item-knn")]
-    run_ids = store.create(wanted, owner=this_process())
-    execute_shared(store, run_ids, job=work_shared)
-    runs = [store.run(run_id) for run_id in run_ids]
+    drive(FoldsPlan(specs("item-knn"), (0, 4)), Book(store))
+    runs = store.runs()[::-1]
+    assert len(runs) == 3
     assert {run.state for run in runs} == {RunState.FINISHED}
     for run in runs:
         assert [one.fold for one in run.folds] == [0, 4]

@@ -10,7 +10,7 @@ from ecv_core import stopping
 from ecv_core.records import Decision, Interval, IntervalKind, Moment, Run, RunState
 from ecv_core.spec import make_spec
 from ecv_core.words import arithmetic, interval_lines, verdict
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 # Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.
 THREE = (0.29, 0.30, 0.31)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,70 +11,15 @@ from numpy.typing import NDArray
 from ecv_core.analysis import orders
 from ecv_core.analysis.order_free import asked_about_sets, check_order_free
 from ecv_core.errors import InputError
-from ecv_core.records import Energy, FoldResult, Progress, RunSpec, no_progress
+from ecv_core.records import Energy, FoldResult, Progress, RunSpec, Scores, no_progress
 from ecv_core.stopping import PAPERS_RULE, RULES, StoppingRule
 from ecv_core.stopping import rule as rule_named
-from ecv_core.stopping.adjustment import Aids
-from ecv_core.stopping.base import OrderRule, SetRule, first_stop
+from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, first_stop
 
 MAX_ASKED_K = 12
 """Folds up to which a rule is asked about every set of folds: k * 2^(k-1) questions, 24,576."""
 DRAWS = 5000
 """Orders drawn where they are not all worked out: as many as in the paper."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scores:
-    """The finished folds of one run, or of any system."""
-
-    folds: NDArray[np.float64]
-    """One score per fold; shape (k,)."""
-    costs: NDArray[np.float64] | None = None
-    """What each fold cost, in joules or any unit; shape (k,). None counts folds."""
-    users: NDArray[np.floating] | None = None
-    """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
-    random: bool = True
-    """Whether the model draws random numbers in training; True where that is not known."""
-    aids: Aids | None = None
-    """Cheap models on the same users that correct the precision rule's mean; None: the plain one.
-    """
-    results: tuple[FoldResult, ...] | None = None
-    """What rules from outside are shown; k of them, in the order of `folds`. None where there is
-    nothing but the scores."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sets:
-    """The sets of some folds as rules see them: `stopping.base.FoldSets`."""
-
-    subsets: orders.FoldSubsets
-    scores: Scores
-
-    @property
-    def folds(self) -> NDArray[np.float64]:
-        return self.subsets.scores
-
-    @property
-    def users(self) -> NDArray[np.floating] | None:
-        return self.scores.users
-
-    @property
-    def random(self) -> bool:
-        return self.scores.random
-
-    @property
-    def aids(self) -> Aids | None:
-        return self.scores.aids
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        return self.subsets.means
-
-    def chosen(self) -> NDArray[np.bool_]:
-        return self.subsets.lattice.contains()
-
-    def half_widths(self, confidence: float) -> NDArray[np.float64]:
-        return self.subsets.half_widths(confidence)
 
 
 def explore(
@@ -113,22 +58,34 @@ def explore(
         )
     )
     assert isinstance(built, SetRule)
-    return _walk(scores, built, progress)
+    return _walk(scores, built, progress)[0]
 
 
-def _walk(scores: Scores, rule: SetRule, progress: Progress = no_progress) -> orders.Orders:
+def _walk(
+    scores: Scores, rule: SetRule, progress: Progress = no_progress
+) -> tuple[orders.Orders, float]:
+    """The walk, and the value of the axis that the rule itself has."""
     subsets = orders.FoldSubsets(scores.folds)
-    found = rule.steps(_Sets(subsets, scores))
-    if found.means is not None:
-        subsets = subsets.estimated(found.means)
-    return orders.Orders(
-        subsets,
+    found = rule.steps(
+        FoldSets(
+            folds=subsets.scores,
+            means=subsets.means,
+            half_widths=subsets.half_widths,
+            chosen=subsets.lattice.contains,
+            users=scores.users,
+            random=scores.random,
+            aids=scores.aids,
+        )
+    )
+    walk = orders.Orders(
+        subsets if found.means is None else subsets.estimated(found.means),
         found.half_widths,
         found.step,
         first=first_stop(rule),
         costs=scores.costs,
         progress=progress,
     )
+    return walk, found.setting
 
 
 def fixed(
@@ -170,12 +127,13 @@ def outcome(
     Raises: InputError for bad scores, or a rule that says it is `order_free` and is not.
     """
     if isinstance(rule, SetRule):
-        return _walk(scores, rule).at(rule.setting, within_percent=within_percent)
+        walk, setting = _walk(scores, rule)
+        return walk.at(setting, within_percent=within_percent)
     results = _shown(scores)
     if not getattr(rule, "looks", True):
         stop = float(_first_stop(rule, results))
         curve = fixed(scores, confidence=confidence, within_percent=within_percent)
-        return replace(curve.at(stop), setting=stop if hasattr(rule, "setting") else None)
+        return replace(curve.at(stop), setting=stop if hasattr(rule, "min_folds") else None)
     if getattr(rule, "order_free", False) and len(results) <= MAX_ASKED_K:
         check_order_free(rule, results)
         walk = asked_about_sets(scores.folds, results, rule, confidence, scores.costs)

@@ -15,7 +15,7 @@ from ecv_core.stopping.interval import t_quantile
 
 RESAMPLES = 1000
 """Bootstrap samples: the ends of a 95 % interval are steady to about 2 % of its width."""
-_BLOCK_CELLS = 4_000_000
+BLOCK_CELLS = 4_000_000
 """How many (sample, user) weights are held at once."""
 
 
@@ -132,7 +132,7 @@ def bootstrap_means(
     rng = np.random.default_rng(seed)
     users = values.shape[1]
     means = np.empty((len(values), resamples))
-    block = max(1, _BLOCK_CELLS // users)
+    block = max(1, BLOCK_CELLS // users)
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
         drawn = rng.integers(users, size=(rows, users), dtype=np.int32)

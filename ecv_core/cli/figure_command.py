@@ -163,10 +163,10 @@ def _over_orders(
 def _others(runs: Sequence[Run], found: Tradeoff, folder: Path) -> list[RuleCurve]:
     """The rules that need users' scores, over the same runs; those without for any left out."""
     known: dict[str, dict[int, Curve]] = {}
-    results = Results(open_store(), folder=folder)
-    for number, (run, system) in enumerate(zip(runs, found.systems, strict=True)):
-        users = results.user_scores(run)
-        curves = curves_of_run(run, users, system, within_percent=WITHIN_PERCENT)
+    own = open_store() if len(runs) == 1 else None  # it may be one of the user's own
+    results = Results(own, folder=folder)
+    for number, run in enumerate(runs):
+        curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
         for rule, curve in curves.items():
             known.setdefault(rule, {})[number] = curve
     return curves_of_users(found.systems, known)

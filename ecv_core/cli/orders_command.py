@@ -58,7 +58,8 @@ def orders_document(file: Path, asked: RunSpec) -> dict[str, Any]:
     Raises: InputError for a file or a setting that cannot serve.
     """
     from ecv_core.analysis import orders
-    from ecv_core.analysis.exploration import Scores, outcome
+    from ecv_core.analysis.exploration import outcome
+    from ecv_core.records import Scores
 
     systems = orders.read_scores(file)
     if "score" not in systems:

@@ -39,7 +39,7 @@ def select_live(options: argparse.Namespace) -> int:
     named = named_contenders(
         dataset,
         words,
-        tracked=tracked_names(open_store().runs(), dataset),
+        tracked=tracked_names(open_store(), dataset),
         split=options.split,
         split_params=named_values(options.split_param, "--split-param"),
         folds_sha256=sha256,

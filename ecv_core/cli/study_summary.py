@@ -17,8 +17,9 @@ from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.cli.exit_codes import OK
 from ecv_core.energy.parts import left_out_words
 from ecv_core.jobs.plans.study import of_the_paper
-from ecv_core.runs.recorded import recorded_stopped, recorded_user_scores
+from ecv_core.runs.recorded import recorded_stopped
 from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.store import Results
 from ecv_core.study.summary import (
     WITHIN_PERCENT,
     recorded_study,
@@ -39,9 +40,9 @@ def print_summary(options: argparse.Namespace) -> int:
     runs = recorded_study(folder)
     found = summary(systems_of(runs, ids=True), alpha)
     curves: dict[str, dict[int, Curve]] = {}
-    for number, (run, system) in enumerate(zip(runs, found.tradeoff.systems, strict=True)):
-        users = recorded_user_scores(run, folder)
-        found_curves = curves_of_run(run, users, system, within_percent=WITHIN_PERCENT)
+    results = Results(None, folder=folder)
+    for number, run in enumerate(runs):
+        found_curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
         for rule, curve in found_curves.items():
             curves.setdefault(rule, {})[number] = curve
     head = found.headline.iloc[0]

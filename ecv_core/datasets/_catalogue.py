@@ -69,10 +69,6 @@ class DatasetEntry:
     """Users, items and ratings where ratings are kept as they are given; None where not known."""
     scale: tuple[float, float] | None = None
     """The lowest and the highest rating; None where only the ratings themselves tell."""
-    has_ratings: bool | None = None
-    """Of the official file; None where only reading the file tells."""
-    has_timestamps: bool | None = None
-    has_baskets: bool | None = None
     in_order_sha256: str | None = None
     """Content with this checksum lists each user's rows in the order of time, though it says no
     times; other content under the same name need not."""
@@ -224,9 +220,6 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
         items=about.items or None,
         interactions=about.interactions or None,
         rated=(about.raw_users, about.raw_items, about.kept),
-        has_ratings="rating" in about.columns,
-        has_timestamps="timestamp" in about.columns,
-        has_baskets="basket" in about.columns,
         about=about,
     )
 

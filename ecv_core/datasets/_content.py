@@ -29,10 +29,10 @@ def read_content(path: Path, file: SourceFile) -> bytes:
     with unreadable_reasons():
         content = _member(path, file.member) if file.member else _decompressed(path)
     if file.sha256:
-        found = hashlib.sha256(content).hexdigest()
-        if found != file.sha256:
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 != file.sha256:
             what = file.member or "the content"
-            raise Unreadable(f"{what} has SHA-256 {found[:12]}..., expected {file.sha256[:12]}...")
+            raise Unreadable(f"{what} has SHA-256 {sha256[:12]}..., expected {file.sha256[:12]}...")
     return content
 
 
@@ -68,12 +68,12 @@ def _member(path: Path, member: str) -> bytes:
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         # A repack may lack the official top folder; the checksum decides what it is.
-        found = (
+        members = (
             [member] if member in names else [n for n in names if PurePosixPath(n).name == wanted]
         )
-        if not found:
+        if not members:
             raise Unreadable(f"the archive has no {member}")
-        return archive.read(found[0])
+        return archive.read(members[0])
 
 
 def _decompressed(path: Path) -> bytes:

@@ -15,7 +15,6 @@ from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation.full import full_ranking, of_lists
 from ecv_core.evaluation.metrics import (
     METRICS,
-    PER_USER,
     Kind,
     Metric,
     check_metric,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = [
     "METRICS",
     "OF_LISTS",
-    "PER_USER",
     "SAMPLED_WARNING",
     "Evaluation",
     "Kind",

@@ -220,9 +220,6 @@ METRICS: dict[str, Metric] = {
 }
 """Every metric by its id, in the order in which pages list them."""
 
-PER_USER = tuple(name for name, known in METRICS.items() if known.per_user)
-"""Those that every user has a value of."""
-
 
 def metric(metric_id: str) -> Metric:
     """The metric with this id. Raises: UnknownName."""

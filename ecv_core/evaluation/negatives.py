@@ -57,11 +57,11 @@ def draw_negatives(
         part = users[start : start + USERS_AT_ONCE]
         rng = np.random.default_rng([protocol.seed, _STREAM, start])
         taken = np.concatenate([_cells(seen[part]), _cells(held_out[part])])
-        found = _draw(rng, bag, taken, stamps, (len(part), len(chances)), width, wanted)
-        short = np.flatnonzero(found[:, -1] < 0)
+        negatives = _draw(rng, bag, taken, stamps, (len(part), len(chances)), width, wanted)
+        short = np.flatnonzero(negatives[:, -1] < 0)
         if len(short):
-            found[short] = _completed(rng, chances, taken, found, short)
-        yield found
+            negatives[short] = _completed(rng, chances, taken, negatives, short)
+        yield negatives
 
 
 def _cells(matrix: csr_array) -> NDArray[np.int64]:
@@ -113,9 +113,9 @@ def _draw(
     good = (stamps.take(cells) == order)[:, ::-1]
     place = np.cumsum(good, axis=1, dtype=np.int32) - 1
     owners, columns = np.nonzero(good & (place < wanted))
-    found = np.full((rows, wanted), -1, dtype=np.int32)
-    found[owners, place[owners, columns]] = draws[owners, width - 1 - columns]
-    return found
+    drawn = np.full((rows, wanted), -1, dtype=np.int32)
+    drawn[owners, place[owners, columns]] = draws[owners, width - 1 - columns]
+    return drawn
 
 
 def _completed(

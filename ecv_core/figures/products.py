@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import plotly.graph_objects as go
 from ecv_core.figures.lecture import BIG, LABEL, axis, fold_axis, lecture_layout
 from ecv_core.figures.palette import lay_out, palette
 from ecv_core.figures.steps import Steps
+from ecv_core.records import Moment, RunSpec
+from ecv_core.stopping import RULES
 
 ABOVE, BELOW, SKIPPED, ALPHA, STOP = 1, 2, 3, 4, 5
 
@@ -197,3 +199,55 @@ def round_figure(
     figure.data[ABOVE].update(x=known["n"], y=known["product"])
     figure.data[ALPHA].update(x=[0.5, k + 0.5], y=[alpha, alpha], text=["", f"alpha {text}"])
     return figure
+
+
+def threshold_figure(
+    moments: Sequence[Moment], spec: RunSpec, *, dark: bool = False, height: int = 320
+) -> go.Figure:
+    """The number that decides after each fold, and the line at which the rule stops.
+
+    Args:
+        moments: of the run, as its rule told it.
+        spec: of the run, or of its telling; its rule has an axis and says what is watched.
+        dark: colours for a dark page.
+        height: in pixels.
+    """
+    rule, colours = RULES[spec.rule], palette(dark)
+    assert rule.axis is not None
+    assert rule.watched is not None
+    limit = rule.values(spec)[rule.axis.name]
+    numbers = list(rule.watched.of(moments))
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[moment.n for moment in moments],
+        y=numbers,
+        mode="lines+markers",
+        line={"color": colours.width, "width": 2, "dash": "dot"},
+        marker={"size": 14, "color": colours.width},
+        showlegend=False,
+        hovertemplate="after fold %{x}: %{y:.2e}<extra></extra>",
+    )
+    figure.add_hline(
+        y=limit,
+        line={"color": colours.mean, "width": 4},
+        annotation={
+            "text": rule.axis.in_words(limit),
+            "font": {"size": LABEL, "color": colours.mean},
+        },
+    )
+    log = {"type": "log", "exponentformat": "power"} if rule.axis.scale == "logarithmic" else {}
+    percent = {"tickformat": ".1%"} if rule.axis.scale == "percent" else {}
+    lay_out(
+        figure,
+        lecture_layout(colours, height)
+        | {
+            "xaxis": fold_axis("folds seen (n)", spec.max_folds, colours),
+            "yaxis": axis(rule.watched.label.lower(), colours) | log | percent,
+            "uirevision": "threshold",
+        },
+    )
+    return figure
+
+
+PICTURES: dict[str, Callable[..., go.Figure]] = {"threshold": threshold_figure}
+"""What can explain the decisions of a rule, by the name that it says as its `picture`."""

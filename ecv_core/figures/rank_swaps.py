@@ -117,12 +117,12 @@ def tau_height(taus: pd.DataFrame) -> int:
 
 def tau_words(taus: pd.DataFrame) -> str:
     """What the triangle shows, in a sentence."""
-    known = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
-    if known.empty:
+    of_pairs = taus.dropna(subset=["tau"]).sort_values("tau", kind="stable")
+    if of_pairs.empty:
         return "Kendall's tau is not defined between any two splits: they rank all alike."
-    low, high = known.iloc[0], known.iloc[-1]
+    low, high = of_pairs.iloc[0], of_pairs.iloc[-1]
     return (
-        f"Kendall's tau between {len(known)} pairs of splits: from {low['tau']:.2f} "
+        f"Kendall's tau between {len(of_pairs)} pairs of splits: from {low['tau']:.2f} "
         f"({low['split']} and {low['other']}) to {high['tau']:.2f} ({high['split']} and "
         f"{high['other']})."
     )
@@ -132,8 +132,8 @@ def tau_text(row: pd.Series[float]) -> str:
     """'0.80, interval 0.60 to 1.00'; 'not defined' where one split ranks all alike."""
     if pd.isna(row["tau"]):
         return "not defined"
-    known = pd.notna(row["low"])
-    return f"{row['tau']:.2f}" + (f", interval {_ends(row, '.2f')}" if known else "")
+    has_interval = pd.notna(row["low"])
+    return f"{row['tau']:.2f}" + (f", interval {_ends(row, '.2f')}" if has_interval else "")
 
 
 def _cell(row: pd.Series[float], reference: bool) -> str:
@@ -143,16 +143,16 @@ def _cell(row: pd.Series[float], reference: bool) -> str:
 
 
 def _score_words(row: pd.Series[float]) -> str:
-    known = pd.notna(row["low"])
-    about = f", interval {_ends(row, '.4f')}" if known else ", users' scores are not known"
+    has_interval = pd.notna(row["low"])
+    about = f", interval {_ends(row, '.4f')}" if has_interval else ", users' scores are not known"
     return f"{row['metric']} {row['score']:.4f}{about}"
 
 
 def _tau_cell(row: pd.Series[float]) -> str:
     if pd.isna(row["tau"]):
         return "-"
-    known = pd.notna(row["low"])
-    return f"<b>{row['tau']:.2f}</b>" + (f"<br>{_small(_ends(row, '.2f'))}" if known else "")
+    has_interval = pd.notna(row["low"])
+    return f"<b>{row['tau']:.2f}</b>" + (f"<br>{_small(_ends(row, '.2f'))}" if has_interval else "")
 
 
 def _ends(row: pd.Series[float], digits: str) -> str:

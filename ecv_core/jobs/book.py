@@ -8,20 +8,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ecv_core import stopping
-from ecv_core.errors import Cancelled, InputError, RunError, StoreError
+from ecv_core.errors import InputError, RunError, StoreError
 from ecv_core.evaluation import METRICS
 from ecv_core.jobs.owner import this_process
 from ecv_core.jobs.plan import Task, next_fold
-from ecv_core.records import FoldResult, Progress, Run, RunSpec, RunState
-from ecv_core.stopping import StoppingRule
+from ecv_core.records import FoldResult, Progress, Role, Run, RunSpec, RunState
+from ecv_core.records.setting import SCORES
+from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.store import Results, Store
-from ecv_core.store.adjusting import adjusted_rule
+from ecv_core.store.adjusting import adjusted_rule, aid_spec
 
 log = logging.getLogger(__name__)
 
@@ -119,8 +120,10 @@ class Book:
         known = [*(store.group(plan_id) if plan_id else ()), *runs]
         self._given = [run.run_id for run in known]
         self._ids = {_key(run.spec): run.run_id for run in known}
+        self._queued = {run.run_id for run in known if run.state is RunState.QUEUED}
         self._running: set[str] = set()
         self._ended: dict[str, RunState] = {}
+        self._rules: dict[str, StoppingRule] = {}
 
     # -- what a plan looks at -----------------------------------------------------------------
 
@@ -154,27 +157,35 @@ class Book:
         for run_id in self._given:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                if not self._start(run_id):
-                    self._lose(run_id)
+                self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
-                self._end(run_id, RunState.FINISHED, None)
+                self.store.requeue(run_id, run.spec, owner=self.owner)
+                if self._start(run_id):
+                    self._end(run_id, RunState.FINISHED, None)
 
     def queue(self, task: Task) -> list[str]:
         """Have the task's runs wait in the owner's queue; gives their ids, made where they lack."""
-        return [self._queued(spec) for spec in task.specs]
+        return [self._wait(spec) for spec in task.specs]
 
     def claim(self, task: Task) -> bool:
-        """Have the task's runs running under this owner; False where another program has one."""
+        """Have the task's runs running under this owner.
+
+        Returns: False where another program has one, somebody has cancelled it meanwhile, or a
+            cheap model that it needs has failed; it has ended then.
+        """
         for spec in task.specs:
-            if self._ids.get(_key(spec)) in self._running:
-                continue
-            run_id = self._queued(spec)
-            if not self._start(run_id):
-                self._lose(run_id)
+            run_id = self._ids.get(_key(spec))
+            if run_id is None or run_id not in self._running:
+                run_id = self._wait(spec)
+                if not self._start(run_id, spec):
+                    return False
+            if why := self._lacks(spec):
+                self._end(run_id, RunState.FAILED, why)
                 return False
         return True
 
-    def _queued(self, spec: RunSpec) -> str:
+    def _wait(self, spec: RunSpec) -> str:
+        """Have a run wait in the owner's queue, made if it lacks; gives its id."""
         run = self.run(spec)
         if run is None:
             (run_id,) = self.store.create(
@@ -182,21 +193,35 @@ class Book:
             )
             self._ids[_key(spec)] = run_id
             return run_id
-        if run.state is not RunState.QUEUED:
-            self.store.requeue(run.run_id, spec, owner=self.owner)
+        if run.run_id not in self._queued:  # else, if it waits no more, somebody has cancelled it
+            self.store.requeue(run.run_id, _asked(run, spec), owner=self.owner)
         return run.run_id
 
-    def _start(self, run_id: str) -> bool:
-        mine = self.store.start(run_id, owner=self.owner)
+    def _start(self, run_id: str, spec: RunSpec | None = None) -> bool:
+        asked = _asked(self.store.run(run_id), spec) if spec else None
+        mine = self.store.start(run_id, asked, owner=self.owner)
+        self._queued.discard(run_id)
         if mine:
             self._running.add(run_id)
             self._ended.pop(run_id, None)
+        else:
+            self._lose(run_id)
         return mine
 
     def _lose(self, run_id: str) -> None:
-        """Another program has the run by now, and goes on with it."""
+        """Another program has the run by now and goes on with it, or nobody is to do so."""
         self._running.discard(run_id)
         self._ended[run_id] = self.store.run(run_id).state
+
+    def _lacks(self, spec: RunSpec) -> str | None:
+        """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
+        for name in cheap_models(spec):
+            aid = aid_spec(spec, name)
+            if self.ended(aid):
+                run = self.store.run(self._ids[_key(aid)])
+                how = f"failed: {run.error}" if run.error else f"is {run.state}"
+                return f"'{name}', which it is adjusted by, {how}"
+        return None
 
     # -- folds --------------------------------------------------------------------------------
 
@@ -242,7 +267,9 @@ class Book:
     def _rule_of(self, run: Run) -> StoppingRule:
         if self._rule is not None and run.run_id in self._given:
             return self._rule
-        return adjusted_rule(self.results, run.spec)
+        if run.run_id not in self._rules:
+            self._rules[run.run_id] = adjusted_rule(self.results, run.spec)
+        return self._rules[run.run_id]
 
     # -- how they end -------------------------------------------------------------------------
 
@@ -295,23 +322,18 @@ class Book:
         ids = every if specs is None else {self._ids[_key(spec)] for spec in specs}
         return any(self.store.cancel_requested(run_id) for run_id in ids)
 
-    def insist_on_time(self, task: Task, most: float | None, now: float = 0.0) -> None:
-        """End a run that has had its time; what several share is shared out equally.
+    def seconds_left(self, task: Task, most: float) -> float:
+        """How long a task may take; what several runs share is shared out equally.
 
         Args:
             task: of its runs the one that took longest counts.
-            most: seconds that a run may take with all its folds; None for no limit.
-            now: that the task has taken so far.
-        Raises: Cancelled, with the reason.
+            most: seconds that a run may take with all its folds.
         """
-        if most is None:
-            return
         runs = [self.store.run(self._ids[_key(spec)]) for spec in task.specs]
         took = max(
             sum(result.total_seconds for result in run.folds if not result.reused) for run in runs
         )
-        if took + now / len(task.specs) >= most:
-            raise Cancelled(f"a run has {most:g} s here, and this one has had them")
+        return (most - took) * len(runs)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
         """Tells the writer where the task is; of several runs the first one tells it."""
@@ -331,9 +353,15 @@ class Book:
                 return done
 
 
-def _key(spec: RunSpec) -> RunSpec:
+def _asked(run: Run, spec: RunSpec) -> RunSpec:
+    """The run's own spec, with the folds that this one asks for."""
+    return replace(run.spec, only_folds=spec.only_folds, full=spec.full or run.spec.full)
+
+
+def _key(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart: which folds they are to have may change."""
-    return replace(spec, only_folds=(), full=False)
+    asked = replace(spec, only_folds=(), full=False)
+    return tuple(asked.part(*SCORES, Role.STOP).values())
 
 
 class ProgressWriter:

@@ -7,12 +7,13 @@ of each run says so.
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing as closed_after
 from contextlib import contextmanager
 
-from ecv_core.errors import Cancelled, EcvError, InputError, Terminated
+from ecv_core.errors import Cancelled, EcvError, RunError, Terminated
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
 from ecv_core.jobs.computing import failure
 from ecv_core.jobs.executors import Computed, Ended, Executor, Here
@@ -46,20 +47,18 @@ def drive(
         gives_way: return as soon as none of the plan's runs is claimed, though it is not done, so
             that others who wait come first.
     Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway;
-        InputError where the plan cannot go on, as where only other code can compute a fold.
+        InputError where the plan cannot go on, as where only other code can compute a fold;
+        RunError and StoreError where something else than a fold fails, as saving one in the end.
     """
     executor = executor or Here()
-    refusal: InputError | None = None
     with beating(book.store), _ending(book, closing), writing_progress(book.store) as writer:
         book.start()
         drive = _Drive(plan, book, executor, writer, closing, seconds)
         try:
-            refusal = drive.to_its_end(gives_way=gives_way)
+            drive.to_its_end(gives_way=gives_way)
         finally:
             drive.cancel_rest()
-        book.end(RunState.INTERRUPTED, str(refusal) if refusal else None)
-    if refusal is not None:
-        raise refusal
+        book.end(RunState.INTERRUPTED)
 
 
 class _Drive:
@@ -77,24 +76,19 @@ class _Drive:
         self._plan, self._book, self._executor, self._writer = plan, book, executor, writer
         self._closing, self._seconds = closing, seconds
         self._begun: dict[Task, float] = {}
-        """Tasks under way, and when each began, by `time.monotonic`."""
-        self._failed = False
+        """Tasks under way, and until when each may take, by `time.monotonic`."""
 
-    def to_its_end(self, *, gives_way: bool) -> InputError | None:
-        """Until nothing is left to do; gives why the plan cannot go on, where it says so."""
-        while not self._failed:
-            self._check_may_go_on()
-            try:
-                tasks = self._plan.next(self._book, tuple(self._begun))
-            except InputError as error:
-                return error
-            if not self._begin(tasks) and not self._begun:
+    def to_its_end(self, *, gives_way: bool) -> None:
+        """Until nothing is left to do."""
+        while True:
+            self._check_goes_on()
+            if self._begin_more():
+                continue
+            if not self._begun:
                 break
-            if self._begun:
-                self._take_what_is_finished()
+            self._take_what_is_finished()
             if gives_way and not self._book.running:
                 break
-        return None
 
     def cancel_rest(self) -> None:
         """End what is still under way."""
@@ -102,22 +96,23 @@ class _Drive:
             self._executor.cancel(task)
         self._begun.clear()
 
-    def _begin(self, tasks: Sequence[Task]) -> bool:
-        """Submit as many as there are places; whether something has moved."""
-        moved = False
-        for task in tasks:
-            if len(self._begun) >= self._executor.places:
-                break
+    def _begin_more(self) -> bool:
+        """Begin with the plan's next folds, if there is a free place; whether there were any."""
+        free = self._executor.places - len(self._begun)
+        tasks = self._plan.next(self._book, tuple(self._begun)) if free else ()
+        for task in tasks[:free]:
             if not self._book.claim(task):
-                return True  # another program has the run: the plan sees that it has ended here
+                return True  # its run has ended here: the plan is to see that
             if self._book.reuse(task):
                 self._book.settle(task.specs)
                 return True
-            self._book.insist_on_time(task, self._seconds)
-            self._executor.submit(task, self._book.progress_of(task, self._writer))
-            self._begun[task] = time.monotonic()
-            moved = True
-        return moved
+            until = math.inf
+            if self._seconds is not None:
+                until = time.monotonic() + self._book.seconds_left(task, self._seconds)
+            if self._may_go_on(task, until):
+                self._executor.submit(task, self._book.progress_of(task, self._writer))
+                self._begun[task] = until
+        return bool(tasks)
 
     def _take_what_is_finished(self) -> None:
         with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as finished:
@@ -125,54 +120,54 @@ class _Drive:
                 if isinstance(said, Computed):
                     self._writer.forget()
                     self._book.commit(said.task, said.place, said.result)
-                    self._check_may_go_on()
+                    self._check_goes_on()
                 elif self._begun.pop(said.task, None) is not None:
                     self._take_end(said)
-        for task, begun in list(self._begun.items()):
-            try:
-                if self._plan.independent and self._book.cancelled(task.specs):
-                    raise Cancelled
-                self._book.insist_on_time(task, self._seconds, time.monotonic() - begun)
-            except Cancelled as cancelled:
+        for task, until in list(self._begun.items()):
+            if not self._may_go_on(task, until):
                 self._executor.cancel(task)
                 del self._begun[task]
-                self._cancel(task, cancelled)
 
     def _take_end(self, ended: Ended) -> None:
-        task, error = ended.task, ended.error
+        error = ended.error
         if error is None:
-            self._book.settle(task.specs)
+            self._book.settle(ended.task.specs)
         elif self._closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
-            self._cancel(task, error)
+            self._cancel(ended.task, error)
         else:
             if not isinstance(error, EcvError):
-                log.error("fold %d failed", task.fold, exc_info=error)
-            self._book.end(RunState.FAILED, failure(error), task.specs)
-            if not self._plan.independent:
-                waited = f"'{task.specs[0].algorithm}', which it is adjusted by, failed: "
-                self._book.end(RunState.FAILED, waited + failure(error))
-                self._failed = True
+                log.error("fold %d failed", ended.task.fold, exc_info=error)
+            self._book.end(RunState.FAILED, failure(error), ended.task.specs)
+
+    def _check_goes_on(self) -> None:
+        if self._closing():
+            raise Terminated
+        if not self._plan.independent and self._book.cancelled():
+            raise Cancelled
+
+    def _may_go_on(self, task: Task, until: float) -> bool:
+        """Whether nobody has cancelled the task, and it has time left; else its runs end."""
+        if self._plan.independent and self._book.cancelled(task.specs):
+            self._cancel(task, Cancelled())
+        elif time.monotonic() >= until:
+            self._cancel(
+                task, Cancelled(f"a run has {self._seconds:g} s here, and this one has had them")
+            )
+        else:
+            return True
+        return False
 
     def _cancel(self, task: Task, cancelled: Cancelled) -> None:
         if not self._plan.independent:
             raise cancelled
         self._book.end(RunState.CANCELLED, str(cancelled) or None, task.specs)
 
-    def _check_may_go_on(self) -> None:
-        if self._closing():
-            raise Terminated
-        if not self._plan.independent and self._book.cancelled():
-            raise Cancelled
-
 
 @contextmanager
 def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
-    """However the block ends, whoever looks at the runs is told; its caller hears of signals only.
-
-    Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway.
-    """
+    """However the block ends, whoever looks at the runs is told. Raises: as `drive`."""
     try:
         yield
     except Cancelled as error:
@@ -188,6 +183,8 @@ def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
         if closing():
             book.end(RunState.INTERRUPTED, GONE)
             return
-        if not isinstance(error, EcvError):
-            log.exception("a plan failed")
         book.end(RunState.FAILED, failure(error))
+        if isinstance(error, EcvError):
+            raise
+        log.exception("a plan failed")
+        raise RunError(failure(error)) from error

@@ -6,6 +6,7 @@ class with these four methods.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import queue
@@ -25,6 +26,8 @@ from ecv_core.errors import EcvError, RunError
 from ecv_core.jobs.computing import Compute, WorkerDied, compute, failure
 from ecv_core.jobs.plan import Task
 from ecv_core.records import FoldResult, Progress, no_progress
+
+log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 0.25
 """A worker tells of steps at most this often; of another phase at once."""
@@ -163,7 +166,7 @@ class Worker:
         self._task, self._progress = task, progress
         try:
             self._send((self._compute, task.specs, task.fold))
-        except OSError:  # it died while it was idle
+        except (OSError, ValueError):  # it died while it was idle; its input may be closed already
             self._kill()
             self._send((self._compute, task.specs, task.fold))
 
@@ -210,6 +213,7 @@ class Worker:
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
+        assert process.stdin is not None
         try:
             while True:
                 kind, *said = pickle.load(process.stdout)
@@ -219,8 +223,14 @@ class Worker:
                         self._progress(phase, step, steps, curve=curve)
                 else:
                     self._messages.put((process, kind, *said))
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except Exception as error:
+            if not isinstance(error, EOFError):
+                log.error("what a worker says cannot be read", exc_info=error)
+                process.kill()
             self._messages.put((process, "died", WorkerDied(_ending(process.wait()))))
+        process.stdout.close()
+        with suppress(OSError):  # what it had not read yet
+            process.stdin.close()
 
     def _kill(self) -> None:
         with self._lock:
@@ -281,7 +291,11 @@ def _receive(stdin: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
     try:
         while True:
             tasks.put(pickle.load(stdin))
-    except (EOFError, OSError):  # the program that it works for is gone
+    except (EOFError, OSError):
+        pass  # the program that it works for is gone
+    except Exception:
+        log.exception("what the worker is to do cannot be read")
+    finally:
         os._exit(1)
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ecv_core.errors import InputError, StoreError
+from ecv_core.errors import EcvError, StoreError
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.computing import Compute, compute
 from ecv_core.jobs.driver import drive
@@ -137,7 +137,7 @@ class RunManager(Queue):
             if book.all_finished and not self._closing:
                 for task in plan.next(book, ())[:1]:
                     queued += book.queue(task)
-        except InputError as error:  # what cannot go on says so itself, on its page
+        except EcvError as error:  # what cannot go on says so itself, on its page
             log.info("%s", error)
             refusal = str(error)
         if not self._closing and run.run_id not in queued:  # nobody needs its fold any more

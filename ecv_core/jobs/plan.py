@@ -42,22 +42,28 @@ class Plan(Protocol):
     """A run, a study, a selection, a tuning."""
 
     independent: bool
-    """Whether a run that fails or is cancelled ends only itself, and not the plan."""
+    """Whether cancelling one of its runs ends only that run, and not the plan."""
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """The folds to compute now, the most urgent first; the driver takes as many as it can.
+        """Folds to compute now, the most urgent first; asked again while there is a free place.
 
         Args:
             known: the results so far.
             under_way: tasks that are being computed; they are not to be given again.
         Returns: empty while there is nothing to do but to wait for what is under way; the plan is
             done once nothing is.
+        Raises: InputError where it cannot go on, with the way out.
         """
 
 
-def next_fold(run: Run) -> int | None:
-    """The fold that a run needs next; None when its rule has stopped it or all folds are in."""
-    if run.stopped_at is not None and not run.spec.full:
+def next_fold(run: Run, *, full: bool = False) -> int | None:
+    """The fold that a run needs next; None when its rule has stopped it or all folds are in.
+
+    Args:
+        run: whose folds are looked at.
+        full: whether it goes on after its stop, also where its spec does not say so.
+    """
+    if run.stopped_at is not None and not (run.spec.full or full):
         return None
     done = {result.fold for result in run.folds}
     return next((fold for fold in run.spec.fold_order if fold not in done), None)

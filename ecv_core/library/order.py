@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.exploration import DRAWS, Scores
+from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders import Outcome
-from ecv_core.analysis.tradeoff import system_of
-from ecv_core.analysis.tradeoff.users import with_users
 from ecv_core.errors import InputError
 from ecv_core.library.run import Run
+from ecv_core.records import Scores
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import StoppingRule, TakesAids
 from ecv_core.store import Results, open_store
@@ -66,11 +65,10 @@ def _of_run(run: Run, rule: StoppingRule) -> Scores:
     check_exchangeable(
         run.spec.split, "other orders of them mean nothing: look at them in their own order"
     )
-    system = system_of(run.record, run.spec.metric_name)
     results = Results(open_store())
-    users = results.user_scores(run.record)
-    found = with_users(run.record, users, system.scores)
+    found = results.scores(run.record)
     if not (isinstance(rule, TakesAids) and rule.needs_aids):
         return found
     aids = aids_of(results, run.spec, rule.needs_aids)
+    users = results.user_scores(run.record)
     return replace(found, aids=aids, users=aids.matrix(users, run.spec.metric_name))

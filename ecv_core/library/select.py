@@ -128,7 +128,7 @@ def select(
         settings: as of `spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
     """
-    tracked = tracked_names(open_store().runs(), dataset)
+    tracked = tracked_names(open_store(), dataset)
     named = named_contenders(dataset, contenders, tracked=tracked, **settings)
     spec = named[0][1]
     terms = terms_for(spec, confidence=confidence, indifference=indifference, until=until)

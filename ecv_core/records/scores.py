@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,9 @@ class Scores:
     results: tuple[FoldResult, ...] | None = None
     """All that is known of the folds that were run, by fold index. None where there is nothing but
     the scores."""
+    aids: Any = None
+    """Cheap models on the same users (stopping.adjustment.Aids) that correct the precision rule's
+    mean; None: the plain one."""
     random: bool = True
     """Whether the model draws random numbers in training; True where that is not known."""
     higher_is_better: bool = True
@@ -49,6 +54,13 @@ class Scores:
     def k(self) -> int:
         """Number of folds."""
         return len(self.folds)
+
+    @property
+    def content(self) -> str:
+        """A hash of all that a curve depends on."""
+        costs = b"" if self.costs is None else self.costs.tobytes()
+        head = f"{self.name}\0{self.dataset}\0{self.metric}\0{self.source}\0{self.run_id}\0"
+        return sha256(head.encode() + self.folds.tobytes() + costs).hexdigest()
 
     @property
     def fold_joules(self) -> NDArray[np.float64]:

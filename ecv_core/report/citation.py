@@ -37,8 +37,8 @@ def bibtex(*more: str) -> str:
 
 def key_of(entry: str) -> str:
     """The key that \\cite takes: 'harper2015movielens'; empty where there is none."""
-    found = re.search(r"@\w+\{\s*([^,\s]+)", entry)
-    return found[1] if found else ""
+    match = re.search(r"@\w+\{\s*([^,\s]+)", entry)
+    return match[1] if match else ""
 
 
 def short(entry: str) -> str:
@@ -50,8 +50,8 @@ def short(entry: str) -> str:
 
 
 def _field(entry: str, name: str) -> str:
-    found = re.search(rf"\b{name}\s*=\s*\{{(.+?)\}}\s*(?:,|\}}|\n)", entry, re.DOTALL)
-    return " ".join(found[1].split()) if found else ""
+    match = re.search(rf"\b{name}\s*=\s*\{{(.+?)\}}\s*(?:,|\}}|\n)", entry, re.DOTALL)
+    return " ".join(match[1].split()) if match else ""
 
 
 def _surname(name: str) -> str:

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 import ecv_core.datasets as datasets
 from ecv_core import models
 from ecv_core.energy import SOURCES, country_in_words
-from ecv_core.energy.parts import counted as alone
-from ecv_core.energy.parts import left_in_words, left_out_words
+from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
 from ecv_core.energy.savings import energy_of
 from ecv_core.records import Run, RunSpec, Task
 from ecv_core.report.citation import key_of, short
@@ -41,8 +40,8 @@ def maths(plain: str, latex: str) -> str:
 def as_text(marked: str) -> str:
     """Plain text: citations as (author, year)."""
 
-    def word(found: re.Match[str]) -> str:
-        kind, what = found.groups()
+    def word(mark: re.Match[str]) -> str:
+        kind, what = mark.groups()
         return f" ({short(what)})" if kind == "cite" else what.partition("::")[0]
 
     return _MARK.sub(word, marked)
@@ -69,10 +68,10 @@ def cited(marked: str) -> list[str]:
 def data_sentences(specs: Sequence[RunSpec]) -> str:
     """Which data, how large after preparation, and how it was filtered."""
     rated = all(spec.task is Task.RATINGS for spec in specs)
-    known = datasets.catalogue()
+    entries = datasets.catalogue()
     parts = []
     for name in dict.fromkeys(spec.dataset for spec in specs):
-        entry = known.get(name)
+        entry = entries.get(name)
         if entry is None:
             parts.append(f"the dataset '{name}'")
             continue
@@ -103,9 +102,9 @@ def algorithm_sentence(specs: Sequence[RunSpec]) -> str:
         params = ", ".join(f"{name} = {value}" for name, value in spec.params)
         return f"{title} ({params})" if params else title
 
-    found = distinct(specs, words)
+    algorithms = distinct(specs, words)
     own = distinct([spec for spec in specs if spec.tracked], words)
-    said = f"The algorithm{'s were' if len(found) > 1 else ' was'} {joined(found)}."
+    said = f"The algorithm{'s were' if len(algorithms) > 1 else ' was'} {joined(algorithms)}."
     if own:
         said += (
             f" The folds of {joined(own)} were computed by code outside e-fold, which reported "
@@ -132,9 +131,9 @@ def split_sentence(specs: Sequence[RunSpec]) -> str:
             f"(random seed {spec.seed}).{how}"
         )
 
-    found = " ".join(distinct(specs, words))
+    sentences = " ".join(distinct(specs, words))
     several = len({spec.algorithm for spec in specs}) > 1 and len(distinct(specs, words)) == 1
-    return f"{found} All algorithms were evaluated on the same folds." if several else found
+    return f"{sentences} All algorithms were evaluated on the same folds." if several else sentences
 
 
 def score_sentence(specs: Sequence[RunSpec]) -> str:
@@ -208,7 +207,7 @@ def rule_sentence(specs: Sequence[RunSpec], paper: str) -> str:
 def energy_sentence(runs: Sequence[Run]) -> str:
     """What the folds cost, what was saved, and how both are known."""
     every = [run for run in runs if run.folds]
-    ran = alone(every) or every
+    ran = with_own_joules(every) or every
     facts = [energy_of(run) for run in ran]
     if not facts or any(one.source == "none" for one in facts):
         return "Energy was not metered."

@@ -188,12 +188,12 @@ def _metrics(run: Run) -> Table:
 
     def mean(metric: str, n: int) -> str:
         values = [fold.metrics.get(f"{metric}@{n}") for fold in used]
-        known = [value for value in values if value is not None]
-        return f"{sum(known) / len(known):.4f}" if len(known) == len(values) else ""
+        there = [value for value in values if value is not None]
+        return f"{sum(there) / len(there):.4f}" if len(there) == len(values) else ""
 
     rows = [
-        [known.title, *(mean(name, n) for n in cutoffs)]
-        for name, known in METRICS.items()
+        [metric.title, *(mean(name, n) for n in cutoffs)]
+        for name, metric in METRICS.items()
         if any(mean(name, n) for n in cutoffs)
     ]
     folds = "the one fold" if len(used) == 1 else f"the {len(used)} folds"
@@ -202,8 +202,8 @@ def _metrics(run: Run) -> Table:
 
 
 def _settings(spec: RunSpec) -> list[tuple[str, str]]:
-    known = models.of(spec)
-    title = known.title if known.title == known.id else f"{known.title} ({known.id})"
+    model = models.of(spec)
+    title = model.title if model.title == model.id else f"{model.title} ({model.id})"
     if spec.tracked:
         title += ", tracked: its folds were computed by code outside e-fold"
     params = ", ".join(f"{name} {value}" for name, value in spec.params) or "none"

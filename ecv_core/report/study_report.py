@@ -13,7 +13,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.energy import SOURCES, parts_words
-from ecv_core.energy.parts import counted, left_out_words
+from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.errors import UnknownName
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.records import Run
@@ -118,12 +118,12 @@ def _picture(at: pd.DataFrame, value: str, scale: CellScale, caption: str) -> tu
 
 
 def _energy(runs: Sequence[Run]) -> str:
-    folds = [fold for run in counted(runs) for fold in run.folds]
+    folds = [fold for run in with_own_joules(runs) for fold in run.folds]
     sources = sorted({fold.energy.source for fold in folds})
     if not folds or sources == ["none"]:
         return "No energy was recorded: every fold counts the same."
     words = "; ".join(SOURCES.get(source, source) for source in sources)
-    whole = sum(run.joules for run in counted(runs))
+    whole = sum(run.joules for run in with_own_joules(runs))
     text = f"{watt_hours(whole)} for all {len(folds)} folds of these runs: {words}."
     return f"{text} {parts_words(folds)} {left_out_words(runs)}".strip()
 

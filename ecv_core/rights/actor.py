@@ -62,7 +62,9 @@ _MAY: Mapping[Role, frozenset[Action]] = {
 }
 _WHY: Mapping[Role, str] = {
     Role.VISITOR: "this dashboard is public, so visitors cannot {}",
-    Role.VIEWER: "you are a viewer here and cannot {}; ask to be listed as an editor (ECV_EDITORS)",
+    Role.VIEWER: (
+        "you are a viewer here and cannot {}; ask to be listed as an editor (ECV_EDITORS)"
+    ),
     Role.NOBODY: "who is not signed in cannot {}; sign in first",
 }
 

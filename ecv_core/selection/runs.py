@@ -1,4 +1,4 @@
-"""Runs, recorded or in the database -> the contenders of a selection."""
+"""Recorded runs -> the contenders of a selection."""
 
 from __future__ import annotations
 

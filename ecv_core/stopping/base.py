@@ -78,34 +78,24 @@ class TakesAids(Protocol):
         """The same rule with their scores."""
 
 
-class FoldSets(Protocol):
-    """All 2^k sets of some folds, as `SetRule` sees them; the first one is empty."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldSets:
+    """All 2^k sets of some folds, as a `SetRule` sees them; the first one is empty."""
 
-    @property
-    def folds(self) -> NDArray[np.float64]:
-        """The score of each fold; shape (k,)."""
-
-    @property
-    def users(self) -> NDArray[np.floating] | None:
-        """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
-
-    @property
-    def random(self) -> bool:
-        """Whether the model draws random numbers in training."""
-
-    @property
-    def aids(self) -> Aids | None:
-        """Cheap models on the same users; None where there are none."""
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """Of the scores of each set; shape (2^k,); NaN for the empty one."""
-
-    def chosen(self) -> NDArray[np.bool_]:
-        """Which folds each set holds; shape (2^k, k)."""
-
-    def half_widths(self, confidence: float) -> NDArray[np.float64]:
-        """Of Student's t of each set's mean; shape (2^k,); NaN below two folds."""
+    folds: NDArray[np.float64]
+    """The score of each fold; shape (k,)."""
+    means: NDArray[np.float64]
+    """Of the scores of each set; shape (2^k,); NaN for the empty one."""
+    half_widths: Callable[[float], NDArray[np.float64]]
+    """Confidence -> of Student's t of each set's mean; shape (2^k,); NaN below two folds."""
+    chosen: Callable[[], NDArray[np.bool_]]
+    """Which folds each set holds; shape (2^k, k)."""
+    users: NDArray[np.floating] | None
+    """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
+    random: bool
+    """Whether the model draws random numbers in training."""
+    aids: Aids | None
+    """Cheap models on the same users; None where there are none."""
 
 
 Step = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]]
@@ -120,6 +110,8 @@ class SetSteps:
     step: Step
     half_widths: NDArray[np.float64]
     """Of the interval that each set's mean is shown with; shape (2^k,); NaN where there is none."""
+    setting: float
+    """The value of the axis."""
     means: NDArray[np.float64] | None = None
     """The estimates of the k-fold mean, shape (2^k,), where they are not the plain means."""
 
@@ -131,10 +123,6 @@ class SetRule(StoppingRule, Protocol):
     It stops where its axis is at least what `steps` gives, so that one walk through the sets
     answers for all orders and all values of the axis.
     """
-
-    @property
-    def setting(self) -> float:
-        """The value of its axis."""
 
     def steps(self, sets: FoldSets) -> SetSteps:
         """What decides at each step.
@@ -240,7 +228,7 @@ class Rule:
     watched: Watched | None = None
     """The number that decides, where one does."""
     picture: str = ""
-    """The drawing in `figures.deciding` that explains a decision; '' where there is none."""
+    """The drawing of `figures.products.PICTURES` that explains its decisions; '' for none."""
 
     def __post_init__(self) -> None:
         if self.axis is None:

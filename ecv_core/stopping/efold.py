@@ -42,11 +42,6 @@ class EFold:
         """The first fold that can stop: a change needs two widths, a width two scores."""
         return max(3, self.min_folds)
 
-    @property
-    def setting(self) -> float:
-        """Alpha."""
-        return self.alpha
-
     def steps(self, sets: FoldSets) -> SetSteps:
         """Width times change, from every set of folds to the next."""
         half = sets.half_widths(self.confidence)
@@ -54,6 +49,7 @@ class EFold:
         return SetSteps(
             step=lambda before, after: least_alpha(widths[before], widths[after]),
             half_widths=half,
+            setting=self.alpha,
         )
 
     def decide(self, results: Sequence[FoldResult]) -> Decision:
@@ -121,6 +117,7 @@ def _meaning(alpha: float) -> str:
 ALPHA = Parameter(
     name="alpha",
     default=1e-4,
+    label="alpha",
     help="Larger saves energy, smaller is more certain. It has the unit of the score squared, "
     "so its scale is logarithmic.",
     low=0,
@@ -160,5 +157,5 @@ E_FOLD = Rule(
         help="The rule stops when this is at most alpha.",
         of=products,
     ),
-    picture="width-times-change",
+    picture="threshold",
 )

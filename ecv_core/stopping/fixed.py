@@ -22,11 +22,6 @@ class Fixed:
         """The same number, by the name that it has among the settings of a run."""
         return self.folds
 
-    @property
-    def setting(self) -> float:
-        """The same number."""
-        return float(self.folds)
-
     def decide(self, results: Sequence[FoldResult]) -> Decision:
         n = len(results)
         if n >= self.folds:

@@ -107,11 +107,6 @@ class Precision:
             )
         return Decision(stop=True, reason=f"{found}: stop.")
 
-    @property
-    def setting(self) -> float:
-        """The tolerance."""
-        return self.tolerance
-
     def steps(self, sets: FoldSets) -> SetSteps:
         """How well every set of folds knows the k-fold mean."""
         k = len(sets.folds)
@@ -149,7 +144,12 @@ class Precision:
         half = np.full(len(sets.means), np.nan)
         half[1:] = variance.half_widths(k, self.confidence)
         least = least_tolerance(half, sets.means if corrected is None else corrected)
-        return SetSteps(step=lambda _before, after: least[after], half_widths=half, means=corrected)
+        return SetSteps(
+            step=lambda _before, after: least[after],
+            half_widths=half,
+            setting=self.tolerance,
+            means=corrected,
+        )
 
     def _known(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
         """The mean to go by, and what these folds tell of its variance."""
@@ -276,7 +276,8 @@ ADJUST_BY = Parameter(
     name="adjust_by",
     default="",
     ids=True,
-    label="adjusted by",
+    label="Cheap models",
+    phrase="adjusted by {}",
     help="Models whose folds cost little: they run all folds first, and what they tell of how "
     "easy each fold is makes the mean of the others sharper, so that fewer folds are needed.",
     flag="--adjust-by",
@@ -306,5 +307,5 @@ PRECISION = Rule(
         help="The rule stops when this is at most the tolerance.",
         of=_known_within,
     ),
-    picture="known-within",
+    picture="threshold",
 )

@@ -65,17 +65,12 @@ class Results:
             spec, own: as of `runs`.
             user_scores: whether the folds carry users' scores, where they were kept.
         """
-        runs = self.runs(spec, own=own)
-        with_users = self._folds_with_users(runs)
-        places = [(run, result) for run in runs for result in run.folds]
-        places.sort(key=lambda place: (place[0].run_id, place[1].fold) not in with_users)
-        chosen: dict[int, tuple[Run, FoldResult]] = {}
-        for run, result in places:
-            chosen.setdefault(result.fold, (run, result))
-        folds = {fold: chosen[fold][1] for fold in sorted(chosen)}
-        for run in runs if user_scores else ():
+        chosen = self._chosen(spec, own=own)
+        folds = {fold: result for fold, (_, result) in chosen.items()}
+        runs = {run.run_id: run for run, _ in chosen.values()} if user_scores else {}
+        for run in runs.values():
             wanted = [fold for fold, (its_run, _) in chosen.items() if its_run is run]
-            for fold, users in self._user_scores(run, wanted).items() if wanted else ():
+            for fold, users in self._user_scores(run, wanted).items():
                 folds[fold] = replace(folds[fold], user_scores=users)
         return folds
 
@@ -84,7 +79,11 @@ class Results:
 
         Args: as of `folds`.
         """
-        return self.folds(spec, own=own, user_scores=True).get(index)
+        chosen = self._chosen(spec, own=own)
+        if index not in chosen:
+            return None
+        run, result = chosen[index]
+        return replace(result, user_scores=self._user_scores(run, [index]).get(index))
 
     def user_scores(self, of: RunSpec | Run) -> dict[int, UserScores]:
         """Fold -> every user's scores, where they were kept.
@@ -115,6 +114,17 @@ class Results:
         return scores_of(of, self.folds(of, user_scores=users).values())
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _chosen(self, spec: RunSpec, *, own: bool) -> dict[int, tuple[Run, FoldResult]]:
+        """Of every fold, by index in ascending order, the run that it is taken from."""
+        runs = self.runs(spec, own=own)
+        with_users = self._folds_with_users(runs)
+        places = [(run, result) for run in runs for result in run.folds]
+        places.sort(key=lambda place: (place[0].run_id, place[1].fold) not in with_users)
+        chosen: dict[int, tuple[Run, FoldResult]] = {}
+        for run, result in places:
+            chosen.setdefault(result.fold, (run, result))
+        return dict(sorted(chosen.items()))
 
     def _folds_with_users(self, runs: Sequence[Run]) -> set[tuple[str, int]]:
         """Run id and index of the folds that have users' scores."""

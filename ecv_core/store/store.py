@@ -90,8 +90,8 @@ class Store:
         here = sa.true() if imported else runs.c.run_id.not_in(elsewhere)
         return self._load(runs.c.score_key == spec.score_key, here)[::-1]
 
-    def computed(self) -> list[tuple[RunSpec, int]]:
-        """Every spec with folds, and of how many folds of it the scores are known, newest first.
+    def specs(self) -> list[tuple[RunSpec, int]]:
+        """Every spec that was run, and how many folds of it there are, newest first.
 
         Of specs with the same scores the newest stands for all. Reads no fold.
         """
@@ -99,7 +99,7 @@ class Store:
         newest = sa.func.max(runs.c.sequence).label("newest")
         by_key = (
             sa.select(newest, many)
-            .join_from(runs, folds, folds.c.run_id == runs.c.run_id)
+            .join_from(runs, folds, folds.c.run_id == runs.c.run_id, isouter=True)
             .where(removal.kept(), runs.c.score_key.is_not(None))
             .group_by(runs.c.score_key)
             .subquery()
@@ -205,14 +205,23 @@ class Store:
             mine = runs.update().where(runs.c.run_id == run_id, idle).values(**values)
             return connection.execute(mine).rowcount == 1
 
-    def start(self, run_id: str, *, owner: str) -> bool:
-        """Mark a queued run as running; False if it no longer waits in this owner's queue."""
+    def start(self, run_id: str, spec: RunSpec | None = None, *, owner: str) -> bool:
+        """Mark a queued run as running.
+
+        Args:
+            run_id: of the run.
+            spec: what it is to run, where other folds are asked for since it was queued.
+            owner: in whose queue it waits.
+        Returns: False if it no longer waits there.
+        """
+        asked = {"spec": spec.to_json()} if spec else {}
         query = (
             runs.update()
             .where(runs.c.run_id == run_id, runs.c.state == RunState.QUEUED, runs.c.owner == owner)
             .values(
                 state=RunState.RUNNING,
                 started_at=sa.func.coalesce(runs.c.started_at, now()),
+                **asked,
             )
         )
         with self.transaction("written") as connection:

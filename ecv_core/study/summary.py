@@ -11,12 +11,10 @@ from pathlib import Path
 import pandas as pd
 
 from ecv_core.analysis.tradeoff import (
-    System,
     Tradeoff,
     averaged,
     explorable,
     slider_alphas,
-    system_of,
     tradeoff,
 )
 from ecv_core.analysis.tradeoff.ranks import rankings
@@ -31,8 +29,9 @@ from ecv_core.analysis.tradeoff.study_frames import (
 from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.frames import with_columns
-from ecv_core.records import IntervalKind, Run
+from ecv_core.records import IntervalKind, Run, Scores
 from ecv_core.runs.recorded import recorded_runs
+from ecv_core.runs.scores import scores_of_run
 from ecv_core.words import (
     algorithm_title,
     alpha_text,
@@ -119,7 +118,7 @@ def recorded_study(folder: Path) -> list[Run]:
     return runs
 
 
-def systems_of(runs: Sequence[Run], *, ids: bool = False) -> list[System]:
+def systems_of(runs: Sequence[Run], *, ids: bool = False) -> list[Scores]:
     """Whole runs as systems, by the titles that people read.
 
     Args:
@@ -127,10 +126,10 @@ def systems_of(runs: Sequence[Run], *, ids: bool = False) -> list[System]:
         ids: whether they go by their ids instead, which are typed.
     """
     if ids:
-        return [system_of(run, metric_label(run.spec)) for run in runs]
+        return [replace(scores_of_run(run), metric=metric_label(run.spec)) for run in runs]
     return [
         replace(
-            system_of(run, metric_label(run.spec)),
+            replace(scores_of_run(run), metric=metric_label(run.spec)),
             name=run_title(run),
             dataset=dataset_title(run.spec.dataset),
             algorithm=algorithm_title(run.spec.algorithm),
@@ -177,7 +176,7 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
     return frame[list(SCORES_COLUMNS)]
 
 
-def summary(systems: Sequence[System], alpha: float | None = None) -> Summary:
+def summary(systems: Sequence[Scores], alpha: float | None = None) -> Summary:
     """Everything, worked out exactly but for ranks, which are counted over orders.
 
     Args:

@@ -50,7 +50,7 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
 def _families(store: Store) -> list[list[RunSpec]]:
     """Specs with all folds, those together that differ in parameters only; newest first."""
     families: defaultdict[str, list[RunSpec]] = defaultdict(list)
-    for spec, folds in store.computed():
+    for spec, folds in store.specs():
         if folds == spec.k and spec.task is Task.TOP_N:
             families[replace(spec, params=()).score_key].append(spec)
     return list(families.values())

@@ -10,7 +10,7 @@ from ecv_core.errors import InputError
 from ecv_core.spec import make_spec
 from ecv_core.stopping import EFold, stop_of
 from ecv_core.stopping import moments as live_moments
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
 

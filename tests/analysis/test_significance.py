@@ -86,7 +86,7 @@ def test_bootstrap_means_of_two_users_are_those_of_two_coins():
 def test_bootstrap_means_do_not_depend_on_how_many_are_drawn_at_once(monkeypatch):
     values = np.random.default_rng(0).random((2, 50))
     at_once = bootstrap_means(values, resamples=100)
-    monkeypatch.setattr("ecv_core.analysis.significance._BLOCK_CELLS", 350)
+    monkeypatch.setattr("ecv_core.analysis.significance.BLOCK_CELLS", 350)
     assert bootstrap_means(values, resamples=100) == pytest.approx(at_once)
 
 

@@ -14,7 +14,7 @@ from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 from tests.browser.dashboard import FOR_TESTS, TEST_FLAGS, Dashboard
 from tests.browser.tab import PATIENCE, VIEW, watched_tab
-from tests.jobs import SCORES, fold_result
+from tests.fake_folds import SCORES, fold_result
 
 expect.set_options(timeout=PATIENCE)
 

@@ -15,7 +15,7 @@ from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 from tests.browser.dashboard import Dashboard
-from tests.jobs import SCORES, fold_result
+from tests.fake_folds import SCORES, fold_result
 
 pytestmark = pytest.mark.browser
 

@@ -57,7 +57,7 @@ def test_start_right_after_a_preset_starts_with_its_alpha(
     found = re.search(r"run=([0-9a-f]+)", tab.url)
     assert found is not None
     (run,) = open_store(warm.database_url).group(found[1])
-    assert run.spec.alpha == 1e-3
+    assert dict(run.spec.rule_params)["alpha"] == 1e-3
 
 
 def test_a_chapter_picked_while_another_is_drawn_is_the_one_that_opens(

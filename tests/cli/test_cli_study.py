@@ -9,7 +9,7 @@ from ecv_core.records import RunState
 from ecv_core.runs.document import run_document
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 

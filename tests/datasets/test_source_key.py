@@ -1,11 +1,14 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ecv_core import datasets
-from ecv_core.datasets import _hashing
 from ecv_core.errors import DatasetError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -15,20 +18,21 @@ def mine(data_folder: Path) -> Path:
     return path
 
 
-def forget() -> None:
-    """As a new process would start."""
-    _hashing._remembered.clear()
+def key_in_a_new_process() -> str:
+    code = "from ecv_core import datasets; print(datasets.source_key('mine'))"
+    words = [sys.executable, "-c", code]
+    return subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def test_is_fit_for_a_file_name_and_stays_the_same(mine: Path):
     key = datasets.source_key("mine")
     assert len(key) == 64
     assert set(key) <= set("0123456789abcdef")
-    forget()
-    assert datasets.source_key("mine") == key
+    assert key_in_a_new_process() == key
     (datasets.cache_dir() / "hashes.json").unlink()
-    forget()
-    assert datasets.source_key("mine") == key
+    assert key_in_a_new_process() == key
 
 
 def test_changes_with_the_content(mine: Path):
@@ -46,10 +50,10 @@ def test_differs_between_datasets_with_equal_files(mine: Path):
 def test_an_unchanged_file_is_not_read_again(mine: Path):
     stamp = mine.stat()
     key = datasets.source_key("mine")
-    forget()
     mine.write_text("user_id,item_id\nX,i\n")  # same size, and then the same time
     os.utime(mine, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     assert datasets.source_key("mine") == key
+    assert key_in_a_new_process() == key
 
 
 @pytest.mark.parametrize("content", ["", "not json", "[1]", '{"x": 3}', '{"PATH": [SIZE, TIME]}'])
@@ -62,8 +66,7 @@ def test_a_broken_memory_is_ignored(mine: Path, content: str):
     ):  # fmt: skip
         content = content.replace(name, str(value))
     memory.write_text(content)
-    forget()
-    assert datasets.source_key("mine") == key
+    assert key_in_a_new_process() == key
 
 
 def test_works_where_nothing_can_be_written(mine: Path):

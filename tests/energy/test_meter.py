@@ -75,12 +75,12 @@ class Broken:
 def test_a_broken_meter_gives_none_and_a_warning(
     where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def make(self: CodeCarbonMeter) -> Broken:
+    def make(**settings: object) -> Broken:
         if where == "make":
             raise ImportError("no codecarbon")
         return Broken(where)
 
-    monkeypatch.setattr(CodeCarbonMeter, "_new_tracker", make)
+    monkeypatch.setattr("codecarbon.OfflineEmissionsTracker", make)
     meter = CodeCarbonMeter("DEU")
     with caplog.at_level(logging.WARNING):
         meter.start()

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ecv_core.errors import InputError
-from ecv_core.evaluation import METRICS, PER_USER, Kind, check_metric, column_title
+from ecv_core.evaluation import METRICS, Kind, check_metric, column_title
 from ecv_core.evaluation.coverage import LIST_METRICS
 from ecv_core.evaluation.novelty import NOVELTY_METRICS
 from ecv_core.evaluation.ranking import HIT_METRICS
@@ -38,7 +38,7 @@ def test_only_metrics_of_the_top_n_are_named_with_n():
 
 
 def test_every_metric_but_those_of_all_lists_has_a_value_per_user():
-    assert set(METRICS) - set(PER_USER) == {"coverage", "gini"}
+    assert {n for n, metric in METRICS.items() if not metric.per_user} == {"coverage", "gini"}
 
 
 def test_errors_and_inequality_are_the_ones_where_lower_is_better():

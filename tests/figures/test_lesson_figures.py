@@ -5,12 +5,23 @@ import pandas as pd
 import pytest
 
 from ecv_core.figures.grades import grades_figure
-from ecv_core.figures.products import ABOVE, BELOW, STOP, products_figure, products_steps
+from ecv_core.figures.products import (
+    ABOVE,
+    BELOW,
+    PICTURES,
+    STOP,
+    products_figure,
+    products_steps,
+    threshold_figure,
+)
 from ecv_core.figures.savings import SAVED, USED, savings_figure, savings_steps
 from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
 from ecv_core.figures.wander import wander_figure
 from ecv_core.figures.widths import LIT, SEEN, widths_figure, widths_steps
 from ecv_core.lessons.draws import draws_frame, widths_frame
+from ecv_core.records import RunSpec
+from ecv_core.stopping import RULES, moments, rule_for
+from tests.fake_folds import fold_result
 
 PRODUCTS = pd.DataFrame(
     {
@@ -93,3 +104,16 @@ def test_every_picture_can_be_drawn_light_and_dark(dark):
     for figure in figures:
         assert len(figure.data) >= 1
         assert figure.layout.font.size >= 19  # the last row reads it
+
+
+def test_the_number_that_decides_is_drawn_against_the_setting_of_the_rule():
+    spec = RunSpec(dataset="d", algorithm="a", k=5, rule_params=(("alpha", 1e-3),))
+    folds = [fold_result(at, score) for at, score in enumerate([0.30, 0.32, 0.31, 0.31])]
+    figure = threshold_figure(moments(rule_for(spec), folds, 0.95), spec)
+    # The products of tests/stopping/test_rules.py, worked out there by hand.
+    assert figure.data[0].y[:2] == (None, None)
+    assert figure.data[0].y[2:] == pytest.approx([0.0101572, 0.000615788], rel=1e-4)
+    assert figure.layout.shapes[0].y0 == 1e-3
+    assert figure.layout.annotations[0].text == "alpha 1e-3"
+    assert figure.layout.yaxis.type == "log"
+    assert {one.picture for one in RULES.values()} <= {"", *PICTURES}

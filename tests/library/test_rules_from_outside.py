@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import ecv_core as ecv
-from ecv_core.analysis.exploration import Scores
-from ecv_core.analysis.tradeoff import System, tradeoff, tradeoff_frame
+from ecv_core.analysis.tradeoff import tradeoff, tradeoff_frame
 from ecv_core.analysis.tradeoff.registered import other_lines, registered_curves
 from ecv_core.analysis.tradeoff.rules import rules_frame
 from ecv_core.errors import InputError
 from ecv_core.figures.tradeoff import tradeoff_figure
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES, rule_for
 from ecv_core.words import setting_words
 
@@ -115,7 +115,7 @@ def test_an_id_that_no_address_can_hold_is_refused(rising):
 def systems():
     rng = np.random.default_rng(5)
     return [
-        System(name=name, dataset=name, metric="m", scores=Scores(folds=rng.normal(0.3, sd, 6)))
+        Scores(name=name, dataset=name, metric="m", folds=rng.normal(0.3, sd, 6))
         for name, sd in (("a", 0.02), ("b", 0.01))
     ]
 
@@ -126,7 +126,7 @@ def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
     assert list(lines) == ["fixed", "std-stagnation", "range-of-two"]
     line = lines["range-of-two"]
     for row, system in enumerate(systems):
-        alone = ecv.orders(system.scores.folds, range_of_two)
+        alone = ecv.orders(system.folds, range_of_two)
         assert line.cost_percent[row].tolist() == pytest.approx([alone.cost_percent, 100])
         assert line.difference_percent[row].tolist() == pytest.approx(
             [alone.mean_difference_percent, 0]
@@ -148,7 +148,7 @@ def test_it_is_on_the_chart_of_all_alphas(range_of_two, rising, systems):
     explored = tradeoff(systems, within_percent=2.0)
     figure = tradeoff_figure(tradeoff_frame(explored, curves))
     drawn = {trace.name: trace for trace in figure.data}
-    alone = [ecv.orders(one.scores.folds, range_of_two).cost_percent for one in systems]
+    alone = [ecv.orders(one.folds, range_of_two).cost_percent for one in systems]
     assert drawn["range-of-two"].x[0] == pytest.approx(np.mean(alone))
     assert "rising" in drawn
 

@@ -1,8 +1,10 @@
 """The pages in AppTest, with a manager that queues but never computes."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -13,7 +15,7 @@ from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import Quota, Store, database_url, open_store
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
+APP = str(Path(__file__).resolve().parents[2] / "pages" / "main.py")
 
 
 class QueueOnly:
@@ -73,9 +75,6 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.components.shared.state.RunManager", QueueOnly)
-    # AppTest forgets with every run that there is a st.navigation; the hand-over to app.py would
-    # swallow each click. tests/browser sees the real thing.
-    monkeypatch.setattr("pages.components.shared.navigation.through_app", lambda: None)
     st.cache_resource.clear()
     st.cache_data.clear()
 
@@ -122,6 +121,13 @@ def a_run(store: Store) -> Callable[..., Run]:
         return store.run(run_id)
 
     return put
+
+
+def progress(app: AppTest) -> dict[str, Any] | None:
+    """What the bar of what runs shows; None where it is not there."""
+    components = [one.proto for one in app.get("bidi_component")]
+    bars = [one.json for one in components if one.component_name == "ecv_progress"]
+    return json.loads(bars[0]) if bars else None
 
 
 def fold_result(index: int, score: float, source: str) -> FoldResult:

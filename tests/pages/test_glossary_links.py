@@ -69,7 +69,7 @@ def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
             app.query_params["study_datasets" if page == "studies" else "datasets"] = "ml-100k"
             app.run()
         case _:
-            app.switch_page(f"pages/{page.split()[-1]}.py").run()
+            app.switch_page(f"{page.split()[-1]}.py").run()
     assert not app.exception
     linked = {term for text in texts(app) for term in LINK.findall(text)}
     assert linked - set(terms()) == set()

@@ -4,7 +4,6 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import copy_context
 
 import pytest
 import sqlalchemy as sa
@@ -14,17 +13,9 @@ from ecv_core.records import Run, RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, going_on
 from ecv_core.store.holding import OUTSIDE
-from pages.components.shared import navigation, push
+from pages.components.shared import navigation
 from pages.components.shared.watch import Watch
-from tests.jobs import fold_result
-
-
-@pytest.fixture
-def pushing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with a server that can send to its pages, though nothing is sent."""
-    monkeypatch.setattr(push, "possible", lambda: True)
-    monkeypatch.setattr(push, "soon", lambda *_: None)
-    monkeypatch.setattr(push, "on_the_loop", lambda work: work.close() or work)
+from tests.fake_folds import fold_result
 
 
 @contextmanager
@@ -45,11 +36,8 @@ def statements() -> Iterator[list[str]]:
 def on_a_page(watch: Watch, group: str) -> list[Run]:
     """The runs of a group, as a page reads them that is drawn now."""
 
-    def draw() -> list[Run]:
-        watch.page_begins()
-        return watch.group(group)
-
-    return copy_context().run(draw)
+    watch.look()
+    return watch.group(group)
 
 
 def test_a_look_asks_twice_however_much_goes_on(store, a_run):
@@ -60,7 +48,6 @@ def test_a_look_asks_twice_however_much_goes_on(store, a_run):
     assert len(asked) == 2
 
 
-@pytest.mark.usefixtures("pushing")
 def test_runs_that_go_on_are_read_once_for_all_who_open_them(
     store: Store, a_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +63,6 @@ def test_runs_that_go_on_are_read_once_for_all_who_open_them(
     assert (len(seen.folds), seen.stopped_at) == (2, 2)
 
 
-@pytest.mark.usefixtures("pushing")
 def test_of_a_group_with_a_run_that_is_over_all_are_read(store):
     specs = [make_spec(dataset="synthetic", algorithm=name) for name in ("popular", "item-knn")]
     first, second = store.create(specs, owner="test")
@@ -88,7 +74,6 @@ def test_of_a_group_with_a_run_that_is_over_all_are_read(store):
     assert on_a_page(watch, second) == []  # no group has its id
 
 
-@pytest.mark.usefixtures("pushing")
 @pytest.mark.parametrize(
     "change",
     [
@@ -110,7 +95,6 @@ def test_a_run_that_was_queued_anew_is_read_anew(store, change):
     assert on_a_page(watch, run_id) == store.group(run_id)
 
 
-@pytest.mark.usefixtures("pushing")
 def test_the_second_page_of_a_run_asks_the_database_little(app, a_run):
     run = a_run([0.3, 0.4, 0.35], state=RunState.RUNNING)
     app.query_params["run"] = run.group

@@ -7,7 +7,8 @@ import pytest
 
 from ecv_core.energy.savings import energy_facts
 from ecv_core.errors import InputError
-from pages.components.run.stop_settings import ALPHAS, PRESETS, nearest_alpha
+from ecv_core.stopping import PAPERS_RULE, axis_of
+from pages.components.run.stop_settings import nearest_step
 from pages.components.shared.state import sentence
 from pages.components.shared.words import (
     ago,
@@ -85,9 +86,10 @@ def test_alphas_are_written_as_in_papers(alpha, shown):
 
 
 def test_every_preset_is_a_step_of_the_slider_and_other_alphas_find_the_nearest():
-    assert set(PRESETS.values()) <= set(ALPHAS)
-    assert nearest_alpha(1.1e-5) == 1e-5
-    assert nearest_alpha(1e-12) == 1e-7
+    alpha = axis_of(PAPERS_RULE)
+    assert set(dict(alpha.presets).values()) <= set(alpha.steps)
+    assert nearest_step(alpha, 1.1e-5) == 1e-5
+    assert nearest_step(alpha, 1e-12) == 1e-7
 
 
 def test_ago_says_how_long_ago():

@@ -22,7 +22,11 @@ def test_one_click_starts_item_knn_on_synthetic_and_puts_the_run_into_the_addres
     assert not app.exception
     (run,) = store.runs()
     assert (run.spec.dataset, run.spec.algorithm, run.spec.k) == ("synthetic", "item-knn", 10)
-    assert (run.spec.rule, run.spec.alpha, run.spec.full) == ("e-fold", 1e-4, False)
+    assert (run.spec.rule, dict(run.spec.rule_params)["alpha"], run.spec.full) == (
+        "e-fold",
+        1e-4,
+        False,
+    )
     assert app.query_params["run"] == run.run_id
     assert app.title[0].value == "ItemKNN on Synthetic"
 
@@ -61,7 +65,11 @@ def test_choices_in_the_address_fill_the_form_in(app, store):
     app.run()
     button(app, "Start").click().run()
     (run,) = store.runs()
-    assert (run.spec.algorithm, run.spec.alpha, run.spec.k) == ("popular", 1e-3, 5)
+    assert (run.spec.algorithm, dict(run.spec.rule_params)["alpha"], run.spec.k) == (
+        "popular",
+        1e-3,
+        5,
+    )
     assert (run.spec.metric, run.spec.country) == ("recall", "FRA")
 
 

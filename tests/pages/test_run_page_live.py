@@ -11,6 +11,7 @@ from ecv_core.records import RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import active_owners
 from ecv_core.store.schema import user_scores
+from tests.pages.conftest import progress
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -115,8 +116,7 @@ def test_a_running_run_shows_progress(app, a_run, store):
     run = a_run(SCORES[:2], state=RunState.RUNNING)
     store.set_progress(run.run_id, 2, "fit", 3, 20)
     open_run(app, run)
-    # AppTest has no accessor for a progress bar's text
-    assert "fold 3 of 10 · fit 3 of 20" in app.get("progress")[0].proto.text
+    assert progress(app)["words"] == "fold 3 of 10 · fit 3 of 20"
 
 
 def test_a_queued_run_says_how_many_are_before_it(app, a_run):

@@ -37,7 +37,11 @@ def test_the_precision_rule_takes_a_tolerance_and_may_stop_after_one_fold(app, s
     app.select_slider(key="tolerance").set_value(0.05).run()
     button(app, "Start").click().run()
     spec = store.runs()[0].spec
-    assert (spec.rule, spec.tolerance, spec.min_folds) == ("precision", 0.05, 1)
+    assert (spec.rule, dict(spec.rule_params)["tolerance"], spec.min_folds) == (
+        "precision",
+        0.05,
+        1,
+    )
 
 
 def test_a_preset_fills_in_the_values_of_the_paper(app, store):
@@ -74,7 +78,7 @@ def test_a_preset_holds_although_start_came_with_the_alpha_from_before_it(app, s
     app.segmented_control(key="preset").set_value("Thrifty").run()
     app.select_slider(key="alpha").set_value(1e-4)  # what the browser showed at the press
     button(app, "Start").click().run()
-    assert store.runs()[0].spec.alpha == 1e-3
+    assert dict(store.runs()[0].spec.rule_params)["alpha"] == 1e-3
 
 
 def test_two_presets_in_a_row_hold_although_the_browser_knew_of_neither(app, store):
@@ -84,7 +88,7 @@ def test_two_presets_in_a_row_hold_although_the_browser_knew_of_neither(app, sto
     app.segmented_control(key="preset").set_value("Careful").run()
     app.select_slider(key="alpha").set_value(1e-4)
     button(app, "Start").click().run()
-    assert store.runs()[0].spec.alpha == 1e-5
+    assert dict(store.runs()[0].spec.rule_params)["alpha"] == 1e-5
 
 
 def test_alpha_holds_although_start_came_with_the_preset_that_it_had_left(app, store):
@@ -92,7 +96,7 @@ def test_alpha_holds_although_start_came_with_the_preset_that_it_had_left(app, s
     app.select_slider(key="alpha").set_value(2e-5).run()
     app.segmented_control(key="preset").set_value("Balanced")
     button(app, "Start").click().run()
-    assert store.runs()[0].spec.alpha == 2e-5
+    assert dict(store.runs()[0].spec.rule_params)["alpha"] == 2e-5
 
 
 @pytest.mark.parametrize("pause", [False, True])
@@ -105,7 +109,7 @@ def test_alpha_can_go_back_to_where_it_was_before_a_preset(app, store, pause):
     assert app.select_slider(key="alpha").value == 1e-4
     assert app.segmented_control(key="preset").value == "Balanced"
     button(app, "Start").click().run()
-    assert store.runs()[0].spec.alpha == 1e-4
+    assert dict(store.runs()[0].spec.rule_params)["alpha"] == 1e-4
 
 
 def test_the_parameters_of_a_preset_hold_although_start_came_with_the_ones_before(app, store):
@@ -166,4 +170,4 @@ def test_the_precision_rule_may_be_adjusted_by_cheap_models_but_not_by_the_run_i
     assert not app.exception
     button(app, "Start").click().run()
     spec = store.runs()[-1].spec  # ItemKNN, which is chosen first
-    assert (spec.algorithm, spec.adjust_by) == ("item-knn", ("popular",))
+    assert (spec.algorithm, dict(spec.rule_params)["adjust_by"]) == ("item-knn", "popular")

@@ -59,7 +59,9 @@ def test_an_algorithm_that_predicts_ratings_brings_its_metric_and_split(app, sto
     button(app, "Start").click().run()
     spec = store.runs()[0].spec
     assert (spec.algorithm, spec.metric_name, spec.split) == ("bias", "rmse", "record-k-fold")
-    assert spec == make_spec(dataset="synthetic", algorithm="bias", alpha=spec.alpha)
+    assert spec == make_spec(
+        dataset="synthetic", algorithm="bias", alpha=dict(spec.rule_params)["alpha"]
+    )
 
 
 def test_a_metric_that_does_not_fit_is_a_sentence_and_nothing_can_start(app):

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.records import RunState
+from tests.pages.conftest import progress
 
 
 def learn() -> None:
@@ -39,18 +40,20 @@ def done_title(bar: AppTest) -> str:
 def test_without_an_active_run_there_is_no_bar_and_nothing_is_polled(bar, a_run):
     shown_beside(bar, a_run([0.3, 0.3, 0.3], stopped_at=3))
     assert labels(bar) == []
-    assert len(bar.get("progress")) == 0
+    assert progress(bar) is None
     assert not bar.exception
 
 
 def test_the_bar_says_what_runs_and_how_far_it_is(bar, a_run, store):
     run = a_run([0.3, 0.31], state=RunState.RUNNING)
     store.set_progress(run.run_id, 2, "fit", 3, 20)
-    said = shown_beside(bar, run).get("progress")[0].proto
+    said = progress(shown_beside(bar, run))
+    assert (said["title"], said["words"]) == ("ItemKNN on Synthetic", "fold 3 of 10 · fit 3 of 20")
     # Folds of 2 s each: what runs now has only begun, and 8 folds remain.
-    assert said.text.startswith("**ItemKNN on Synthetic** · fold 3 of 10 · fit 3 of 20 · ")
-    assert said.text.endswith("at most 16 s remaining")
-    assert said.value == 21  # 2.15 of 10 folds, in whole percent
+    assert 4 <= said["elapsed"] < 34
+    assert said["ticks"]
+    assert said["rest"] == "at most 16 s remaining"
+    assert said["part"] == pytest.approx(0.215)  # 2.15 of 10 folds
 
 
 def test_cancel_asks_the_run_to_stop(bar, a_run, store):
@@ -82,11 +85,9 @@ def test_when_it_is_done_the_title_says_so_until_some_seconds_later(
     bar.run()
     assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
     assert labels(bar) == ["Hide"]  # on the run's page the bar stays, so that nothing moves up
-    said = bar.get("progress")[0].proto
-    assert (said.value, said.text) == (
-        100,
-        "**ItemKNN on Synthetic** · finished · 3 of 10 folds · 6.0 s of computing",
-    )
+    said = progress(bar)
+    assert (said["part"], said["words"]) == (1, "finished · 3 of 10 folds · 6.0 s of computing")
+    assert (said["elapsed"], said["ticks"]) == (None, False)
     bar.run()
     assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
     now = time.monotonic()
@@ -102,7 +103,7 @@ def test_the_bar_of_a_run_that_is_over_can_be_hidden(bar, a_run, store):
     run = a_run([0.3], state=RunState.RUNNING)
     shown_beside(bar, run)
     store.finish(run.run_id, RunState.CANCELLED)
-    assert bar.run().get("progress")[0].proto.value == 10
+    assert progress(bar.run())["part"] == pytest.approx(0.1)
     bar.button(key="hide-bar").click().run()
     assert labels(bar) == []
     assert labels(bar.run()) == []

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.records import Decision, Moment, Run, RunSpec, RunState
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SCORES = {2: 0.3, 0: 0.5, 1: 0.1, 3: 0.5}
 """Fold -> score, in the order in which they finished: means 0.3, 0.4, 0.3, 0.35."""

@@ -30,7 +30,7 @@ CHANGES = {
     "candidates": st.sampled_from(["all", "train"]),
     "negatives": st.sampled_from([None, 1]),
     "negative_sampling": st.sampled_from(["uniform", "popularity"]),
-    "alpha": st.sampled_from([1e-4, 1.0]),
+    "rule_params": st.sampled_from([(), (("alpha", 1.0),)]),
     "rule": st.sampled_from(["never", "e-fold"]),
     "full": st.booleans(),
     "cutoffs": st.sampled_from([(10,), (1, 5, 10, 20)]),

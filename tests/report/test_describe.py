@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.exploration import Scores
-from ecv_core.analysis.tradeoff import Candidate, System, decide, fixed_folds
+from ecv_core.analysis.tradeoff import Candidate, decide, fixed_folds
+from ecv_core.records import Scores
 from ecv_core.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -128,7 +128,7 @@ def test_a_study_says_the_means_of_its_cells(a_run):
 
 
 def system(folds=(10.0, 20.0, 30.0), dataset="d"):
-    return System(name="s", dataset=dataset, metric="m", scores=Scores(folds=np.array(folds)))
+    return Scores(name="s", dataset=dataset, metric="m", folds=np.array(folds))
 
 
 def decided(systems, limit, share, *more):

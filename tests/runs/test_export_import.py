@@ -34,7 +34,7 @@ from ecv_core.runs import adjusting
 from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import content_sha256, read_run
 from ecv_core.spec import make_spec, rule_of, usual_metric
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 K = 6
 USERS = np.arange(12, dtype=np.int32)

@@ -9,7 +9,7 @@ from ecv_core.errors import InputError
 from ecv_core.records import Run, RunSpec, RunState
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_runs
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 
 def a_run(algorithm):

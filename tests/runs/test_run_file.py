@@ -15,7 +15,7 @@ from ecv_core.records import IntervalKind, Run, RunState
 from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import content_sha256, read_run
 from ecv_core.spec import make_spec
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 TOLERANT = (("adjust_by", ""), ("tolerance", 0.03))
 SCORES = [0.30, 0.34, 0.31, 0.33, 0.32]

@@ -14,7 +14,7 @@ from ecv_core.errors import InputError, StoreError
 from ecv_core.records import RunSpec, RunState
 from ecv_core.store import Store, back_up, open_store, restore
 from tests.databases import PostgresServer
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 

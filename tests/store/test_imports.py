@@ -12,7 +12,7 @@ from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import read_run
 from ecv_core.spec import make_spec
 from ecv_core.store import active_owners, import_run, origins
-from tests.jobs import SCORES, fold_result
+from tests.fake_folds import SCORES, fold_result
 
 
 @pytest.fixture

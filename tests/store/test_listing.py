@@ -11,7 +11,7 @@ from ecv_core.records import RunSpec, RunState
 from ecv_core.store import Label, RunList, Store, checked_label, going_on, label_runs, open_store
 from ecv_core.store.removal import UNDO_MINUTES
 from ecv_core.store.schema import folds, labels, removed, runs
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular")
 

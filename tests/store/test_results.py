@@ -11,7 +11,7 @@ import pytest
 from ecv_core.records import Energy, RunSpec, RunState, UserScores
 from ecv_core.runs.recorded import record, recorded_path, recorded_under_splits
 from ecv_core.store import Results, Store, import_run, open_store
-from tests.jobs import SCORES, fold_result
+from tests.fake_folds import SCORES, fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
@@ -156,6 +156,18 @@ def test_scores_are_arrays_of_all_folds_and_users(store: Store) -> None:
     assert Results(store).scores(SPEC, users=False).users is None
 
 
+def test_specs_are_told_once_with_the_folds_that_all_their_runs_have(store: Store) -> None:
+    computed(store, replace(SPEC, only_folds=(3,)), 3)
+    computed(store, replace(SPEC, rule="e-fold"), 0, 3)
+    other, newest = replace(SPEC, seed=7), replace(SPEC, seed=8)
+    computed(store, other)
+    run_id = computed(store, newest, 1)
+    assert store.specs() == [(newest, 1), (other, 0), (replace(SPEC, rule="e-fold"), 2)]
+    store.finish(run_id, RunState.CANCELLED)
+    store.remove([run_id])
+    assert [spec for spec, _ in store.specs()] == [other, replace(SPEC, rule="e-fold")]
+
+
 def test_joules_are_costs_once_every_fold_has_some(store: Store) -> None:
     run = store.run(computed(store, SPEC, *range(5)))
     assert Results(store).scores(run).costs.tolist() == [10.0] * 5
@@ -168,13 +180,14 @@ def test_joules_are_costs_once_every_fold_has_some(store: Store) -> None:
 
 
 OLDER = Path(__file__).parent / "runs-schema-4.sqlite.gz"
+KEPT = "SELECT run_id, spec FROM runs WHERE run_id NOT IN (SELECT run_id FROM removed)"
 
 
 def test_a_database_of_schema_4_opens_with_every_run_under_its_key(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite"
     path.write_bytes(gzip.decompress(OLDER.read_bytes()))
     with sqlite3.connect(path) as connection:
-        specs = dict(connection.execute("SELECT run_id, spec FROM runs").fetchall())
+        specs = dict(connection.execute(KEPT).fetchall())
     connection.close()
     store = open_store(f"sqlite:///{path}")
     with sqlite3.connect(path) as connection:
@@ -183,7 +196,9 @@ def test_a_database_of_schema_4_opens_with_every_run_under_its_key(tmp_path: Pat
             "EXPLAIN QUERY PLAN SELECT run_id FROM runs WHERE score_key = 'a'"
         ).fetchall()
     connection.close()
-    assert keys == {run_id: RunSpec.from_json(spec).score_key for run_id, spec in specs.items()}
+    assert len(specs) == 13
+    for run_id, spec in specs.items():
+        assert keys[run_id] == RunSpec.from_json(spec).score_key
     assert "USING INDEX" in plan[0][-1]
     (popular,) = [run for run in store.runs() if run.spec.only_folds == (1,)]
     results = Results(store, recorded=False)

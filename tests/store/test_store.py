@@ -19,7 +19,7 @@ from ecv_core.records import (
 )
 from ecv_core.store import Store, interrupt, open_store
 from ecv_core.store.rows import RunRows, run_rows
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", params=(("a", 1), ("b", 0.5)))
 

@@ -15,7 +15,7 @@ from ecv_core.evaluation.ranking import HIT_METRICS, Ranked
 from ecv_core.records import RunSpec, UserScores
 from ecv_core.store import START, Store, open_store, pack_some
 from ecv_core.store.schema import user_scores
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 

@@ -11,7 +11,7 @@ from ecv_core.runs.configurations import specs_of
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 from ecv_core.tuning.under_splits import agreement, compared
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 COMMAND = ["study", "--datasets", "synthetic", "--space", "default"]
 

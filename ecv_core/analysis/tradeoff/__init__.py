@@ -2,12 +2,10 @@
 
 from ecv_core.analysis.tradeoff.adviser import CarryOver, cheapest, leave_one_dataset_out
 from ecv_core.analysis.tradeoff.curves import (
-    System,
     Tradeoff,
     averaged,
     explorable,
     slider_alphas,
-    system_of,
     tradeoff,
 )
 from ecv_core.analysis.tradeoff.decision import (
@@ -31,7 +29,6 @@ __all__ = [
     "CarryOver",
     "Decision",
     "Option",
-    "System",
     "Tradeoff",
     "averaged",
     "cheapest",
@@ -41,7 +38,6 @@ __all__ = [
     "leave_one_dataset_out",
     "slider_alphas",
     "stops_frame",
-    "system_of",
     "tradeoff",
     "tradeoff_frame",
 ]

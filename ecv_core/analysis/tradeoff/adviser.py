@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecv_core.analysis.orders import Curve, Outcome
-from ecv_core.analysis.tradeoff.curves import System, averaged
+from ecv_core.analysis.tradeoff.curves import averaged
+from ecv_core.records import Scores
 
 ROUNDING = 1e-9
 """Shares of orders that are closer than this are equal."""
@@ -47,7 +48,7 @@ def cheapest(curve: Curve, share: float) -> Outcome | None:
 
 
 def leave_one_dataset_out(
-    systems: Sequence[System], curves: Sequence[Curve], share: float
+    systems: Sequence[Scores], curves: Sequence[Curve], share: float
 ) -> list[CarryOver]:
     """Choose the setting on all datasets but one and use it there, for each.
 

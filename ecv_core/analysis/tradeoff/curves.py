@@ -1,4 +1,4 @@
-"""Finished folds of several systems -> what each alpha costs and gives, one by one and on average.
+"""Finished folds of several runs -> what each alpha costs and gives, one by one and on average.
 
 Averages are over systems, each counting the same, as the paper averages over its 30 pairs.
 """
@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import Curve, Orders
 from ecv_core.errors import InputError
-from ecv_core.evaluation import METRICS
-from ecv_core.models import ALGORITHMS
-from ecv_core.records import Run, RunSpec
+from ecv_core.records import RunSpec, Scores
 from ecv_core.splits import exchangeable
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81
@@ -39,45 +35,10 @@ _NEARLY_ALL = 0.97
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class System:
-    """All k fold scores of an algorithm on a dataset, or of anything else."""
-
-    name: str
-    dataset: str
-    """What it was evaluated on: systems of one dataset are left out together."""
-    metric: str
-    scores: Scores
-    algorithm: str = ""
-    """What was evaluated; empty where only the name is known."""
-    source: str = "none"
-    """How the costs are known, as in Energy; 'none' where folds are counted instead."""
-    run_id: str | None = None
-    higher_is_better: bool = True
-    other_work: bool = False
-    """Whether its costs hold other work of the machine too: then they are in no sum of joules."""
-
-    @property
-    def k(self) -> int:
-        """Number of folds."""
-        return len(self.scores.folds)
-
-    def renamed(self, name: str) -> System:
-        """The same under another name."""
-        return replace(self, name=name)
-
-    @property
-    def content(self) -> str:
-        """A hash of all that a curve depends on."""
-        costs = b"" if self.scores.costs is None else self.scores.costs.tobytes()
-        head = f"{self.name}\0{self.dataset}\0{self.metric}\0{self.source}\0{self.run_id}\0"
-        return sha256(head.encode() + self.scores.folds.tobytes() + costs).hexdigest()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tradeoff:
     """The paper's rule on some systems, for a grid of alphas."""
 
-    systems: tuple[System, ...]
+    systems: tuple[Scores, ...]
     curves: tuple[Curve, ...]
     """One per system, all with the same settings: the alphas, ascending."""
     average: Curve
@@ -109,37 +70,8 @@ def explorable(run: _Whole) -> bool:
     return run.whole and exchangeable(run.spec.split)
 
 
-def system_of(run: Run, metric: str) -> System:
-    """A whole run as a system.
-
-    Args:
-        run: see `explorable`.
-        metric: the score's name as shown.
-    """
-    folds = run.folds_in_order
-    joules = np.array([fold.energy.joules for fold in folds])
-    metered = all(fold.energy.source != "none" and fold.energy.joules > 0 for fold in folds)
-    model = ALGORITHMS.get(run.spec.algorithm)  # none for a run of another program
-    return System(
-        name=f"{run.spec.algorithm} on {run.spec.dataset}",
-        dataset=run.spec.dataset,
-        algorithm=run.spec.algorithm,
-        metric=metric,
-        scores=Scores(
-            folds=np.array([fold.score for fold in folds]),
-            costs=joules if metered else None,
-            results=tuple(folds),
-            random=model is None or model.random,
-        ),
-        source=folds[0].energy.source if metered else "none",
-        run_id=run.run_id,
-        other_work=bool(run.other_work),
-        higher_is_better=METRICS[run.spec.metric].higher_is_better,
-    )
-
-
 def tradeoff(
-    systems: Sequence[System], *, within_percent: float, confidence: float = 0.95
+    systems: Sequence[Scores], *, within_percent: float, confidence: float = 0.95
 ) -> Tradeoff:
     """Work out every curve, exactly, at the alphas of `alpha_grid`.
 
@@ -155,7 +87,7 @@ def tradeoff(
             f"curves are worked out for up to {MAX_K} folds, but there are {k}; take the first "
             f"{MAX_K}, or ask for one alpha with: python -m ecv_core orders"
         )
-    walks = [exploration.explore(one.scores, confidence=confidence) for one in systems]
+    walks = [exploration.explore(one, confidence=confidence) for one in systems]
     alphas = alpha_grid(walks)
     if k > _FINE_K:
         alphas = alphas[::PER_STEP]
@@ -167,7 +99,7 @@ def tradeoff(
         average=averaged(curves),
         baseline=averaged(
             [
-                exploration.fixed(one.scores, confidence=confidence, within_percent=within_percent)
+                exploration.fixed(one, confidence=confidence, within_percent=within_percent)
                 for one in systems
             ]
         )
@@ -176,12 +108,12 @@ def tradeoff(
     )
 
 
-def joules_of(systems: Sequence[System]) -> NDArray[np.float64] | None:
+def joules_of(systems: Sequence[Scores]) -> NDArray[np.float64] | None:
     """The energy of all k folds of each system, to weigh them by; None if some have none.
 
     Returns: shape (systems,); 0 for those with other work in their costs, unless all are so.
     """
-    costs = [one.scores.costs for one in systems]
+    costs = [one.costs for one in systems]
     known = np.array([float(cost.sum()) for cost in costs if cost is not None])
     if len(known) < len(costs):
         return None

@@ -20,8 +20,9 @@ from ecv_core.analysis.tradeoff.adviser import (
     cheapest,
     leave_one_dataset_out,
 )
-from ecv_core.analysis.tradeoff.curves import System, averaged
+from ecv_core.analysis.tradeoff.curves import averaged
 from ecv_core.errors import InputError
+from ecv_core.records import Scores
 from ecv_core.stopping import BASELINE, NEVER_STOPS, difference_percent
 
 ALL_FOLDS = NEVER_STOPS
@@ -65,7 +66,7 @@ class Decision:
     """The largest difference to the k-fold mean that is acceptable."""
     share: float
     """Of orders that must end within it, in (0, 1]."""
-    systems: tuple[System, ...]
+    systems: tuple[Scores, ...]
     options: tuple[Option, ...]
     """Cheapest first; the last one is ALL_FOLDS. Of equal costs the simpler rule comes first."""
     failing: tuple[str, ...]
@@ -99,7 +100,7 @@ class Decision:
 
 
 def decide(
-    systems: Sequence[System],
+    systems: Sequence[Scores],
     candidates: Sequence[Candidate],
     *,
     within_percent: float,
@@ -150,15 +151,13 @@ def decide(
 
 
 def fixed_folds(
-    systems: Sequence[System], *, within_percent: float, confidence: float = 0.95
+    systems: Sequence[Scores], *, within_percent: float, confidence: float = 0.95
 ) -> Candidate:
     """Always e folds, for e from 1 to the most folds of any system; those with fewer use all."""
     most = max(system.k for system in systems)
     curves = []
     for system in systems:
-        curve = exploration.fixed(
-            system.scores, confidence=confidence, within_percent=within_percent
-        )
+        curve = exploration.fixed(system, confidence=confidence, within_percent=within_percent)
         rows = np.minimum(np.arange(most), system.k - 1)
         assert curve.within is not None
         curves.append(
@@ -176,14 +175,14 @@ def fixed_folds(
     return Candidate(rule=BASELINE, curves=tuple(curves))
 
 
-def percent_needed(systems: Sequence[System], share: float) -> float:
+def percent_needed(systems: Sequence[Scores], share: float) -> float:
     """The least difference, in percent, that k - 1 folds keep in this share of orders; exact.
 
     Averaged over systems, each counting the same.
     """
     differences, weights = [], []
     for system in systems:
-        folds = system.scores.folds
+        folds = system.folds
         whole, k = float(np.mean(folds)), system.k
         for left_out in range(k):
             mean = (k * whole - float(folds[left_out])) / (k - 1)
@@ -215,7 +214,7 @@ def _option(
     )
 
 
-def _all_folds(systems: Sequence[System], within_percent: float) -> Option:
+def _all_folds(systems: Sequence[Scores], within_percent: float) -> Option:
     every = fixed_folds(systems, within_percent=within_percent)
     whole = averaged(every.curves).at(float(max(system.k for system in systems)))
     return Option(

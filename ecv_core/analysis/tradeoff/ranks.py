@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis.orders import drawn_orders
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
-from ecv_core.analysis.tradeoff.curves import System
 from ecv_core.errors import InputError
+from ecv_core.records import Scores
 from ecv_core.stopping.efold import EFold, least_alpha
 from ecv_core.stopping.interval import running, t_factors
 
@@ -55,7 +55,7 @@ class Ranking:
 
 
 def rankings(
-    systems: Sequence[System],
+    systems: Sequence[Scores],
     alphas: ArrayLike,
     *,
     confidence: float = 0.95,
@@ -83,7 +83,7 @@ def rankings(
 
 def _ranking(
     dataset: str,
-    systems: Sequence[System],
+    systems: Sequence[Scores],
     alphas: NDArray[np.float64],
     confidence: float,
     draws: int,
@@ -96,9 +96,9 @@ def _ranking(
             "some another number; pick those of one number"
         )
     orders = _orders(k, draws, seed)
-    along = [_along(one.scores.folds[orders], confidence) for one in systems]
+    along = [_along(one.folds[orders], confidence) for one in systems]
     better = np.array([1.0 if one.higher_is_better else -1.0 for one in systems])
-    whole = better * np.array([_mean(one.scores.folds) for one in systems])
+    whole = better * np.array([_mean(one.folds) for one in systems])
     goal = pair_signs(whole)
     winner = int(np.argmax(whole))
     with_winner = np.array([winner in pair for pair in zip(*pair_numbers(len(whole)), strict=True)])

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import QUANTILES, Curve, Outcome
-from ecv_core.analysis.tradeoff.curves import System, averaged
+from ecv_core.analysis.tradeoff.curves import averaged
 from ecv_core.analysis.tradeoff.rules import Line, walked_line
 from ecv_core.errors import InputError
-from ecv_core.records import RunSpec
+from ecv_core.records import RunSpec, Scores
 from ecv_core.stopping import NEVER_STOPS, PAPERS_RULE, RULES, Rule, StoppingRule
 from ecv_core.stopping.base import OrderRule, first_stop
 
@@ -64,7 +63,7 @@ def walked(known: Rule, scores: Scores, *, within_percent: float | None = None) 
 
 def outcomes(
     known: Rule,
-    system: System,
+    system: Scores,
     settings: Sequence[float],
     *,
     draws: int = DRAWS,
@@ -77,7 +76,7 @@ def outcomes(
     """
     return [
         exploration.outcome(
-            system.scores,
+            system,
             _built(known, system, setting),
             draws=draws,
             seed=seed,
@@ -92,7 +91,7 @@ Known = Mapping[str, Mapping[int, Curve]]
 
 
 def registered_curves(
-    systems: Sequence[System], known: Known | None = None, *, within_percent: float
+    systems: Sequence[Scores], known: Known | None = None, *, within_percent: float
 ) -> list[RuleCurve]:
     """Every registered rule but the paper's and those that look at no score.
 
@@ -112,7 +111,7 @@ def registered_curves(
     return found
 
 
-def curves_of_users(systems: Sequence[System], known: Known) -> list[RuleCurve]:
+def curves_of_users(systems: Sequence[Scores], known: Known) -> list[RuleCurve]:
     """Of `registered_curves` those that are given: of every system, by rules that need users."""
     return [
         RuleCurve(
@@ -128,7 +127,7 @@ def curves_of_users(systems: Sequence[System], known: Known) -> list[RuleCurve]:
 
 def _curves(
     rule: Rule,
-    systems: Sequence[System],
+    systems: Sequence[Scores],
     known: Mapping[int, Curve] | None,
     within_percent: float,
 ) -> tuple[list[Curve], bool]:
@@ -137,7 +136,7 @@ def _curves(
         return list((known or {}).values()), False
     with suppress(InputError):
         if rule.by_sets:
-            found = [walked(rule, one.scores, within_percent=within_percent) for one in systems]
+            found = [walked(rule, one, within_percent=within_percent) for one in systems]
             return found, False
         settings = settings_of(rule, max(system.k for system in systems))
         rows = [
@@ -149,7 +148,7 @@ def _curves(
     return [], False
 
 
-def other_lines(systems: Sequence[System], known: Known | None = None) -> list[Line]:
+def other_lines(systems: Sequence[Scores], known: Known | None = None) -> list[Line]:
     """Every registered rule to compare the paper's with, the simpler first.
 
     Args:
@@ -166,13 +165,13 @@ def other_lines(systems: Sequence[System], known: Known | None = None) -> list[L
             curves = (known or {}).get(rule.id)
             line = walked_line(rule.id, curves) if curves else None
         else:
-            curves = {number: walked(rule, one.scores) for number, one in enumerate(systems)}
+            curves = {number: walked(rule, one) for number, one in enumerate(systems)}
             line = walked_line(rule.id, curves)
         found += [line] if line is not None else []
     return found
 
 
-def asked_line(known: Rule, systems: Sequence[System]) -> Line | None:
+def asked_line(known: Rule, systems: Sequence[Scores]) -> Line | None:
     """Any rule over its settings, to all folds; None if no system has what it needs to decide."""
     settings = np.array(settings_of(known, max(one.k for one in systems)))
     draws = MANY_DRAWS if issubclass(known.kind, OrderRule) else DRAWS
@@ -198,14 +197,14 @@ def asked_line(known: Rule, systems: Sequence[System]) -> Line | None:
         rule=known.id,
         cells=tuple(rows),
         settings=np.append(settings[order], [] if whole else 0.0),
-        cost_percent=np.pad(cost[:, order], end, constant_values=100.0),
-        difference_percent=np.pad(difference[:, order], end),
-        cost_error=np.pad(cost_error[:, order], end),
-        difference_error=np.pad(difference_error[:, order], end),
+        cost_percent=np.pad(cost.take(order, axis=1), end, constant_values=100.0),
+        difference_percent=np.pad(difference.take(order, axis=1), end),
+        cost_error=np.pad(cost_error.take(order, axis=1), end),
+        difference_error=np.pad(difference_error.take(order, axis=1), end),
     )
 
 
-def _built(known: Rule, system: System, setting: float) -> StoppingRule:
+def _built(known: Rule, system: Scores, setting: float) -> StoppingRule:
     spec = RunSpec(
         dataset=system.dataset,
         algorithm=system.algorithm,

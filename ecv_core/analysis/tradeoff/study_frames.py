@@ -64,7 +64,7 @@ def cells_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
                     "difference_percent": curve.mean_difference_percent[rows],
                     "mean_stop": curve.mean_stop[rows],
                     "energy_percent": curve.cost_percent[rows],
-                    "k_fold_mean": float(np.mean(system.scores.folds)),
+                    "k_fold_mean": float(np.mean(system.folds)),
                 }
             )
         )

@@ -83,8 +83,8 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
         )
     named = layout.form is not Form.DELIMITED or layout.header
     roles = guess_roles(layout.names, rows, named=named)
-    found = replace(layout, roles=tuple((role, roles[role]) for role in ROLES if role in roles))
-    return Recognised(layout=with_unit(found, rows), rows=tuple(rows))
+    guessed = replace(layout, roles=tuple((role, roles[role]) for role in ROLES if role in roles))
+    return Recognised(layout=with_unit(guessed, rows), rows=tuple(rows))
 
 
 def with_unit(layout: Layout, rows: Sequence[Row]) -> Layout:
@@ -205,8 +205,8 @@ def _separator(lines: Sequence[str]) -> str:
         return fits, len(rows[0]) > 1, width if fits else 0
 
     signs = [sign for sign in SEPARATORS if sign != " "]
-    found = max(signs, key=quality)  # the first of equals
-    return found if quality(found)[0] or not quality(" ")[0] else " "
+    best = max(signs, key=quality)  # the first of equals
+    return best if quality(best)[0] or not quality(" ")[0] else " "
 
 
 def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
@@ -242,11 +242,11 @@ def _json_lines(text: str, encoding: str) -> Recognised:
     objects = []
     for line in _lines(text)[:SAMPLE]:
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict):
-            objects.append(found)
+        if isinstance(record, dict):
+            objects.append(record)
     if not objects:
         raise Unreadable(
             "it begins like JSON, but none of its first lines is an object; write JSON lines, one "

@@ -250,12 +250,12 @@ def _json_lines(plain: Plain, layout: Layout) -> Iterator[Batch]:
             if not line.strip():
                 continue
             try:
-                found = json.loads(line)
+                record = json.loads(line)
             except (ValueError, RecursionError):
-                found = None
-            if isinstance(found, dict):
+                record = None
+            if isinstance(record, dict):
                 for role, name in wanted:
-                    values[role].append(_sound(as_text(found.get(name))))
+                    values[role].append(_sound(as_text(record.get(name))))
             else:
                 unfit[NO_OBJECT] += 1
                 holes.append(count + 1)

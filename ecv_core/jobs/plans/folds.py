@@ -29,21 +29,26 @@ class FoldsPlan:
         self._groups = groups(specs, share=share)
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """The first fold that somebody of a group lacks, of all of the group who lack it."""
-        if under_way:
-            return []
-        while self._groups:
-            group = self._groups[0]
+        """The first fold that somebody of a group lacks, of all of the group who lack it.
+
+        One fold of a group at a time; nothing any more once a run has ended without its folds.
+        """
+        busy = {replace(spec, only_folds=()) for task in under_way for spec in task.specs}
+        for group in list(self._groups):
+            if not busy.isdisjoint(group):
+                continue
+            if any(map(known.ended, group)):
+                return []
             lacks = {spec: _missing(spec, self._folds, known) for spec in group}
             for index in self._folds:
                 wanted = [
                     replace(spec, only_folds=tuple(lacks[spec]))
                     for spec in group
-                    if index in lacks[spec] and not known.ended(spec)
+                    if index in lacks[spec]
                 ]
                 if wanted:
                     return [Task(specs=tuple(wanted), fold=index)]
-            del self._groups[0]
+            self._groups.remove(group)
         return []
 
 

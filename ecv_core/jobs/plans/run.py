@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
 from ecv_core.records import RunSpec
@@ -17,15 +18,17 @@ class RunPlan:
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
+        self._lacks_aids = True  # until it has been seen that they are there, which takes long
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
         """One fold at a time: the rule decides on each before the next."""
-        run = known.run(self.spec)
         if under_way or known.ended(self.spec):
             return []
-        if cheap := next_of_aids(self.spec, known):
+        if self._lacks_aids and (cheap := next_of_aids(self.spec, known)):
             return cheap
-        index = self.spec.fold_order[0] if run is None else next_fold(run)
+        self._lacks_aids = False
+        run = known.run(self.spec)
+        index = self.spec.fold_order[0] if run is None else next_fold(run, full=self.spec.full)
         return [] if index is None else [Task(specs=(self.spec,), fold=index)]
 
 
@@ -43,12 +46,14 @@ class AidsPlan:
 
 
 def next_of_aids(spec: RunSpec, known: ScoresKnown) -> Sequence[Task]:
-    """The first fold that a cheap model lacks; empty where all are there."""
+    """The first fold that a cheap model lacks; empty where all are there, or one has ended."""
     for name in cheap_models(spec):
         aid = aid_spec(spec, name)
         scored = [at for at, one in known.folds(aid, user_scores=True).items() if one.user_scores]
         if missing := missing_folds(aid, scored):
-            return [Task(specs=(aid,), fold=missing[0])]
+            if known.ended(aid):
+                break
+            return [Task(specs=(replace(aid, only_folds=tuple(missing)),), fold=missing[0])]
     return []
 
 

@@ -6,7 +6,7 @@ second viewer, a cancel or a crash loses nothing but the fold that was going.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import ScoresKnown, Task
-from ecv_core.records import FoldResult, Run, RunSpec, Scores
+from ecv_core.records import FoldResult, RunSpec, Scores
 from ecv_core.runs.document import track_call
 from ecv_core.runs.scores import scores_of
 from ecv_core.selection.contenders import aligned, check_contenders
@@ -386,9 +386,10 @@ def terms_for(spec: RunSpec, *, confidence: float, indifference: float, until: U
     )
 
 
-def tracked_names(runs: Iterable[Run], dataset: str) -> set[str]:
+def tracked_names(store: Store, dataset: str) -> set[str]:
     """What tracked models of a dataset are called."""
-    return {run.spec.algorithm for run in runs if run.spec.tracked and run.spec.dataset == dataset}
+    specs = (spec for spec, _ in store.specs())
+    return {spec.algorithm for spec in specs if spec.tracked and spec.dataset == dataset}
 
 
 def missing(name: str, spec: RunSpec, index: int, folds: Mapping[int, FoldResult]) -> InputError:

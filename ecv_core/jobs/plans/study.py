@@ -18,7 +18,7 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.owner import recover
-from ecv_core.jobs.plan import ScoresKnown, Task
+from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.queue import RunQueue
 from ecv_core.records import Run, RunSpec, RunState
@@ -83,7 +83,10 @@ class StudyPlan:
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
         """The next fold of every run, the first run's first."""
         busy = {task.specs[0] for task in under_way}
-        return [task for run in self._runs if run.spec not in busy for task in run.next(known, ())]
+        idle = [run for run in self._runs if run.spec not in busy]
+        # Two runs that are adjusted by the same model may both ask for its fold.
+        tasks = dict.fromkeys(task for run in idle for task in run.next(known, ()))
+        return [task for task in tasks if task.specs[0] not in busy]
 
 
 def planned(
@@ -307,20 +310,24 @@ def compute(
     """
     recover(store)
     todo = [cell for cell in cells if not cell.recorded]
-    begun: list[Run] = []
+    begun: list[tuple[Cell, Run]] = []
     done: list[Cell] = []
     for cell in todo:
         same = [run for run in begun_runs(store, cell.spec) if not run.state.active]
-        begun += [max(same, key=lambda run: len(run.folds))] if same else []
+        begun += [(cell, max(same, key=lambda run: len(run.folds)))] if same else []
 
     def ended(run: Run) -> None:
-        cell = next(cell for cell in todo if cell.spec.same_run(run.spec))
-        if run.state is RunState.FINISHED and cell.path is not None:
-            record(run, cell.path, store.user_scores(run.run_id), also)
-        done.append(replace(cell, run=run))
-        on_end(done[-1])
+        for cell in todo:
+            if cell.spec.same_run(run.spec):  # and not a cheap model that one is adjusted by
+                if run.state is RunState.FINISHED and cell.path is not None:
+                    record(run, cell.path, store.user_scores(run.run_id), also)
+                done.append(replace(cell, run=run))
+                on_end(done[-1])
 
+    for cell, run in begun:
+        if run.state is RunState.FINISHED and next_fold(run, full=cell.spec.full) is None:
+            ended(run)
     says = Says(fold=on_fold, ended=ended, trouble=trouble)
-    book = Book(store, runs=begun, says=says)
+    book = Book(store, runs=[run for _, run in begun], says=says)
     drive(StudyPlan([cell.spec for cell in todo]), book, executor)
     return done

@@ -32,7 +32,7 @@ from ecv_core.spec import make_spec
 from ecv_core.splits import check_exchangeable
 from ecv_core.splits.nested import ID, TEST
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store import Results, Store
+from ecv_core.store import Results, RunList, Store
 from ecv_core.tuning.estimate import Estimate, estimate
 from ecv_core.tuning.nested import Aside, optimism
 from ecv_core.tuning.samplers import Sampler, budget_of, sampled
@@ -199,7 +199,11 @@ def expected_of(tuning: Tuning, store: Store, *, share: bool = False) -> Estimat
     specs = specs_of(tuning.spec, tuning.first())
     results = Results(store, recorded=False)
     there = [len(results.folds(spec)) for spec in specs]
-    own = [KnownCosts.of(run) for run in store.runs() if run.folds]
+    own = [
+        KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
+        for row in RunList(store).rows()
+        if row.scores
+    ]
     sharing = models.algorithm(tuning.spec.algorithm).sharing
     going_on: list[int | None] = []
     if share and sharing is not None and sharing.goes_on and tuning.sampler != "tpe":
@@ -326,11 +330,11 @@ def meet_aside(
     results = Results(store, recorded=False)
     run = results.runs(spec)[0]
     met = {
-        run.spec.params
-        for run in store.runs()
-        if run.folds
-        and run.spec.algorithm == spec.algorithm
-        and replace(run.spec, params=spec.params).same_scores(spec)
+        other.params
+        for other, folds in store.specs()
+        if folds
+        and other.algorithm == spec.algorithm
+        and replace(other, params=spec.params).same_scores(spec)
     }
     scores = np.stack([one.folds for one in tuned.standing.contenders])
     sign = 1 if METRICS[chosen.metric].higher_is_better else -1

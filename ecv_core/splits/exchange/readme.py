@@ -23,7 +23,7 @@ def readme(
         form: 'csv' or 'recbole'.
         facts: (name, text) pairs about the data: citation, licence, filtering.
     """
-    known = SPLITS.get(folds.strategy)
+    strategy = SPLITS.get(folds.strategy)
     rows = [
         (
             "Dataset",
@@ -31,8 +31,8 @@ def readme(
             f"{interactions.n_items:,} items, {len(interactions):,} interactions",
         ),
         *facts,
-        ("Strategy", f"`{folds.strategy}`" + (f": {known.help}" if known else "")),
-        *([("Source", known.source)] if known else []),
+        ("Strategy", f"`{folds.strategy}`" + (f": {strategy.help}" if strategy else "")),
+        *([("Source", strategy.source)] if strategy else []),
         *((f"Parameter `{name}`", f"`{value}`") for name, value in folds.params),
         ("Folds", str(folds.k)),
         ("Seed", "not known: read from a file" if folds.seed is None else str(folds.seed)),
@@ -109,12 +109,12 @@ def _statistics(interactions: Interactions, folds: Folds) -> Iterator[str]:
         )
         leak = leakage(interactions, folds, index)
         if leak is not None:
-            known = {
+            leaks = {
                 "anyone's": leak.anyone,
                 "of the same item": leak.item,
                 "of the same user": leak.own,
             }
-            shares = [f"{name} {share:.1%}" for name, share in known.items() if share is not None]
+            shares = [f"{name} {share:.1%}" for name, share in leaks.items() if share is not None]
             note += (
                 " Leakage, the share of training interactions that lie after the test interaction "
                 f"they help to predict: {', '.join(shares) or 'not known'}."

@@ -17,9 +17,10 @@ from ecv_core.analysis.baselines import (
     recorded,
 )
 from ecv_core.figures.baselines import board_figure, board_frame, height_of, progress_figure
-from ecv_core.records import Run, Task
+from ecv_core.records import Task
+from ecv_core.store import ListedRun
 from pages.components.shared.plot import plot
-from pages.components.shared.state import KEPT, store
+from pages.components.shared.state import KEPT, run_list, store
 from pages.components.shared.words import counted, run_title
 
 _ORDER = ("ml-1m", "ml-100k", "ml-10m", "netflix")
@@ -46,7 +47,7 @@ def choose_dataset() -> str:
 def entries_of(dataset: str) -> list[Entry]:
     """Published ones, recorded ones, and those of the user's runs that were put on the board."""
     entries = [*published(dataset).entries, *own_entries(dataset, recorded(dataset), by="here")]
-    own = {run.run_id: run for run in store().runs() if _fits(run, dataset)}
+    own = {row.run_id: row for row in run_list().rows() if _fits(row, dataset)}
     if own:
         chosen = st.multiselect(
             "Your runs on the board",
@@ -55,14 +56,14 @@ def entries_of(dataset: str) -> list[Entry]:
             key=f"baselines_runs_{dataset}",
             help="Runs of this dataset that predict ratings, from the page Run or a command.",
         )
-        entries += [entry_of(own[run_id], by="yours") for run_id in chosen]
+        entries += [entry_of(store().run(run_id), by="yours") for run_id in chosen]
     return entries
 
 
-def _fits(run: Run, dataset: str) -> bool:
-    spec = run.spec
+def _fits(row: ListedRun, dataset: str) -> bool:
+    spec = row.spec
     return bool(
-        run.folds
+        row.scores
         and spec.dataset == dataset
         and spec.task is Task.RATINGS
         and spec.metric == "rmse"

@@ -10,6 +10,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records import RunSpec, Task
 from ecv_core.runs.configurations import specs_of
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from ecv_core.tuning.samplers import sampled
 from ecv_core.tuning.spaces import contender_word, size_of, space_of, within
 from pages.components.run.fold_settings import fold_settings
@@ -68,7 +69,7 @@ def space_contenders() -> tuple[Named, bool]:
     wanted = space_of(algorithm, None if choice == "none" else choice, given)
     if not (ready and folds_ready):
         return [], False
-    spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule="never", **settings)
+    spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings)
     check_needs(spec)
     kept, left_out = within(wanted, algorithm, prepared(entry.id))
     for name, values in left_out.items():

@@ -10,11 +10,12 @@ from ecv_core.errors import EcvError, InputError
 from ecv_core.evaluation import METRICS
 from ecv_core.fold import check_needs
 from ecv_core.models import algorithm
-from ecv_core.records import Run, Task
+from ecv_core.records import Task
 from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection.names import contender_name, parse_contender
 from ecv_core.spec import make_spec
+from ecv_core.stopping import NEVER_STOPS
 from pages.components.best.choice import open_selection
 from pages.components.best.settings import Asked
 from pages.components.best.space_form import Named, space_contenders
@@ -23,7 +24,8 @@ from pages.components.run.fold_settings import fold_settings, usual_of_task
 from pages.components.shared.acting import acting, why_not
 from pages.components.shared.dataset_picker import dataset_picker
 from pages.components.shared.given import keep_given
-from pages.components.shared.state import KEPT, sentence, sentences, store
+from pages.components.shared.runs import Known, folds_done
+from pages.components.shared.state import KEPT, run_list, sentence, sentences
 from pages.components.shared.words import metric_label, run_title
 
 _ALGORITHMS, _SPACE, _RUNS = "a list of algorithms", "a search space", "runs that are there"
@@ -106,7 +108,7 @@ def _algorithms() -> tuple[Named, bool]:
     if not folds_ready:
         return [], False
     specs = [
-        make_spec(dataset=entry.id, algorithm=name, params=values, rule="never", **picked)
+        make_spec(dataset=entry.id, algorithm=name, params=values, rule=NEVER_STOPS, **picked)
         for name, values in wanted
     ]
     for spec in specs if ready else []:
@@ -115,7 +117,8 @@ def _algorithms() -> tuple[Named, bool]:
 
 
 def _runs() -> tuple[Named, bool]:
-    runs = {run.run_id: run for run in [*store().runs(), *recorded_runs()] if run.folds}
+    listed: list[Known] = [*run_list().rows(), *recorded_runs()]
+    runs = {run.run_id: run for run in listed if folds_done(run)}
     chosen = st.multiselect(
         "Runs",
         list(runs),
@@ -128,8 +131,8 @@ def _runs() -> tuple[Named, bool]:
     return [(contender_name(run.spec), run.spec) for run in some], True
 
 
-def _label(run: Run) -> str:
-    kind = f"{len(run.folds)} of {run.spec.k} folds, {metric_label(run.spec)}"
+def _label(run: Known) -> str:
+    kind = f"{folds_done(run)} of {run.spec.k} folds, {metric_label(run.spec)}"
     return f"{run_title(run)}: {kind} ({run.run_id})"
 
 

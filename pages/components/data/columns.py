@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.datasets.own import ask_layout, asked_layout
 from ecv_core.datasets.own.layout import (
@@ -24,6 +23,7 @@ from pages.components.shared.glossary import explained
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
 
 _Option = TypeVar("_Option")
 PREVIEW = 10

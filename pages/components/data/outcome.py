@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.datasets import own
 from ecv_core.datasets.own import About, folder_of, worked_out
@@ -22,6 +22,9 @@ from pages.components.shared.acting import handling
 from pages.components.shared.glossary import explained, glossary_link
 from pages.components.shared.state import escaped, sentence
 from pages.components.shared.words import counted
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 AT_ONCE = 20 * MEGABYTE
 """Files up to this size are read without being asked for."""

@@ -14,7 +14,7 @@ from ecv_core.report.advice import (
     same_cost_sentence,
     way_out_sentence,
 )
-from ecv_core.stopping import RULES
+from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import KEY
 from pages.components.shared.glossary import explained
@@ -74,10 +74,8 @@ def _decided(version: str, rules: tuple[str, ...], share: float, _explored: Expl
     systems, limit = explored.tradeoff.systems, explored.within_percent
     candidates = [
         fixed_folds(systems, within_percent=limit),
-        Candidate(rule="e-fold", curves=explored.tradeoff.curves),
+        Candidate(rule=PAPERS_RULE, curves=explored.tradeoff.curves),
     ]
-    if explored.precision_curves:
-        candidates.append(Candidate(rule="precision", curves=explored.precision_curves))
     candidates += [
         Candidate(rule=one.rule, curves=one.curves, sampled=one.sampled) for one in explored.others
     ]
@@ -103,7 +101,7 @@ def answer(explored: Explored, found: Decision, whose: str) -> None:
 
 def use_button(explored: Explored, found: Decision) -> None:
     """Takes the paper's rule to its option; nothing where it has none."""
-    own = next((one for one in found.options if one.rule == "e-fold"), None)
+    own = next((one for one in found.options if one.rule == PAPERS_RULE), None)
     if own is not None and own.outcome.setting is not None:
         step = careful_step(explored.alphas, own.outcome.setting)
         st.button(
@@ -158,8 +156,13 @@ def options(explored: Explored, found: Decision) -> None:
     )
     if failing := [RULES[rule].title for rule in found.failing if rule in RULES]:
         st.caption(f"Keeps it at no setting that saves anything: {escaped(', '.join(failing))}.")
-    if explored.complete and not explored.precision_curves:
-        st.caption("Precision needs every user's score, which some of these runs come without.")
+    there = {one.rule for one in explored.others}
+    for known in RULES.values() if explored.complete else ():
+        if known.needs_user_scores and known.id not in there:
+            st.caption(
+                f"{escaped(known.title)} needs every user's score, which some of these runs come "
+                "without."
+            )
     csv_button("Options as CSV", frame, "folds-options.csv")
     if found.best.rule != ALL_FOLDS and found.best.checks:
         _check(found)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import read_scores, row_labels
-from ecv_core.analysis.tradeoff import System, explorable
+from ecv_core.analysis.tradeoff import explorable
 from ecv_core.errors import EcvError
 from ecv_core.limits import max_upload_mb
-from ecv_core.records import Run
+from ecv_core.records import Run, Scores
 from ecv_core.rights import Action
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import ListedRun
@@ -48,7 +47,7 @@ _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\
 class Chosen:
     """What is looked at."""
 
-    systems: list[System]
+    systems: list[Scores]
     runs: list[Run]
     """Of the systems, in their order; empty for a file."""
     whose: str
@@ -204,11 +203,11 @@ def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
     return [store().run(run_id) for run_id in picked]
 
 
-def _with_different_names(systems: list[System]) -> list[System]:
+def _with_different_names(systems: list[Scores]) -> list[Scores]:
     """Two runs of the same algorithm and dataset are told apart by their ids."""
     names = [system.name for system in systems]
     return [
-        one if names.count(one.name) == 1 else one.renamed(f"{one.name} ({one.run_id})")
+        one if names.count(one.name) == 1 else replace(one, name=f"{one.name} ({one.run_id})")
         for one in systems
     ]
 
@@ -248,8 +247,7 @@ def _read_file() -> Chosen:
         st.info("Pick at least one column of scores.")
         return _NOTHING
     systems = [
-        System(name=name, dataset=file.name, metric="score", scores=Scores(folds=columns[name]))
-        for name in names
+        Scores(name=name, dataset=file.name, metric="score", folds=columns[name]) for name in names
     ]
     folds = systems[0].k
     st.caption(f"{counted(len(systems), 'system')} with {counted(folds, 'fold')} each.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -11,23 +11,22 @@ import streamlit as st
 
 from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import (
-    System,
     Tradeoff,
-    averaged,
     slider_alphas,
     stops_frame,
     tradeoff,
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.registered import RuleCurve, registered_curves
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES
 from pages.components.shared.alpha_slider import usual_alpha
 from pages.components.shared.link import keep_link_warnings
-from pages.components.shared.precision_curves import is_worked_out, precision_of
+from pages.components.shared.precision_curves import curves_of_users, is_worked_out
 from pages.components.shared.words import alpha_text
 
 _AT_ONCE = 4
-"""Systems whose precision rule is worked out before the page is painted."""
+"""Systems whose rules by users' scores are worked out before the page is painted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +36,11 @@ class Explored:
     version: str
     """Changes with the choice and the limit, and with nothing else."""
     tradeoff: Tradeoff
-    precision_curves: tuple[Curve, ...]
-    """One per system; empty where not every user's score is known, or while it is left out."""
     others: list[RuleCurve]
-    """The other registered rules; left out like the precision rule."""
+    """The other registered rules; those that need users' scores only where every system has them.
+    """
     complete: bool
-    """False while the precision rule is still left out, because it takes its time."""
+    """False while they are still left out, because they take their time."""
     within_percent: float
     frame: pd.DataFrame
     stops: pd.DataFrame
@@ -66,7 +64,7 @@ class Explored:
         return usual_alpha(self.alphas, self.tradeoff.average)
 
 
-def explore_systems(systems: list[System], within_percent: float) -> Explored:
+def explore_systems(systems: list[Scores], within_percent: float) -> Explored:
     """The curves of the chosen systems.
 
     Raises: EcvError for scores that cannot be explored.
@@ -80,16 +78,16 @@ def explore_systems(systems: list[System], within_percent: float) -> Explored:
 
 
 def add_precision(explored: Explored) -> None:
-    """Work out the precision rule and others where they were left out, and show them too.
+    """Work out the other rules where they were left out, and show them too.
 
-    One reads every user's scores, others are sampled, so the page is painted without them first.
+    Some read every user's scores, others are sampled, so the page is painted without them first.
     """
     if explored.complete:
         return
     with st.spinner("Adding the other rules to the chart ..."):
         systems = explored.tradeoff.systems
         for system in systems:
-            precision_of(system, explored.within_percent)
+            curves_of_users(system, explored.within_percent)
         asked = (tuple(one.content for one in systems), explored.within_percent, tuple(RULES))
         _others(*asked, list(systems))
         _asked().add(asked)
@@ -98,7 +96,7 @@ def add_precision(explored: Explored) -> None:
 
 
 @st.cache_resource(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[System]) -> Tradeoff:
+def _walked(contents: tuple[str, ...], within_percent: float, _systems: list[Scores]) -> Tradeoff:
     return tradeoff(_systems, within_percent=within_percent)
 
 
@@ -110,18 +108,15 @@ def _explored(
     complete: bool,
     _found: Tradeoff,
 ) -> Explored:
-    each = _precision(_found.systems, within_percent) if complete else ()
-    precision = averaged(each) if each else None
     others = _others(contents, within_percent, rules, list(_found.systems)) if complete else []
     version = sha256("".join(contents).encode()).hexdigest()[:16]
     return Explored(
         version=f"{version}-{within_percent}" + ("" if complete else "-first"),
         tradeoff=_found,
-        precision_curves=each,
         others=others,
         complete=complete,
         within_percent=within_percent,
-        frame=tradeoff_frame(_found, precision, others),
+        frame=tradeoff_frame(_found, others),
         stops=stops_frame(_found.average),
         alphas=slider_alphas(_found.alphas),
     )
@@ -132,23 +127,16 @@ def _others(
     contents: tuple[str, ...],
     within_percent: float,
     rules: tuple[str, ...],
-    _systems: list[System],
+    _systems: list[Scores],
 ) -> list[RuleCurve]:
-    return registered_curves(_systems, within_percent=within_percent)
+    known: defaultdict[str, dict[int, Curve]] = defaultdict(dict)
+    for number, system in enumerate(_systems):
+        for rule, curve in curves_of_users(system, within_percent).items():
+            known[rule][number] = curve
+    return registered_curves(_systems, known, within_percent=within_percent)
 
 
 @st.cache_resource(show_spinner=False)
 def _asked() -> set[tuple[tuple[str, ...], float, tuple[str, ...]]]:
     """For which systems, limit and rules `_others` answers at once."""
     return set()
-
-
-def _precision(systems: Sequence[System], within_percent: float) -> tuple[Curve, ...]:
-    """The precision rule on the same systems; empty unless every user's score is known for all."""
-    curves = []
-    for system in systems:
-        curve = precision_of(system, within_percent)
-        if curve is None:
-            return ()
-        curves.append(curve)
-    return tuple(curves)

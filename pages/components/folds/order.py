@@ -9,11 +9,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ecv_core.analysis.replay import order_of, replayed, stops_at
-from ecv_core.analysis.tradeoff import System
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.steps import Steps
-from ecv_core.records import Moment
+from ecv_core.records import Moment, Scores
 from ecv_core.stopping import difference_percent
 from pages.components.folds.curves import Explored
 from pages.components.shared.alpha_slider import SLIDER
@@ -56,7 +55,7 @@ def _system(names: list[str]) -> str:
 
 
 def order_steps(
-    played: Sequence[Moment], shown: int, alphas: list[float], system: System
+    played: Sequence[Moment], shown: int, alphas: list[float], system: Scores
 ) -> tuple[list[int | None], Steps, list[str]]:
     """Which stops the slider can lead to while `shown` folds are on the screen.
 
@@ -89,7 +88,7 @@ def order_steps(
     return stops, Steps(variants=variants, alts=[alts[one] for one in variants]), sentences
 
 
-def _order(system: System, explored: Explored) -> None:
+def _order(system: Scores, explored: Explored) -> None:
     k = system.k
     keep_given()
     _controls(k)
@@ -133,11 +132,11 @@ _Version = tuple[str, int, int, str]
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _stepped(
-    version: _Version, _system: System, _alphas: list[float]
+    version: _Version, _system: Scores, _alphas: list[float]
 ) -> tuple[list[Moment], tuple[list[int | None], Steps, list[str]]]:
     """The moments of an order and what the slider does to them, worked out once."""
     _, seed, shown, _ = version
-    played = replayed(_system.scores.folds, order_of(_system.k, seed), CONFIDENCE)
+    played = replayed(_system.folds, order_of(_system.k, seed), CONFIDENCE)
     return played, order_steps(played, shown, _alphas, _system)
 
 

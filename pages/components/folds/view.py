@@ -13,8 +13,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.energy import SOURCES
-from ecv_core.energy.parts import counted as counted_runs
-from ecv_core.energy.parts import left_out_words
+from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.stops import stops_figure, stops_steps
 from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
 from ecv_core.records import Run
@@ -80,8 +79,8 @@ def numbers_row(explored: Explored) -> None:
     same_k = explored.tradeoff.baseline is not None
 
     def by_count(stop: float) -> str:
-        counted = same_k and explored.cost == "energy"
-        return f"by fold count {100 * stop / k:.1f} % · " if counted else ""
+        of_energy = same_k and explored.cost == "energy"
+        return f"by fold count {100 * stop / k:.1f} % · " if of_energy else ""
 
     values, notes, sentences = [], [], []
     for alpha, text in zip(explored.alphas, explored.texts, strict=True):
@@ -162,7 +161,7 @@ def charts(explored: Explored) -> None:
     if explored.cost == "energy":
         systems = explored.tradeoff.systems
         energy_bar(
-            (fold for one in counted_runs(systems) for fold in one.scores.results or ()),
+            (fold for one in with_own_joules(systems) for fold in one.results or ()),
             left_out_words(systems),
         )
 

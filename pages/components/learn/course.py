@@ -7,9 +7,9 @@ from pathlib import Path
 from time import monotonic
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.components.learn.chapters import CHAPTERS, FIRST, Chapter
+from pages.components.shared.component import component
 from pages.components.shared.link import copy_link
 from pages.components.shared.state import escaped, sentences
 
@@ -24,6 +24,9 @@ _STYLE_HERE = """
 .st-key-learn-to-CHAPTER button p { font-weight: 700; }
 """
 """A button that is marked by its style keeps its key, and a press on it while the page is drawn."""
+
+
+_history = component(__file__, "ecv_history", html="", js="history.js")
 
 
 def course() -> None:
@@ -44,6 +47,7 @@ def course() -> None:
         with sentences():
             import_module(chapter.module).show()
         copy_link({PARAMETER: chapter.id})
+    _history(key="learn-history", on_moved_change=_believe_the_address)
 
 
 def _way(chapter: Chapter) -> None:
@@ -89,13 +93,13 @@ def _asked() -> str:
     """
     asked = st.query_params.get(PARAMETER, FIRST)
     opened, left, at = st.session_state.get(_LEFT, ("", (), 0.0))
-    context = get_script_run_ctx()
-    went_back = context is not None and context.is_history_navigation
-    if not went_back and asked in left and monotonic() - at < _SECONDS_BEHIND:
-        return str(opened)
-    if went_back:
-        st.session_state.pop(_LEFT, None)
-    return asked
+    behind = asked in left and monotonic() - at < _SECONDS_BEHIND
+    return str(opened) if behind else asked
+
+
+def _believe_the_address() -> None:
+    """The browser went back or forth: that changed its address, and no press did."""
+    st.session_state.pop(_LEFT, None)
 
 
 def _open(chapter_id: str) -> None:

@@ -14,6 +14,7 @@ from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, product
 from ecv_core.frames import with_columns
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records import Moment
+from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
 from pages.components.learn.parts import Moving, guide, guide_note, numbers_behind
@@ -24,7 +25,7 @@ from pages.components.shared.state import KEPT
 from pages.components.shared.words import alpha_text
 
 SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
-ALPHAS = [round(a * 10.0**b, 12) for b in range(-7, -2) for a in (1, 2, 5)] + [0.01]
+ALPHAS = list(axis_of(PAPERS_RULE).steps)
 USUAL = 1e-4
 _HEIGHT = 390
 

@@ -11,7 +11,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.energy import SOURCES
-from ecv_core.energy.parts import counted, left_out_words
+from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.errors import InputError
 from ecv_core.figures.savings import savings_figure, savings_steps
 from ecv_core.lessons.guide import complete_runs
@@ -57,7 +57,7 @@ def show() -> None:
     )
     moving.count()
     st.caption(f"{_source(metered, len(runs))} {_PAPER}")
-    energy_bar((fold for run in counted(runs) for fold in run.folds), left_out_words(runs))
+    energy_bar((fold for run in with_own_joules(runs) for fold in run.folds), left_out_words(runs))
     numbers_behind(frame, "saved")
 
 

@@ -12,14 +12,16 @@ from ecv_core.analysis.replay import replay as replayed
 from ecv_core.errors import EcvError, InputError
 from ecv_core.records import Run, RunSpec
 from ecv_core.runs.recorded import recorded_runs, recorded_stopped
-from ecv_core.stopping import rule
-from pages.components.run.stop_settings import ALPHAS
+from ecv_core.stopping import PAPERS_RULE, axis_of, rule
+from ecv_core.store import ListedRun
 from pages.components.shared.glossary import explained
 from pages.components.shared.link import step_from_link
-from pages.components.shared.state import KEPT, results, sentence, sentences, store
+from pages.components.shared.runs import Known, whole
+from pages.components.shared.state import KEPT, results, run_list, sentence, sentences, store
 from pages.components.shared.words import alpha_text, metric_label, rule_words, run_title
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
+_AXIS = axis_of(PAPERS_RULE)
 _SHOWN = "replay-shown"
 _FIRST = ("ml-100k", "item-knn")
 """Dataset and algorithm to begin with: quick to grasp, and it stops in the middle."""
@@ -61,14 +63,14 @@ def from_address() -> Chosen | None:
         return settings()
 
 
-def _first(runs: list[Run]) -> Run:
+def _first(runs: list[Known]) -> Known:
     wanted = [run for run in runs if (run.spec.dataset, run.spec.algorithm) == _FIRST]
     return (wanted or runs)[0]
 
 
-def _as_it_ran(run: Run) -> None:
+def _as_it_ran(run: Known) -> None:
     st.session_state[_SHOWN] = run.run_id
-    st.session_state[ALPHA] = run.spec.alpha
+    st.session_state[ALPHA] = alpha_of(run.spec)
     st.session_state[ORDER] = 0
     st.session_state.pop(RULE, None)
 
@@ -85,26 +87,28 @@ def _begin_as_it_ran(run: Run) -> None:
 
 
 def _rule(spec: RunSpec) -> RunSpec:
-    steps = sorted({*ALPHAS, spec.alpha})
+    papers = rule(PAPERS_RULE)
+    ran = alpha_of(spec)
+    steps = sorted({*_AXIS.steps, ran})
     step_from_link(ALPHA, steps, alpha_text)
-    if spec.rule != "e-fold":
+    if spec.rule != papers.id:
         chosen = st.segmented_control(
             "Rule",
-            [spec.rule, "e-fold"],
+            [spec.rule, papers.id],
             default=spec.rule,
             required=True,
             key=RULE,
             bind="query-params",
             format_func=lambda name: f"{name}, as it ran" if name == spec.rule else name,
         )
-        if chosen != "e-fold":
+        if chosen != papers.id:
             return spec
     if st.session_state.get(ALPHA) not in steps:
-        st.session_state[ALPHA] = spec.alpha
+        st.session_state[ALPHA] = ran
     alpha = st.select_slider(
         "alpha",
         steps,
-        value=spec.alpha,  # the default, so that the address says only what is not as it ran
+        value=ran,  # the default, so that the address says only what is not as it ran
         format_func=alpha_text,
         key=ALPHA,
         **KEPT,
@@ -115,9 +119,19 @@ def _rule(spec: RunSpec) -> RunSpec:
             "stopping-rule",
         ),
     )
-    least = rule("e-fold").least_folds
-    first = spec.min_folds if spec.rule == "e-fold" else least
-    return replace(spec, rule="e-fold", alpha=float(alpha), min_folds=max(first, least))
+    least = papers.least_folds
+    first = spec.min_folds if spec.rule == papers.id else least
+    return replace(
+        spec,
+        rule=papers.id,
+        rule_params=((_AXIS.name, float(alpha)),),
+        min_folds=max(first, least),
+    )
+
+
+def alpha_of(spec: RunSpec) -> float:
+    """Alpha of a run by the paper's rule; of any other the usual one."""
+    return float(dict(spec.rule_params).get(_AXIS.name, _AXIS.default))
 
 
 def _order() -> int:
@@ -162,10 +176,10 @@ KEY = "run-choice"
 
 
 def choose_run(
-    default: Callable[[list[Run]], Run],
+    default: Callable[[list[Known]], Known],
     *,
     active: bool = False,
-    picked: Callable[[Run], None] = lambda run: None,
+    picked: Callable[[Known], None] = lambda run: None,
 ) -> Run | None:
     """The run that the address names or that is picked; None, with a sentence, if there is none.
 
@@ -175,10 +189,10 @@ def choose_run(
         picked: called when another run is picked, before the page is drawn anew.
     Raises: StoreError if the database cannot be read.
     """
-    recorded: list[Run] = []
+    recorded: list[Known] = []
     with sentences():  # a damaged recorded file does not hide one's own runs
-        recorded = recorded_runs() + recorded_stopped()
-    own = [run for run in store().runs() if _fits(run, active)]
+        recorded = [*recorded_runs(), *recorded_stopped()]
+    own: list[Known] = [row for row in run_list().rows() if _fits(row, active)]
     runs = {run.run_id: run for run in [*own, *recorded]}
     if not runs:
         st.info("There is no finished run yet; every run you start can be played here later.")
@@ -209,14 +223,14 @@ def choose_run(
         on_change=opened,
         help="Your own runs, newest first, then those recorded for this page.",
     )
-    return runs[chosen or begin]
+    return whole(runs[chosen or begin])
 
 
-def _fits(run: Run, active: bool) -> bool:
-    return active if run.state.active else bool(run.folds)
+def _fits(row: ListedRun, active: bool) -> bool:
+    return active if row.state.active else bool(row.scores)
 
 
-def _label(run: Run, mine: bool) -> str:
+def _label(run: Known, mine: bool) -> str:
     """Never another run's: Streamlit knows a choice by its label."""
     whose = f"yours, {run.run_id}" if mine else "recorded"
     return f"{run_title(run)} · {metric_label(run.spec)} · {whose}"

@@ -21,7 +21,7 @@ from pages.components.shared.link import copy_link
 from pages.components.shared.navigation import FOLD_BY_FOLD, show_view
 from pages.components.shared.player import asked_step, player
 from pages.components.shared.plot import plot
-from pages.components.shared.runs import source_sentence
+from pages.components.shared.runs import Known, source_sentence, whole
 from pages.components.shared.state import manager, sentences, store
 from pages.components.shared.tables import chart_table
 from pages.components.shared.watch import follow
@@ -88,9 +88,13 @@ def usual_speed(seconds: float) -> float:
     return min(_FACTORS, key=lambda factor: abs(seconds / factor - _GOAL_SECONDS))
 
 
-def _first(runs: list[Run]) -> Run:
-    """A typical one: of those that have stopped, the one with the median share of time saved."""
-    stopped = [run for run in runs if run.folds and run.stopped_at is not None] or runs
+def _first(runs: list[Known]) -> Known:
+    """A typical one: of those that have stopped, the one with the median share of time saved.
+
+    Of the recorded ones where there are any, for they need not be read.
+    """
+    read = [run for run in runs if isinstance(run, Run)] or list(map(whole, runs))
+    stopped = [run for run in read if run.folds and run.stopped_at is not None] or read
     return sorted(stopped, key=lambda run: (_saved_share(run), run_title(run)))[len(stopped) // 2]
 
 

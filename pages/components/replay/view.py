@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.analysis.replay import explanations
 from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_steps import efold_figures, efold_steps
+from ecv_core.figures.products import PICTURES
+from ecv_core.parameters import Parameter
 from ecv_core.records import Run
-from ecv_core.stopping.efold import least_alpha
-from pages.components.replay.choice import ALPHA, ORDER, Chosen, from_address, settings
+from ecv_core.stopping import PAPERS_RULE, RULES
+from pages.components.replay.choice import ALPHA, ORDER, Chosen, alpha_of, from_address, settings
 from pages.components.shared.energy_parts import energy_bar
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.link import copy_link
@@ -31,6 +35,9 @@ from pages.components.shared.words import (
     small_number,
     watt_hours,
 )
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 NAME = "replay"
 _SECONDS = 1.2
@@ -69,6 +76,7 @@ def replay(beside_title: DeltaGenerator) -> None:
     with st.container(key="replay-row"):
         _moment_numbers(chosen)
     _around(chosen)
+    _deciding(chosen)
 
 
 def moment_sentence(chosen: Chosen) -> None:
@@ -158,20 +166,23 @@ def _row(chosen: Chosen) -> tuple[list[tuple[str, str]], list[list[str]], list[l
         (f"Mean {metric_label(spec)}", "Of the folds so far."),
         ("Interval width", f"Of the {100 * spec.confidence:g} % interval of the mean."),
     ]
-    if spec.rule == "e-fold":
-        labels.append(("Width x change", "The rule stops when this is at most alpha."))
+    rule = RULES[spec.rule]
+    deciding: Sequence[float | None] = ()
+    if (watched := rule.watched) is not None:
+        deciding = watched.of(played.moments)
+        labels.append((watched.label, watched.help))
     labels.append(("Energy so far" if metered else "Time so far", "Of the folds so far."))
     values, notes = [["-"] * len(labels)], [[""] * len(labels)]
     spent, before = 0.0, None
-    for moment, fold in zip(played.moments, played.folds, strict=True):
+    for at, (moment, fold) in enumerate(zip(played.moments, played.folds, strict=True)):
         width = moment.interval.width if moment.interval else None
         spent += fold.energy.joules if metered else fold.total_seconds
         value = [f"{moment.mean:.4f}", "-" if width is None else f"{width:.4f}"]
         note = [f"this fold {moment.score:.4f}", "" if before is None else f"{before:.4f} before"]
-        if spec.rule == "e-fold":
-            product = None if width is None or before is None else least_alpha(before, width)
-            value.append("-" if product is None else alpha_text(float(f"{product:.2e}")))
-            note.append(_against(product, spec.alpha))
+        if rule.axis is not None and deciding:
+            number = deciding[at]
+            value.append("-" if number is None else rule.axis.text(float(f"{number:.2e}")))
+            note.append(_against(number, rule.axis, rule.values(spec)[rule.axis.name]))
         value.append(watt_hours(spent) if metered else f"{small_number(spent)} s")
         note.append(f"{moment.n} of {played.k} folds")
         values.append(value)
@@ -180,17 +191,19 @@ def _row(chosen: Chosen) -> tuple[list[tuple[str, str]], list[list[str]], list[l
     return labels, values, notes
 
 
-def _against(product: float | None, alpha: float) -> str:
-    if product is None:
-        return f"alpha {alpha_text(alpha)}"
-    sign = "≤" if product <= alpha else ">"
-    return f"{sign} alpha {alpha_text(alpha)}"
+def _against(number: float | None, axis: Parameter, limit: float) -> str:
+    words = axis.in_words(limit)
+    if number is None:
+        return words
+    return f"{'≤' if number <= limit else '>'} {words}"
 
 
 def _as_told(chosen: Chosen) -> dict[str, str]:
     """What the address needs to tell the run as it is told here."""
     told = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
-    return told | ({ALPHA: alpha_text(chosen.spec.alpha)} if chosen.spec.rule == "e-fold" else {})
+    if chosen.spec.rule != PAPERS_RULE:
+        return told
+    return told | {ALPHA: alpha_text(alpha_of(chosen.spec))}
 
 
 def _present_button() -> None:
@@ -227,6 +240,23 @@ def _around(chosen: Chosen) -> None:
         f"({how}). {_rest_words(run)}{source_sentence(run.folds[-1].energy.source)}"
     )
     energy_bar(run.folds, left_in_words([run]))
+
+
+def _deciding(chosen: Chosen) -> None:
+    """The picture that explains the decisions, where the rule names one."""
+    spec, played = chosen.spec, chosen.played
+    rule = RULES[spec.rule]
+    if rule.picture not in PICTURES or rule.watched is None:
+        return
+    with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
+        plot(
+            lambda dark: PICTURES[rule.picture](played.moments, spec, dark=dark, height=_HEIGHT),
+            version=(chosen.run.run_id, len(played.moments), spec.to_json(), chosen.seed),
+            key="replay-deciding",
+            alt=f"{rule.watched.label} after each fold. {rule.watched.help}",
+            height=_HEIGHT,
+            name=f"what decides in {run_name(chosen.run)}",
+        )
 
 
 def _rest_words(run: Run) -> str:

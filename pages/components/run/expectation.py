@@ -12,6 +12,7 @@ from ecv_core.energy.expected import Expected, KnownCosts, expected, together
 from ecv_core.errors import EcvError
 from ecv_core.records import RunSpec, Task
 from ecv_core.runs.recorded import recorded_run
+from ecv_core.stopping import folds_planned
 from pages.components.shared.state import run_list
 from pages.components.shared.words import counted, duration, watt_hours_range
 
@@ -24,7 +25,7 @@ def expectation(specs: Sequence[RunSpec]) -> None:
 
 def expectation_words(specs: Sequence[RunSpec], known: Sequence[KnownCosts]) -> str:
     """How long and how much, as ranges, or what is not known yet."""
-    found = {spec.algorithm: expected(spec, known) for spec in specs}
+    found = {spec.algorithm: expected(spec, known, folds_planned(spec)) for spec in specs}
     told = [one for one in found.values() if one is not None]
     missing = [name for name, one in found.items() if one is None]
     if not told and (rough := _rough(specs)):

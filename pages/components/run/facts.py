@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy import country_in_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.records import Run
 from ecv_core.report.shared_work import shared_words
-from ecv_core.stopping import cheap_models
+from ecv_core.stopping import NEVER_STOPS, cheap_models
 from ecv_core.store import Results
 from ecv_core.store.adjusting import aid_spec
 from ecv_core.words import FORECAST, half_named, reused_words, uncertainty
@@ -27,6 +28,9 @@ from pages.components.shared.words import (
     saved_words,
     watt_hours,
 )
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _HALF = 130
 """Pixels of a metric that has another one beside it."""
@@ -140,7 +144,7 @@ def _saved(place: DeltaGenerator, facts: EnergyFacts, run: Run) -> None:
     """What the stop saved, or would have; a range takes more room than a number."""
     checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
     share = f"{about}{percent:.0f} % of all {run.k}" if percent else None
-    if share is None and run.state.active and run.spec.rule != "never":
+    if share is None and run.state.active and run.spec.rule != NEVER_STOPS:
         share = "known at the stop"  # and room for it: what is below does not move then
     place.metric(
         "Saving forgone" if checked else "Energy saved",

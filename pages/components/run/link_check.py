@@ -16,11 +16,11 @@ from ecv_core.records import SETTINGS, Setting
 from ecv_core.splits import IMPORTED
 from pages.components.run.algorithm_picker import ALGORITHM_LABELS
 from pages.components.run.score_settings import CHOICES
-from pages.components.run.stop_settings import ALPHAS, RULE_TITLES, TOLERANCES, tolerance_text
+from pages.components.run.stop_settings import rule_param_key, rule_titles
 from pages.components.shared.link import label_from_link, step_from_link
 from pages.components.shared.setting_widgets import choice_labels, on_form
 from pages.components.shared.state import sentence
-from pages.components.shared.words import alpha_text, dataset_title, titles_of
+from pages.components.shared.words import dataset_title, titles_of
 
 
 def _number(key: str, text: str) -> object:
@@ -58,7 +58,7 @@ def _algorithm(label: str) -> object:
 
 
 def _rule(title: str) -> object:
-    return title in RULE_TITLES.values() or stopping.rule(title)
+    return title in rule_titles().values() or stopping.rule(title)
 
 
 _ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
@@ -72,24 +72,26 @@ CHECKS: dict[str, Callable[[str], object]] = {
 }
 """Of a value in the address, by key; sliders and other settings come with theirs."""
 CHECKS |= {one.name: partial(_choice, one) for one in _ON_FORM if one.choices}
-CHECKS |= {
-    one.name: partial(_number, one.name)
-    for one in _ON_FORM
-    if one.kind in (int, float) and one.name not in ("alpha", "tolerance")
-}
+CHECKS |= {one.name: partial(_number, one.name) for one in _ON_FORM if one.kind in (int, float)}
 
 
 def link_check() -> None:
     """Say what the address asks for that cannot be; call before the widgets read it."""
-    step_from_link("alpha", ALPHAS, alpha_text)
-    step_from_link("tolerance", TOLERANCES, tolerance_text, name="tolerance")
+    checks = dict(CHECKS)
+    for rule in stopping.RULES.values():
+        for one in rule.parameters:
+            key = rule_param_key(rule, one)
+            if one.steps:
+                step_from_link(key, one.steps, one.text, name=one.words)
+            elif not one.ids:
+                checks[key] = one.parse
     label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
     label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title))
     label_from_link("algorithm", ALGORITHM_LABELS)
-    label_from_link("rule", RULE_TITLES)
+    label_from_link("rule", rule_titles())
     for known in _ON_FORM:
         label_from_link(known.name, choice_labels(known))
-    for key, check in CHECKS.items():
+    for key, check in checks.items():
         for value in st.query_params.get_all(key):
             try:
                 check(value)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.evaluation import METRICS, SAMPLED_WARNING, Kind
 from ecv_core.records import SCORES
 from pages.components.shared.setting_widgets import about, other_settings, setting_widget
 from pages.components.shared.state import KEPT
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 PLACED = ("k", "seed", "split", "metric", "n", "candidates", "negatives", "negative_sampling")
 """Settings that have a place of their own on the form."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 import ecv_core.datasets as datasets
@@ -11,6 +14,7 @@ from ecv_core.models import ALGORITHMS, computed_here
 from ecv_core.records import SETTINGS, RunSpec, Task
 from ecv_core.spec import make_spec
 from ecv_core.splits import IMPORTED, exchangeable
+from ecv_core.stopping import NEVER_STOPS, RULES
 from ecv_core.store import Results
 from pages.components.run.algorithm_picker import DEFAULT, algorithm_picker, parameter_settings
 from pages.components.run.expectation import expectation
@@ -19,8 +23,7 @@ from pages.components.run.link_check import link_check
 from pages.components.run.score_settings import FULL, NEGATIVES, SAMPLED
 from pages.components.run.stop_settings import (
     min_folds_key,
-    nearest_alpha,
-    nearest_tolerance,
+    rule_values,
     stop_settings,
 )
 from pages.components.shared.acting import acting
@@ -65,7 +68,7 @@ def start_form() -> None:
         picked |= stop_settings(max(picked["k"], 2))
         ordered = not exchangeable(picked["split"])
         if picked["k"] == 1 or ordered:
-            picked |= {"rule": "never", "min_folds": None, "adjust_by": ()}
+            picked |= {"rule": NEVER_STOPS, "rule_params": {}, "min_folds": None}
         if ordered and picked["k"] > 1:
             st.info(
                 "The folds of this split come in the order of time and may drift, so no rule may "
@@ -78,7 +81,7 @@ def start_form() -> None:
                     dataset=entry.id,
                     algorithm=name,
                     params=params[name],
-                    **picked | {"adjust_by": _others(picked.get("adjust_by", ()), name)},
+                    **picked | {"rule_params": _of_others(picked, name)},
                 )
                 for name in names
                 if folds_ready
@@ -150,8 +153,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         "algorithm": [name for name in algorithms if name in ALGORITHMS] or [DEFAULT],
         "ranking": FULL if spec.negatives is None else SAMPLED,
         "negatives": NEGATIVES if spec.negatives is None else spec.negatives,
-        "alpha": nearest_alpha(spec.alpha),
-        "tolerance": nearest_tolerance(spec.tolerance),
+        **rule_values(spec),
         min_folds_key(spec.rule): spec.min_folds,
         K_OF: spec.split,
         TASK_OF: spec.task,
@@ -180,13 +182,19 @@ def _summary(specs: list[RunSpec], names: list[str], trouble: EcvError | None) -
         return "Add a fold file, or pick another fold strategy."
     spec = specs[0]
     titles = ", ".join(ALGORITHMS[one.algorithm].title for one in specs)
-    folds = f"up to {spec.k} folds" if spec.rule != "never" and not spec.full else f"{spec.k} folds"
+    folds = (
+        f"up to {spec.k} folds" if spec.rule != NEVER_STOPS and not spec.full else f"{spec.k} folds"
+    )
     text = (
         f"**{titles}** on **{escaped(dataset_title(spec.dataset))}**, {folds}, {metric_label(spec)}"
     )
     return f"{text}, {rule_words(spec)}"
 
 
-def _others(aids: tuple[str, ...], algorithm: str) -> tuple[str, ...]:
-    """Cheap models but the one that runs: nothing is adjusted by itself."""
-    return tuple(aid for aid in aids if aid != algorithm)
+def _of_others(picked: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+    """The rule's parameters, without the algorithm among cheap models: none adjusts itself."""
+    params = dict(picked["rule_params"])
+    for one in RULES[picked["rule"]].parameters:
+        if one.ids:
+            params[one.name] = [name for name in params[one.name] if name != algorithm]
+    return params

@@ -1,30 +1,24 @@
-"""When to stop: rule, its alpha or tolerance and what that means, interval, minimum folds."""
+"""When to stop: the rule with its parameters and what they mean, interval, minimum folds."""
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.energy import countries
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import SETTINGS, Need, Role
-from ecv_core.stopping import RULES, Rule
+from ecv_core.parameters import Parameter
+from ecv_core.records import SETTINGS, Need, Role, RunSpec
+from ecv_core.stopping import NEVER_STOPS, RULES, Rule
 from pages.components.shared.given import give, keep_given
 from pages.components.shared.glossary import explained
+from pages.components.shared.parameter_widgets import parameter_key, parameter_widget
 from pages.components.shared.setting_widgets import about, other_settings, setting_widget
-from pages.components.shared.words import alpha_text
+from pages.components.shared.state import KEPT
 
-PRESETS = {"Thrifty": 1e-3, "Balanced": SETTINGS["alpha"].default, "Careful": 1e-5}
-"""Alphas with a name: fewer folds and less energy, or more folds and more certainty."""
-
-ALPHAS = [step * 10.0**power for power in range(-7, -2) for step in (1, 2, 5)] + [1e-2]
-ALPHAS = [float(f"{alpha:.0e}") for alpha in ALPHAS]  # 5e-07, not 4.9999999999999998e-07
-TOLERANCES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1)
-TOLERANCE = 0.03
-RULE_TITLES = {name: known.title for name, known in RULES.items()}
-_PLACED = ("rule", "alpha", "tolerance", "adjust_by", "full", "confidence", "min_folds", "country")
+_PLACED = ("rule", "full", "confidence", "min_folds", "country")
 """Settings that have a place of their own on the form."""
 
 
@@ -38,24 +32,18 @@ def stop_settings(k: int) -> dict[str, Any]:
         options=list(RULES),
         default=SETTINGS["rule"].default,
         required=True,
-        format_func=RULE_TITLES.__getitem__,
+        format_func=rule_titles().__getitem__,
         **about("rule", help=explained(rules, "stopping-rule")),
     )
     chosen = RULES[rule]
-    picked: dict[str, Any] = {"rule": chosen.id}
-    picked["alpha"] = float(st.session_state.get("alpha", PRESETS["Balanced"]))
-    if "alpha" in chosen.settings:
-        picked["alpha"] = _alpha()
-    if "tolerance" in chosen.settings:
-        picked["tolerance"] = _tolerance()
-    if "adjust_by" in chosen.settings:
-        picked["adjust_by"] = _adjust_by()
-    if not {"alpha", "tolerance"} & set(chosen.settings):
+    picked: dict[str, Any] = {"rule": chosen.id, "rule_params": rule_params(chosen)}
+    if not chosen.parameters:
         st.caption(chosen.help)
-    at_hand = chosen.axis == "min_folds"  # what the rule is about is not folded away
+    # What the rule is about is not folded away.
+    at_hand = chosen.axis is not None and chosen.axis.scale == "folds"
     if at_hand:
         picked["min_folds"] = _min_folds(chosen, k)
-    if chosen.id != "never":
+    if chosen.id != NEVER_STOPS:
         picked["full"] = setting_widget("full")
     folded = "Interval, energy" if at_hand else "Interval, minimum folds, energy"
     with st.expander(folded, icon=":material/straighten:"):
@@ -69,13 +57,127 @@ def stop_settings(k: int) -> dict[str, Any]:
     return picked
 
 
+def rule_titles() -> dict[str, str]:
+    """Id -> title of every rule."""
+    return {name: known.title for name, known in RULES.items()}
+
+
+def rule_params(
+    rule: Rule,
+    place: DeltaGenerator | None = None,
+    *,
+    prefix: str = "",
+    **changed: Any,  # noqa: ANN401 - arguments of a widget
+) -> dict[str, Any]:
+    """Widgets of a rule's parameters; gives what is picked, by name.
+
+    Args:
+        rule: whose.
+        place: where to draw them, if not here.
+        prefix: of their keys, where a page has a second form; that one asks for no cheap models.
+        changed: what is otherwise on this page.
+    """
+    return {
+        one.name: _rule_param(rule, one, place or st, prefix, changed)
+        for one in rule.parameters
+        if not (one.ids and prefix)
+    }
+
+
+def rule_param_key(rule: Rule, parameter: Parameter) -> str:
+    """The session's key of a widget, and its name in the address."""
+    return parameter.name if parameter.flag else parameter_key(f"rule-{rule.id}", parameter.name)
+
+
+def rule_values(spec: RunSpec) -> dict[str, Any]:
+    """What the widgets show of a run's rule, by their keys."""
+    if (rule := RULES.get(spec.rule)) is None:
+        return {}
+    values = rule.values(spec)
+    found: dict[str, Any] = {}
+    for one in rule.parameters:
+        value = values[one.name]
+        if one.ids:
+            value = [word for word in str(value).split(",") if word]
+        found[rule_param_key(rule, one)] = nearest_step(one, value) if one.steps else value
+    return found
+
+
+def nearest_step(parameter: Parameter, value: float) -> float:
+    """The step of a slider that is closest to a value, on the parameter's scale."""
+    if parameter.scale == "logarithmic":
+        return min(parameter.steps, key=lambda step: max(step / value, value / step))
+    return min(parameter.steps, key=lambda step: abs(step - value))
+
+
+def _rule_param(
+    rule: Rule,
+    known: Parameter,
+    place: Any,  # noqa: ANN401 - the page, or a part of it
+    prefix: str,
+    changed: dict[str, Any],
+) -> Any:  # noqa: ANN401 - of the parameter's type
+    how: dict[str, Any] = {
+        "label": known.label or known.words.capitalize(),
+        "key": prefix + rule_param_key(rule, known),
+        "help": explained(known.help, *known.terms) if known.terms else known.help,
+        **KEPT,
+    } | changed
+    if known.ids:
+        return place.multiselect(options=_cheap(), placeholder="none", **how)
+    if not known.steps:
+        picked = parameter_widget(known, place, **how)
+    else:
+        if known.presets and not prefix:
+            _presets(known, how["key"])
+        picked = place.select_slider(
+            options=known.steps, value=known.default, format_func=known.text, **how
+        )
+    if known.meaning and not prefix:
+        place.caption(known.meaning(float(picked)))
+    return picked
+
+
+def _presets(known: Parameter, key: str) -> None:
+    """Named steps above the slider."""
+    presets = dict(known.presets)
+
+    def use_preset() -> None:
+        keep_given()  # or a preset that the slider has just left would take it back
+        if preset := st.session_state.get("preset"):
+            give({key: presets[preset]})
+
+    value = st.session_state.get(key, known.default)
+    named = next((name for name, step in presets.items() if step == value), None)
+    if st.session_state.get("preset") != named:
+        give({"preset": named}, drawn=True)
+    st.segmented_control(
+        "How careful",
+        list(presets),
+        default=next(name for name, step in presets.items() if step == known.default),
+        key="preset",
+        on_change=use_preset,
+        help=f"Named values of {known.words}.",
+    )
+
+
+def _cheap() -> list[str]:
+    """The models that draw no random numbers: their folds are the quick ones."""
+    return [
+        known.id
+        for known in ALGORITHMS.values()
+        if not known.random and known.needs is Need.NOTHING
+    ]
+
+
 def _min_folds(chosen: Rule, k: int) -> int:
-    """The minimum number of folds; of the rule 'fixed' it is the number itself."""
-    label = {"label": "Number of folds"} if chosen.id == "fixed" else {}
+    """The minimum number of folds, which is what some rules are about."""
+    label = {"label": chosen.axis.label} if chosen.axis and chosen.axis.name == "min_folds" else {}
+    label = {key: text for key, text in label.items() if text}
     return int(
         st.number_input(
             value=min(chosen.default_folds, k),
-            disabled="min_folds" not in chosen.settings,
+            disabled="min_folds" not in chosen.told,
             width=200,
             **about("min_folds", key=min_folds_key(chosen.id), bind=None, **label),
         )
@@ -85,33 +187,6 @@ def _min_folds(chosen: Rule, k: int) -> int:
 def min_folds_key(rule: str) -> str:
     """The session's key of the minimum: each rule has a default and a least one of its own."""
     return f"min_folds-{rule}"
-
-
-def tolerance_text(tolerance: float) -> str:
-    """'3%', '7.5%'."""
-    return f"{tolerance:.1%}".replace(".0%", "%")
-
-
-def nearest_tolerance(tolerance: float | None) -> float:
-    """The slider's step that is closest to this tolerance."""
-    return min(TOLERANCES, key=lambda step: abs(step - (tolerance or TOLERANCE)))
-
-
-def nearest_alpha(alpha: float) -> float:
-    """The slider's step that is closest to this alpha, on its logarithmic scale."""
-    return min(ALPHAS, key=lambda step: max(step / alpha, alpha / step))
-
-
-def alpha_meaning(alpha: float) -> str:
-    """One line that says what an alpha does, in the unit of the score.
-
-    A width w that changes by a tenth has w * 0.1 w = alpha, so w = sqrt(10 alpha).
-    """
-    width = sqrt(10 * alpha)
-    return (
-        f"Stops once an interval {width:.2g} wide changes by no more than "
-        f"{width / 10:.2g} from one fold to the next; a wider interval must be steadier."
-    )
 
 
 def _country() -> str:
@@ -125,49 +200,3 @@ def _country() -> str:
     )
     st.caption(f"{known[code].grams_co2e_per_kwh:.0f} g CO2e per kWh ({known[code].year}).")
     return code
-
-
-def _alpha() -> float:
-    def use_preset() -> None:
-        keep_given()  # or a preset that the slider has just left would take it back
-        if preset := st.session_state.get("preset"):
-            give({"alpha": PRESETS[preset]})
-
-    alpha = float(st.session_state.get("alpha", PRESETS["Balanced"]))
-    named = next((name for name, value in PRESETS.items() if value == alpha), None)
-    if st.session_state.get("preset") != named:
-        give({"preset": named}, drawn=True)
-    st.segmented_control(
-        "How careful",
-        list(PRESETS),
-        default="Balanced",
-        key="preset",
-        on_change=use_preset,
-        help="Three named values of alpha.",
-    )
-    picked = st.select_slider(
-        options=ALPHAS, value=PRESETS["Balanced"], format_func=alpha_text, **about("alpha")
-    )
-    st.caption(alpha_meaning(float(picked)))
-    return float(picked)
-
-
-def _adjust_by() -> tuple[str, ...]:
-    """Of the models that draw no random numbers: their folds are the quick ones."""
-    cheap = [
-        known.id
-        for known in ALGORITHMS.values()
-        if not known.random and known.needs is Need.NOTHING
-    ]
-    return tuple(st.multiselect(options=cheap, placeholder="none", **about("adjust_by")))
-
-
-def _tolerance() -> float:
-    picked = st.select_slider(
-        options=TOLERANCES, value=TOLERANCE, format_func=tolerance_text, **about("tolerance")
-    )
-    st.caption(
-        f"Stops once the mean of all folds is known to within {float(picked):.1%} of the score, "
-        "with the confidence below."
-    )
-    return float(picked)

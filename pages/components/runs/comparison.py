@@ -15,7 +15,7 @@ from ecv_core.runs.recorded import recorded_runs
 from ecv_core.store import ListedRun
 from pages.components.shared.cite import cite_and_describe, made_with
 from pages.components.shared.glossary import glossary_link
-from pages.components.shared.runs import COMPARED, follow_runs
+from pages.components.shared.runs import COMPARED, Known, follow_runs, whole
 from pages.components.shared.state import escaped, run_list, sentence, store
 from pages.components.shared.words import (
     algorithm_title,
@@ -29,9 +29,6 @@ from pages.components.shared.words import (
 KEY = "compared"
 MOST = 40
 FAVOURITE = "ml-100k"
-
-Known = ListedRun | Run
-"""A row of the list for an own run, a recorded one whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +86,7 @@ def choose_runs() -> list[Run]:
         help="Your own runs, newest first, then the recorded ones that come with e-fold.",
     )
     _say_what_is_missing([key for key in asked if key not in known], len(found))
-    chosen = {known[key].run_id: known[key] for key in picked}
-    return [run if isinstance(run, Run) else store().run(run_id) for run_id, run in chosen.items()]
+    return list(map(whole, {known[key].run_id: known[key] for key in picked}.values()))
 
 
 def examples(known: Mapping[str, Known] | None = None) -> list[Example]:

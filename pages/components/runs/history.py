@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from math import nan
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 from ecv_core.records import RunState
 from ecv_core.rights import Action
@@ -33,6 +33,9 @@ from pages.components.shared.words import (
     run_name,
     watt_hours,
 )
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 PICKED, OPENED = "runs-picked", "runs-opened"
 _HEIGHT = 520

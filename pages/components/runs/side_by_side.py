@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.comparison.spec_differences import differences, names
-from ecv_core.energy.parts import counted, left_out_words
+from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
@@ -122,7 +122,9 @@ def table(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     runs_table(frame, columns, key="compare-runs")
     csv_button("Table as CSV", frame, "comparison.csv")
     unnamed = [run for _, run in runs]
-    energy_bar((fold for run in counted(unnamed) for fold in run.folds), left_out_words(unnamed))
+    energy_bar(
+        (fold for run in with_own_joules(unnamed) for fold in run.folds), left_out_words(unnamed)
+    )
     if frame.groupby(["dataset", "metric"]).ngroups > 1:
         st.caption(
             "Scores on different datasets or metrics do not compare, so each has its "

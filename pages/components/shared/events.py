@@ -104,7 +104,7 @@ class Events:
         finally:
             self._pages.pop(socket, None)
 
-    async def go_on(self) -> None:
+    async def look_and_tell(self) -> None:
         """Look, and tell; until it is cancelled."""
         while True:
             if not self._pages:

@@ -6,15 +6,18 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.rights import Mode, Role, settings
 from pages.components.shared.acting import who
 from pages.components.shared.component import component
 from pages.components.shared.state import sentences
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 VIEW = "view"
 """In the address: which view of a page that has several."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.parameters import Parameter
 from ecv_core.records import ParamValue
 from pages.components.shared.state import KEPT
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 
 def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, ParamValue]:
@@ -45,17 +47,32 @@ def typed_widget(
 
 
 def _widget(owner: str, parameter: Parameter) -> ParamValue:
-    about: dict[str, Any] = {
-        "label": parameter.name.replace("_", " "),
-        "key": parameter_key(owner, parameter.name),
-        "help": parameter.help
-        + (f" Default from: {parameter.source}." if parameter.source else ""),
+    return parameter_widget(
+        parameter,
+        label=parameter.name.replace("_", " "),
+        key=parameter_key(owner, parameter.name),
+        help=parameter.help + (f" Default from: {parameter.source}." if parameter.source else ""),
         **KEPT,
-    }
+    )
+
+
+def parameter_widget(
+    parameter: Parameter,
+    place: DeltaGenerator | None = None,
+    **about: Any,  # noqa: ANN401 - arguments of the widget
+) -> ParamValue:
+    """The widget that a parameter's type asks for.
+
+    Args:
+        parameter: type, range, choices and default.
+        place: where to draw it, if not here.
+        about: label, key, help and what else the widget takes.
+    """
     default = parameter.default
     if parameter.choices:
-        place = parameter.choices.index(str(default))
-        return str(st.selectbox(options=parameter.choices, index=place, width=200, **about))
+        at = parameter.choices.index(str(default))
+        here = place or st
+        return str(here.selectbox(options=parameter.choices, index=at, width=200, **about))
     kind = type(default)
     if kind in (int, float):
         about |= {
@@ -65,5 +82,5 @@ def _widget(owner: str, parameter: Parameter) -> ParamValue:
         }
     if kind is float:
         about["format"] = "%g"
-    value: ParamValue = typed_widget(kind, default, **about)
+    value: ParamValue = typed_widget(kind, default, place, **about)
     return value

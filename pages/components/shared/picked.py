@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.records import Run
 from ecv_core.words import counted
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 
 def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:

@@ -1,51 +1,51 @@
-"""The precision rule over finished runs, worked out once for every page that shows it."""
+"""The rules that need users' scores over finished runs, worked out once for all pages."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff import System
-from ecv_core.analysis.tradeoff.users import precision_of_run
+from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.errors import EcvError
+from ecv_core.records import Scores
 from ecv_core.runs.recorded import recorded_run
+from ecv_core.stopping import RULES
 from pages.components.shared.state import results, store
 
-_Key = tuple[str, str, float]
+_Key = tuple[str, str, tuple[str, ...], float]
 
 
-def precision_of(system: System, within_percent: float) -> Curve | None:
-    """The rule's curve; None where no per-user scores are known, or where they cannot be read.
+def curves_of_users(system: Scores, within_percent: float) -> dict[str, Curve]:
+    """Their curves by id; none where no per-user scores are known, or they cannot be read.
 
     Args:
         system: a finished run, or fold scores from a file, which have no users.
         within_percent: the difference to count as close enough.
     """
     if system.run_id is None:
-        return None
+        return {}
     key = _key(system, within_percent)
-    curve = _precision_of(key, system, system.run_id)
+    curves = _curves_of(key, system.run_id)
     _worked_out().add(key)
-    return curve
+    return curves
 
 
-def is_worked_out(system: System, within_percent: float) -> bool:
-    """Whether `precision_of` answers at once."""
+def is_worked_out(system: Scores, within_percent: float) -> bool:
+    """Whether `curves_of_users` answers at once."""
     return system.run_id is None or _key(system, within_percent) in _worked_out()
 
 
-def _key(system: System, within_percent: float) -> _Key:
-    return store().url, system.content, within_percent
+def _key(system: Scores, within_percent: float) -> _Key:
+    return store().url, system.content, tuple(RULES), within_percent
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def _precision_of(key: _Key, _system: System, _run_id: str) -> Curve | None:
+def _curves_of(key: _Key, _run_id: str) -> dict[str, Curve]:
     try:
-        run = recorded_run(_run_id) or store().run(_run_id)
-        users = results().user_scores(run)
+        scores = results().scores(recorded_run(_run_id) or store().run(_run_id))
     except EcvError:
-        return None  # whoever shows it says over how many systems it is
-    return precision_of_run(run, users, _system, within_percent=key[-1])
+        return {}  # whoever shows it says over how many systems it is
+    return curves_of_run(scores, within_percent=key[-1])
 
 
 @st.cache_resource(show_spinner=False)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.navigation.page import StreamlitPage
 
 from ecv_core.errors import InputError, StoreError
 from ecv_core.records import Run, RunState
@@ -19,6 +18,10 @@ from pages.components.shared.runs import act_and_rerun, elapsed_seconds, remaini
 from pages.components.shared.state import escaped, manager, store
 from pages.components.shared.watch import follow, watch
 from pages.components.shared.words import counted, duration, run_title
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+    from streamlit.navigation.page import StreamlitPage
 
 _SECONDS_OF_DONE = 6.0
 """How long the tab's title says that a run is done: until the next press after that."""
@@ -128,7 +131,7 @@ def _progress_bar(run: Run, part: float, words: str) -> None:
         "part": part,
         "words": words,
         "elapsed": elapsed_seconds(run, datetime.now(UTC)) if computes else None,
-        "ticks": run.progress is not None,
+        "ticks": computes and run.progress is not None,
         "rest": "" if remaining is None else f"at most {duration(remaining)} remaining",
     }
     with st.container(key="running-progress"):

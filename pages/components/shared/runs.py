@@ -10,7 +10,7 @@ import streamlit as st
 from ecv_core.energy import SOURCES
 from ecv_core.errors import InputError
 from ecv_core.records import Run, RunState
-from ecv_core.store import origins
+from ecv_core.store import ListedRun, origins
 from pages.components.shared.events import RUNS, topic
 from pages.components.shared.glossary import glossary_link
 from pages.components.shared.navigation import COMPARE, VIEW
@@ -19,6 +19,9 @@ from pages.components.shared.watch import follow, watch
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
+
+Known = ListedRun | Run
+"""What one chooses from: own runs as rows of the list, recorded ones whole."""
 
 _Where = list[tuple[str, RunState, int]]
 """Of each run its state and how many folds it has."""
@@ -44,6 +47,16 @@ def opened_runs() -> list[Run]:
                 "Runs, or start a new one below"
             ) from None
     return runs
+
+
+def whole(run: Known) -> Run:
+    """The run with its folds. Raises: InputError if it was deleted meanwhile; StoreError."""
+    return run if isinstance(run, Run) else store().run(run.run_id)
+
+
+def folds_done(run: Known) -> int:
+    """How many folds it has so far."""
+    return len(run.folds if isinstance(run, Run) else run.scores)
 
 
 def comparison_of(keys: Sequence[str]) -> dict[str, str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.column_types import ColumnConfig
 
 from pages.components.shared.words import algorithm_title, dataset_title
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 _HOLDS = ": of the mean, or with the precision rule of where the k-fold mean is."
 RUN_COLUMNS = (

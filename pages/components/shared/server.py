@@ -55,7 +55,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """What runs besides the pages for as long as the server does."""
     with _end_with_the_terminal():
         running = asyncio.create_task(asyncio.to_thread(_begin))
-        telling = asyncio.create_task(events.go_on())
+        telling = asyncio.create_task(events.look_and_tell())
         try:
             yield
         finally:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ecv_core.records import SETTINGS, Role, Setting
 from ecv_core.stopping import RULES
@@ -14,12 +13,13 @@ from pages.components.shared.glossary import explained
 from pages.components.shared.parameter_widgets import typed_widget
 from pages.components.shared.state import KEPT
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
 _TERMS = {
     "k": ("k", "fold"),
     "n": ("top-n",),
     "rule": ("stopping-rule",),
-    "alpha": ("alpha", "interval-width"),
-    "tolerance": ("tolerance", "precision-rule"),
     "confidence": ("confidence", "confidence-interval"),
     "min_folds": ("min-folds",),
 }
@@ -96,7 +96,7 @@ def other_settings(
         placed: names of those that are drawn elsewhere.
         rule: the id of the stopping rule; settings that it does not look at are left out.
     """
-    looked_at = RULES[rule].settings if rule else ()
+    looked_at = RULES[rule].told if rule else ()
     return {
         name: setting_widget(name)
         for name, known in SETTINGS.items()

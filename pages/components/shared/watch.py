@@ -37,10 +37,14 @@ def follow(
         often: more of them; a page in the background is not drawn anew for these.
     """
 
+    page = True  # is drawn, and this part with it
+
     def part() -> None:
+        nonlocal page
         moment, versions = time.monotonic(), dict.fromkeys((*of, *often), "")
         with sentences():  # a database comes and goes
-            now = watch().look()
+            now = watch().now() if page else watch().look()
+            page = False
             moment = now.moment
             versions = {topic: events.version(topic, now) for topic in versions}
             draw(*arguments)
@@ -80,12 +84,22 @@ class Watch:
         self._last = now = going_on(self._store)
         return now
 
+    def now(self) -> Going:
+        """The last look if it is of this moment, as that of a page which is being drawn.
+
+        Raises: StoreError.
+        """
+        last = self._last
+        if last is None or time.monotonic() - last.moment > _SECONDS_OF_A_LOOK:
+            return self.look()
+        return last
+
     def active(self) -> list[Run]:
         """As `Store.active`; runs are read again only when one has gone on.
 
         Raises: StoreError.
         """
-        now = self._now()
+        now = self.now()
         if now.stages != self._stages:
             self._runs, self._stages = (self._store.active() if now else []), now.stages
         at = {run.run_id: run.progress for run in now.runs}
@@ -93,16 +107,9 @@ class Watch:
 
     def group(self, group_id: str) -> list[Run]:
         """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
-        of_group = [run for run in self._now().runs if run.group == group_id]
+        of_group = [run for run in self.now().runs if run.group == group_id]
         runs = [run for run in self.active() if run.group == group_id]
         if of_group and len(runs) == of_group[0].of_group:
             order = {run.run_id: place for place, run in enumerate(of_group)}
             return sorted(runs, key=lambda run: order[run.run_id])
         return self._store.group(group_id)
-
-    def _now(self) -> Going:
-        """The last look if it is of this moment: that of the page which is being drawn."""
-        last = self._last
-        if last is None or time.monotonic() - last.moment > _SECONDS_OF_A_LOOK:
-            return self.look()
-        return last

@@ -11,6 +11,7 @@ from ecv_core.fold import prepared
 from ecv_core.records import Need, RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS, Strategy, strategy
+from ecv_core.stopping import NEVER_STOPS
 from pages.components.shared.dataset_picker import dataset_picker
 from pages.components.shared.glossary import explained
 from pages.components.shared.setting_widgets import setting_widget
@@ -56,7 +57,7 @@ def choose_split() -> tuple[RunSpec, bool]:
         split_params=params,
         k=k,
         seed=seed,
-        rule="never",
+        rule=NEVER_STOPS,
     )
     return spec, ready
 

@@ -16,8 +16,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
 )
 from ecv_core.energy import SOURCES
-from ecv_core.energy.parts import counted as counted_runs
-from ecv_core.energy.parts import left_out_words
+from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
 from ecv_core.figures.ranks import ranks_figure, ranks_steps
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
@@ -257,5 +256,5 @@ def _how_known(done: Summary) -> str:
 
 def made_up(runs: Sequence[Run]) -> None:
     """What the energy of these runs is made up of, and how many are in no sum."""
-    own = counted_runs(runs)
+    own = with_own_joules(runs)
     energy_bar((fold for run in own for fold in run.folds), left_out_words(runs))

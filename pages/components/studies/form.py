@@ -14,20 +14,14 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records import Run
 from ecv_core.rights import Action
 from ecv_core.splits import SPLITS, exchangeable
-from ecv_core.stopping import RULES
+from ecv_core.stopping import NEVER_STOPS, RULES
 from pages.components.run.algorithm_picker import ALGORITHM_LABELS
 from pages.components.run.score_settings import metric_select
-from pages.components.run.stop_settings import (
-    ALPHAS,
-    PRESETS,
-    TOLERANCE,
-    TOLERANCES,
-    tolerance_text,
-)
+from pages.components.run.stop_settings import rule_params
 from pages.components.shared.acting import why_not
 from pages.components.shared.setting_widgets import about, setting_widget
 from pages.components.shared.state import sentence, sentences
-from pages.components.shared.words import alpha_text, dataset_title, titles_of
+from pages.components.shared.words import dataset_title, titles_of
 from pages.components.studies.choice import STUDIES
 from pages.components.studies.picker import begin_study, work_words
 
@@ -137,8 +131,8 @@ def study_settings() -> dict[str, Any]:
         options=[
             name
             for name in RULES
-            if name == "never" or (name != "fixed" and exchangeable(picked["split"]))
-        ],  # the number of 'fixed' is no setting here; folds in an order are not stopped early
+            if name == NEVER_STOPS or (RULES[name].looks and exchangeable(picked["split"]))
+        ],  # a fixed number is no setting here; folds in an order are not stopped early
         format_func=lambda name: RULES[name].title,
         **_about(
             "rule",
@@ -147,20 +141,7 @@ def study_settings() -> dict[str, Any]:
         ),
     )
     picked["rule"] = rule
-    if "alpha" in RULES[rule].settings:
-        picked["alpha"] = level.select_slider(
-            options=ALPHAS,
-            value=PRESETS["Balanced"],
-            format_func=alpha_text,
-            **_about("alpha"),
-        )
-    elif "tolerance" in RULES[rule].settings:
-        picked["tolerance"] = level.select_slider(
-            options=TOLERANCES,
-            value=TOLERANCE,
-            format_func=tolerance_text,
-            **_about("tolerance"),
-        )
+    picked["rule_params"] = rule_params(RULES[rule], level, prefix="new_", bind=None)
     return picked
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.column_types import ColumnConfig
 
 from ecv_core.evaluation import METRICS
 from ecv_core.records import Run
 from ecv_core.selection import Terms, play_orders
 from ecv_core.selection.runs import contenders_of
 from pages.components.shared.state import results
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 ORDERS = 100
 """Drawn per dataset."""

@@ -14,8 +14,9 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.analysis.tradeoff.rules import CELLS, EFOLD, JOULES
+from ecv_core.analysis.tradeoff.rules import CELLS, JOULES
 from ecv_core.disarming import csv_of
+from ecv_core.stopping import PAPERS_RULE
 from ecv_core.study.summary import Summary
 from ecv_core.words import counted, dataset_title, setting_words
 from pages.components.shared.alpha_slider import SLIDER
@@ -154,7 +155,7 @@ def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: 
     energy = here[here["cells"] == most].pivot(
         index="alpha", columns="rule", values="equal_difference_energy_percent"
     )
-    off = here[here["rule"] == EFOLD].set_index("alpha")["difference_percent"]
+    off = here[here["rule"] == PAPERS_RULE].set_index("alpha")["difference_percent"]
     bill = "of the total energy" if group == JOULES else "of the energy"
     found = []
     for alpha, text in zip(alphas, texts, strict=True):
@@ -189,7 +190,7 @@ def table_steps(
             some = f" ({cells} of {whole} runs)" if cells < whole else ""
             if some:  # what the rule is compared with there
                 there = [cell for one in found for cell in _reference(one)]
-                rows.append((f"{EFOLD}{some}", there))
+                rows.append((f"{PAPERS_RULE}{some}", there))
             both = [cell for one in found for cell in _pair(rule, one)]
             rows.append((rule + some, both))
         steps.append(rows)
@@ -204,7 +205,7 @@ def _reference(row: dict[str, float]) -> list[TwoLines]:
 
 
 def _pair(rule: str, row: dict[str, float]) -> list[TwoLines]:
-    if rule == EFOLD:
+    if rule == PAPERS_RULE:
         return _reference(row)
     off, energy = row["equal_energy_difference_percent"], row["equal_difference_energy_percent"]
     if off != off:

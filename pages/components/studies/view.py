@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.orders import Curve
-from ecv_core.analysis.tradeoff import System
+from ecv_core.analysis.tradeoff.registered import Known
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES
 from ecv_core.study.summary import (
     WITHIN_PERCENT,
@@ -19,7 +21,7 @@ from ecv_core.study.summary import (
 )
 from pages.components.shared.alpha_slider import alpha_slider
 from pages.components.shared.link import link_warnings_again
-from pages.components.shared.precision_curves import precision_of
+from pages.components.shared.precision_curves import curves_of_users
 from pages.components.studies.choice import STUDIES, choose_runs, recorded_study
 from pages.components.studies.figures import (
     figures,
@@ -67,7 +69,7 @@ def study() -> None:
         start_form(recorded)
 
 
-def studied(systems: list[System]) -> Summary:
+def studied(systems: list[Scores]) -> Summary:
     """The study's figures as data.
 
     Args:
@@ -78,24 +80,27 @@ def studied(systems: list[System]) -> Summary:
 
 
 def rules_of(done: Summary) -> pd.DataFrame:
-    """The comparison of rules; the precision rule over the runs whose users' scores are known."""
-    with st.spinner("Working out the precision rule ..."):
-        found = [precision_of(system, WITHIN_PERCENT) for system in done.tradeoff.systems]
-    curves = {number: curve for number, curve in enumerate(found) if curve is not None}
-    return _rules(done.version, tuple(curves), tuple(RULES), done, curves)
+    """The comparison of rules; some only over the runs whose users' scores are known."""
+    curves: defaultdict[str, dict[int, Curve]] = defaultdict(dict)
+    with st.spinner("Working out the rules that look at users ..."):
+        for number, system in enumerate(done.tradeoff.systems):
+            for rule, curve in curves_of_users(system, WITHIN_PERCENT).items():
+                curves[rule][number] = curve
+    with_users = tuple((rule, tuple(found)) for rule, found in curves.items())
+    return _rules(done.version, with_users, tuple(RULES), done, curves)
 
 
 @st.cache_data(show_spinner="Walking through every order of the folds ...", max_entries=24)
-def _studied(contents: tuple[str, ...], _systems: list[System]) -> Summary:
+def _studied(contents: tuple[str, ...], _systems: list[Scores]) -> Summary:
     return summary(_systems)
 
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
 def _rules(
     version: str,
-    with_users: tuple[int, ...],
+    with_users: tuple[tuple[str, tuple[int, ...]], ...],
     rules: tuple[str, ...],
     _done: Summary,
-    _curves: dict[int, Curve],
+    _curves: Known,
 ) -> pd.DataFrame:
     return _done.rules(_curves)

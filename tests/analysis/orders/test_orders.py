@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.analysis.exploration import Scores, explore, fixed
+from ecv_core.analysis.exploration import explore, fixed
 from ecv_core.analysis.orders import FoldSubsets
 from ecv_core.analysis.orders.outcome import Measures
+from ecv_core.records import Scores
 from ecv_core.stopping import EFold, Fixed, Precision
 
 FIELDS = ("mean_stop", "mean_difference_percent", "coverage", "cost_percent", "within")
@@ -46,7 +47,7 @@ def same(outcome, expected):
 def test_the_walk_is_brute_force_over_every_order(brute_force, scores, alpha, min_folds, seed):
     costs = np.random.default_rng(seed).random(len(scores)) + 0.1
     outcome = explore(
-        Scores(folds=np.array(scores), costs=costs), min_folds=min_folds, confidence=0.9
+        Scores(folds=np.array(scores), joules=costs), min_folds=min_folds, confidence=0.9
     ).at(alpha, within_percent=math.e)
     rule = EFold(alpha=alpha, min_folds=min_folds, confidence=0.9)
     expected = brute_force(scores, rule, costs=costs, within=math.e, confidence=0.9)
@@ -79,6 +80,7 @@ def test_the_precision_rule_is_brute_force_over_every_order(brute_force, seed, k
     same(outcome, brute_force(scores, rule, users=users))
 
 
+@settings(max_examples=40)
 @given(scores=some_scores)
 def test_the_baseline_is_brute_force_over_every_order(brute_force, scores):
     curve = fixed(Scores(folds=np.array(scores)), within_percent=math.e)
@@ -115,7 +117,7 @@ def test_a_case_worked_by_hand():
 
 # Folds 0 to 2 are equal, so fold 3 is the one saved where the rule stops: 90 of 100 units.
 def test_costs_are_those_of_the_folds_used():
-    scores = Scores(folds=np.array([0.0, 0.0, 0.0, 4.0]), costs=np.array([30.0, 30.0, 30.0, 10.0]))
+    scores = Scores(folds=np.array([0.0, 0.0, 0.0, 4.0]), joules=np.array([30.0, 30.0, 30.0, 10.0]))
     assert explore(scores).at(1e-9).cost_percent == pytest.approx(0.25 * 90 + 0.75 * 100)
 
 

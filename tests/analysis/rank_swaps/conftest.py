@@ -8,7 +8,7 @@ import pytest
 
 from ecv_core.records import Run, RunState, UserScores
 from ecv_core.spec import make_spec
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import System, cheapest, leave_one_dataset_out
+from ecv_core.analysis.tradeoff import cheapest, leave_one_dataset_out
+from ecv_core.records import Scores
 
 
 def curve(within, cost):
@@ -38,7 +38,7 @@ def test_the_cheapest_setting_that_keeps_the_promise(within, cost, setting):
 
 def checked(*cells):
     systems = [
-        System(name=f"{i}", dataset=name, metric="m", scores=Scores(folds=np.array([1.0, 2, 3])))
+        Scores(name=f"{i}", dataset=name, metric="m", folds=np.array([1.0, 2, 3]))
         for i, (name, _) in enumerate(cells)
     ]
     return leave_one_dataset_out(systems, [one for _, one in cells], 0.95)

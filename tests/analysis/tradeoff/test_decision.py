@@ -8,21 +8,20 @@ Folds 10, 20, 30 have the mean 20. One fold is 10 or 30 in two of three orders, 
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.orders import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import Candidate, System, decide, fixed_folds
+from ecv_core.analysis.tradeoff import Candidate, decide, fixed_folds
 from ecv_core.analysis.tradeoff.decision import percent_needed
 from ecv_core.errors import InputError
+from ecv_core.records import Scores
 
 
-def system(folds=(10.0, 20.0, 30.0), *, dataset="d", costs=None):
-    return System(
+def system(folds=(10.0, 20.0, 30.0), *, dataset="d", joules=None):
+    return Scores(
         name=f"s on {dataset}",
         dataset=dataset,
         metric="m",
-        scores=Scores(
-            folds=np.array(folds), costs=None if costs is None else np.array(costs, dtype=float)
-        ),
+        folds=np.array(folds),
+        joules=None if joules is None else np.array(joules, dtype=float),
     )
 
 
@@ -119,7 +118,7 @@ def test_of_equal_costs_the_simpler_rule_comes_first():
 
 def test_energy_decides_where_it_is_known():
     # The first fold costs 6 of 8 J: two folds of three cost 7, 7 or 2 J, 5.33 J on average.
-    found = of([system(costs=(6, 1, 1))], 30, 1.0)
+    found = of([system(joules=(6, 1, 1))], 30, 1.0)
     assert found.best.outcome.cost_percent == pytest.approx(100 * 16 / 3 / 8)
 
 

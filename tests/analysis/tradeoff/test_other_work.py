@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecv_core.analysis.exploration import Scores
-from ecv_core.analysis.tradeoff.curves import System, joules_of
+from ecv_core.analysis.tradeoff.curves import joules_of
+from ecv_core.records import Scores
 
 
 def system(joules, *, other_work=False):
-    return System(
+    return Scores(
         name="a on b",
         dataset="b",
         metric="ndcg@10",
-        scores=Scores(folds=np.array([0.1, 0.2]), costs=np.array(joules, dtype=float)),
+        folds=np.array([0.1, 0.2]),
+        joules=np.array(joules, dtype=float),
         source="cpu-load",
         other_work=other_work,
     )

@@ -10,19 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.analysis.exploration import Scores
-from ecv_core.analysis.tradeoff import System
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.errors import InputError
+from ecv_core.records import Scores
 
 
 def system(algorithm, folds, dataset="d"):
-    return System(
+    return Scores(
         name=f"{algorithm} on {dataset}",
         dataset=dataset,
         algorithm=algorithm,
         metric="nDCG@10",
-        scores=Scores(folds=np.array(folds, dtype=float)),
+        folds=np.array(folds, dtype=float),
     )
 
 

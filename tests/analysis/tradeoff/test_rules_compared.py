@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import Scores, explore, fixed, outcome
+from ecv_core.analysis.exploration import explore, fixed, outcome
 from ecv_core.analysis.orders import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import System, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff import slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.registered import MANY_DRAWS, asked_line
 from ecv_core.analysis.tradeoff.rules import RULES_COLUMNS, Line, rules_frame, walked_line
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES, StdStagnation
 
 RNG = np.random.default_rng(3)
@@ -17,12 +18,13 @@ NOISY, CALM = RNG.normal(0.3, 0.03, 10), RNG.normal(0.4, 0.004, 10)
 
 
 def system(name, folds, joules=None):
-    return System(
+    return Scores(
         name=name,
         dataset=name,
         algorithm="a",
         metric="nDCG@10",
-        scores=Scores(folds=folds, costs=None if joules is None else np.full(10, joules / 10)),
+        folds=folds,
+        joules=None if joules is None else np.full(10, joules / 10),
     )
 
 
@@ -137,7 +139,7 @@ def test_every_rule_is_compared_with_e_fold_over_its_own_cells():
     assert list(frame.columns) == list(RULES_COLUMNS)
     alpha = min(alphas, key=lambda one: abs(np.log(one / 1e-4)))
     at = {(row.weighting, row.rule): row for row in frame[frame["alpha"] == alpha].itertuples()}
-    noisy, calm = (explore(one.scores).at(alpha) for one in systems)
+    noisy, calm = (explore(one).at(alpha) for one in systems)
     both = (noisy.cost_percent + calm.cost_percent) / 2
     assert at["cells", "e-fold"].energy_percent == pytest.approx(both)
     assert at["joules", "e-fold"].energy_percent == pytest.approx(

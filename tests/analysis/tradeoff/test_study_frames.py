@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import Scores, explore
-from ecv_core.analysis.tradeoff import System, slider_alphas, tradeoff
+from ecv_core.analysis.exploration import explore
+from ecv_core.analysis.tradeoff import slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.study_frames import (
     CELLS_COLUMNS,
@@ -16,18 +16,20 @@ from ecv_core.analysis.tradeoff.study_frames import (
     ranks_frame,
     stability_frame,
 )
+from ecv_core.records import Scores
 
 
 @pytest.fixture
 def systems():
     rng = np.random.default_rng(1)
     return [
-        System(
+        Scores(
             name=f"{algorithm} on {dataset}",
             dataset=dataset,
             algorithm=algorithm,
             metric="nDCG@10",
-            scores=Scores(folds=rng.normal(0.3, 0.02, 6), costs=joules * rng.uniform(1, 2, 6)),
+            folds=rng.normal(0.3, 0.02, 6),
+            joules=joules * rng.uniform(1, 2, 6),
         )
         for dataset, algorithm, joules in [("d", "a", 1.0), ("d", "b", 100.0), ("e", "a", 10.0)]
     ]
@@ -45,19 +47,19 @@ def test_a_cell_is_what_its_own_walk_says(systems, explored):
     assert len(frame) == 3 * len(alphas)
     alpha = alphas[len(alphas) // 2]
     row = frame[(frame["alpha"] == alpha) & (frame["dataset"] == "d") & (frame["algorithm"] == "b")]
-    at = explore(systems[1].scores).at(alpha)
+    at = explore(systems[1]).at(alpha)
     assert row["difference_percent"].item() == pytest.approx(at.mean_difference_percent)
     assert row["mean_stop"].item() == pytest.approx(at.mean_stop)
     assert row["energy_percent"].item() == pytest.approx(at.cost_percent)
-    assert row["k_fold_mean"].item() == pytest.approx(np.mean(systems[1].scores.folds))
+    assert row["k_fold_mean"].item() == pytest.approx(np.mean(systems[1].folds))
 
 
 def test_the_headline_averages_cells_and_the_bill_sums_joules(systems, explored):
     alpha = slider_alphas(explored.alphas)[10]
     frame = headline_frame(explored, [alpha])
     assert list(frame.columns) == list(HEADLINE_COLUMNS)
-    outcomes = [explore(one.scores).at(alpha) for one in systems]
-    joules = [float(np.sum(one.scores.costs)) for one in systems]
+    outcomes = [explore(one).at(alpha) for one in systems]
+    joules = [float(np.sum(one.costs)) for one in systems]
     row = frame.iloc[0]
     assert row["mean_stop"] == pytest.approx(np.mean([at.mean_stop for at in outcomes]))
     assert row["folds_percent"] == pytest.approx(row["mean_stop"] / 6 * 100)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import Scores, explore
+from ecv_core.analysis.exploration import explore
 from ecv_core.analysis.orders import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import (
     STOPS_COLUMNS,
     TRADEOFF_COLUMNS,
-    System,
     averaged,
     slider_alphas,
     stops_frame,
@@ -17,15 +16,14 @@ from ecv_core.analysis.tradeoff import (
 )
 from ecv_core.analysis.tradeoff.registered import RuleCurve, walked
 from ecv_core.errors import InputError
+from ecv_core.records import Scores
 from ecv_core.stopping import RULES
 
 FOLDS = np.array([0.30, 0.34, 0.31, 0.33, 0.32, 0.29])
 
 
-def system(name="one", folds=FOLDS, dataset="d", costs=None):
-    return System(
-        name=name, dataset=dataset, metric="nDCG@10", scores=Scores(folds=folds, costs=costs)
-    )
+def system(name="one", folds=FOLDS, dataset="d", joules=None):
+    return Scores(name=name, dataset=dataset, metric="nDCG@10", folds=folds, joules=joules)
 
 
 def curve(stops, difference, cost, within=None):
@@ -54,8 +52,8 @@ def test_an_average_counts_every_system_the_same_and_pads_missing_folds():
 
 
 def test_every_point_is_what_the_walk_says_at_that_alpha():
-    found = tradeoff([system(costs=np.array([1.0, 2, 3, 4, 5, 6]))], within_percent=2.0)
-    walk = explore(found.systems[0].scores)
+    found = tradeoff([system(joules=np.array([1.0, 2, 3, 4, 5, 6]))], within_percent=2.0)
+    walk = explore(found.systems[0])
     for row in (0, len(found.alphas) // 2, -1):
         alpha = float(found.alphas[row])
         at = walk.at(alpha, within_percent=2.0)
@@ -120,7 +118,7 @@ def test_the_frame_of_stops_is_a_distribution_at_every_alpha():
 
 def test_content_changes_with_scores_costs_and_name_only():
     assert system().content == system(folds=FOLDS.copy()).content
-    others = [system(folds=FOLDS + 1e-9), system("two"), system(costs=np.ones(6))]
+    others = [system(folds=FOLDS + 1e-9), system("two"), system(joules=np.ones(6))]
     assert len({one.content for one in [system(), *others]}) == 4
 
 

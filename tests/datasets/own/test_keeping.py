@@ -53,7 +53,6 @@ def test_what_was_added_is_a_dataset_with_its_counts(source: Path):
     assert about.density == 1.0
     entry = datasets.entry("shop")
     assert (entry.users, entry.items, entry.interactions) == (6, 6, 36)
-    assert (entry.has_ratings, entry.has_timestamps, entry.has_baskets) == (True, True, False)
     assert (prepared("shop").n_users, len(prepared("shop"))) == (6, 36)
     loaded = datasets.load("shop")
     assert len(loaded) == 38

@@ -5,10 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.replay import replayed
-from ecv_core.analysis.tradeoff import System
-from ecv_core.records import UserScores
+from ecv_core.records import Scores, UserScores
 from ecv_core.runs.recorded import user_scores_path
 from ecv_core.runs.user_scores import write_user_scores
 from pages.components.folds.adviser import careful_step
@@ -96,13 +94,13 @@ def test_random_orders_hold_every_fold_once_and_come_again_with_their_seed():
 
 
 def test_the_figure_has_one_variant_per_stop_the_slider_can_lead_to():
-    system = System(
+    system = Scores(
         name="s",
         dataset="d",
         metric="m",
-        scores=Scores(folds=np.array([0.3, 0.4, 0.35, 0.36, 0.1])),
+        folds=np.array([0.3, 0.4, 0.35, 0.36, 0.1]),
     )
-    played = replayed(system.scores.folds, [0, 1, 2, 3, 4], 0.95)
+    played = replayed(system.folds, [0, 1, 2, 3, 4], 0.95)
     stops, steps, sentences = order_steps(played, 5, [1e-9, 1.0], system)
     assert stops == [5, 3]
     assert list(steps.variants) == [0, 1]
@@ -114,10 +112,8 @@ def test_the_figure_has_one_variant_per_stop_the_slider_can_lead_to():
 
 
 def test_a_fold_not_shown_yet_gives_no_stop_away():
-    system = System(
-        name="s", dataset="d", metric="m", scores=Scores(folds=np.array([0.3, 0.4, 0.35, 0.36]))
-    )
-    played = replayed(system.scores.folds, [0, 1, 2, 3], 0.95)
+    system = Scores(name="s", dataset="d", metric="m", folds=np.array([0.3, 0.4, 0.35, 0.36]))
+    played = replayed(system.folds, [0, 1, 2, 3], 0.95)
     stops, _, sentences = order_steps(played, 2, [1.0], system)
     assert stops == [None]
     assert sentences == ["After fold 2 of 4: the rule says go on."]

@@ -12,29 +12,29 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
+from ecv_core.jobs import RunManager
 from ecv_core.records import RunSpec, RunState
-from ecv_core.runner import RunManager
 from ecv_core.store import Store, open_store
-from tests.jobs import quick
+from tests.fake_folds import quick
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 PROGRAM = """
 import signal, sys, threading
-from ecv_core.runner import RunManager
+from ecv_core.jobs import RunManager
 from ecv_core.store import open_store
-from tests.jobs import sleepy
-from tests.runner.test_ending import SPEC
+from tests.fake_folds import sleepy
+from tests.jobs.test_ending import SPEC
 
 told = threading.Event()
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda *_: told.set())
-manager = RunManager(open_store(), job=sleepy)
+manager = RunManager(open_store(), compute=sleepy)
 manager.start([SPEC, SPEC])
 while not told.wait(0.1):
     pass
 manager.close()
 """
-"""A dashboard as far as runs go: its main thread returns when it is told to end."""
+"""A dashboard as far as runs go: it closes its manager when it is told to end."""
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_told_to_end_the_run_is_interrupted_and_the_queue_waits(program, number,
     _, left = psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
     assert left == []
 
-    manager = RunManager(store, job=quick)  # the next start
+    manager = RunManager(store, compute=quick)  # the next start
     try:
         soon(lambda: store.run(waiting.run_id).state is RunState.FINISHED)
     finally:
@@ -96,19 +96,18 @@ def test_killed_its_worker_ends_by_itself_and_the_run_is_found_interrupted(progr
     program.kill()
     _, left = psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
     assert left == []
-    manager = RunManager(store, job=quick)
+    manager = RunManager(store, compute=quick)
     try:
         assert store.runs()[1].state is RunState.INTERRUPTED
     finally:
         manager.close()
 
 
-@pytest.mark.slow
 def test_a_worker_whose_dashboard_died_before_it_was_ready_ends_too():
-    # It is the child of somebody else by then, as of this test instead of the dashboard.
-    words = "import time; from ecv_core.runner.worker import prepare_worker as prepare"
-    program = f"{words}; prepare({os.getppid()}); time.sleep(3600)"
-    done = subprocess.run([sys.executable, "-c", program], timeout=PATIENCE_SECONDS, check=False)
+    program = "from ecv_core.jobs.executors import work; work()"
+    words = [sys.executable, "-c", program]
+    nobody = subprocess.DEVNULL  # its input has ended by the time it reads it
+    done = subprocess.run(words, stdin=nobody, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 1
 
 

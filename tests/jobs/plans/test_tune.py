@@ -1,30 +1,34 @@
 """A tuning fold by fold, with made-up folds: what it chooses, runs, keeps and resumes."""
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ecv_core.cli import main
+from ecv_core.energy import NoMeter
 from ecv_core.energy.expected import KnownCosts
 from ecv_core.errors import RunError
-from ecv_core.records import FoldResult, RunSpec, RunState, UserScores
+from ecv_core.jobs import Here
+from ecv_core.jobs.computing import Compute, Results
+from ecv_core.jobs.plans.folds import groups
+from ecv_core.jobs.plans.tune import Tuning, expected_of, make_tuning, tune
+from ecv_core.records import FoldResult, Progress, RunSpec, RunState, UserScores
 from ecv_core.runs.configurations import specs_of
 from ecv_core.spec import make_spec
 from ecv_core.store import Store, open_store
 from ecv_core.tuning.estimate import estimate
 from ecv_core.tuning.scores import STUDIED, own_tuning, own_tuning_names
-from ecv_core.tuning.tune import expected_of, groups, make_plan, tune
-from tests.jobs import fold_result
+from tests.fake_folds import computing, fold_result
 
 USERS = np.arange(40, dtype=np.int32)
 OWN = {"neighbours": ["10", "20", "40", "80"]}
 BEST = 40
 
 
-def job(database_url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+def fold(spec: RunSpec, index: int) -> FoldResult:
     """The nearer to BEST, the better; a spread over users that all share."""
     neighbours = dict(spec.params)["neighbours"]
     noise = np.random.default_rng([index, neighbours]).normal(0, 0.002, len(USERS))
@@ -44,55 +48,54 @@ def store() -> Store:
 
 
 class Counted:
-    """The job, and what it was asked for; it fails at the n-th fold."""
+    """Computes folds and notes which; it fails at one, or after so many results."""
 
-    def __init__(self, fails_at: int | None = None) -> None:
+    def __init__(self, *, fails_at: int | None = None, fails_after: int | None = None) -> None:
         self.asked: list[tuple[int, int]] = []
-        self._fails_at = fails_at
-
-    def __call__(self, url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
-        self.asked.append((int(dict(spec.params)["neighbours"]), index))
-        if len(self.asked) == self._fails_at:
-            raise RunError("out of memory")
-        return job(url, run_id, spec, index)
-
-
-class Together:
-    """The shared job, and what it was asked for; it fails after n results."""
-
-    def __init__(self, fails_after: int | None = None) -> None:
-        self.asked: list[tuple[int, int]] = []
+        """Neighbours and fold."""
         self.batches: list[int] = []
-        self._fails_after = fails_after
+        """How many were computed together."""
+        self._fails_at, self._fails_after = fails_at, fails_after
 
-    def __call__(self, url: str, run_ids: list[str], specs: list[RunSpec], index: int) -> Generator:
+    def __call__(self, specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
         self.batches.append(len(specs))
         for place in reversed(range(len(specs))):
             if len(self.asked) == self._fails_after:
                 raise RunError("out of memory")
             self.asked.append((int(dict(specs[place].params)["neighbours"]), index))
-            yield place, job(url, run_ids[place], specs[place], index)
+            if len(self.asked) == self._fails_at:
+                raise RunError("out of memory")
+            yield place, fold(specs[place], index)
 
 
-def never(*asked: object) -> FoldResult:
-    raise AssertionError(f"computed on its own: {asked}")
+def tuning(**how: object) -> Tuning:
+    return make_tuning(dataset="synthetic", algorithm="item-knn", own=OWN, **how)
 
 
-def plan(**how) -> object:
-    return make_plan(dataset="synthetic", algorithm="item-knn", own=OWN, **how)
+def tuned(store: Store, compute: Compute, *, share: bool = False, **how: object):
+    return tune(store, tuning(**how), executor=Here(compute), share=share)
+
+
+@pytest.fixture
+def fake_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands compute made-up folds, and no hardware is probed."""
+    monkeypatch.setattr(
+        "ecv_core.jobs.computing.run_fold", lambda spec, index, **_: fold(spec, index)
+    )
+    monkeypatch.setattr("ecv_core.energy.meter_for", lambda spec: NoMeter())
 
 
 def test_a_tuning_ends_with_the_best_for_a_part_of_the_folds(store: Store) -> None:
     counted = Counted()
-    found = tune(store, plan(), job=counted)
+    found = tuned(store, counted)
     assert found.configurations[found.best] == {"neighbours": BEST}
-    assert found.live.decided
-    assert len(counted.asked) == sum(found.live.folds) < 40
+    assert found.standing.decided
+    assert len(counted.asked) == sum(found.standing.folds) < 40
 
 
 def test_with_all_folds_every_fold_is_run_and_the_best_mean_is_chosen(store: Store) -> None:
     counted = Counted()
-    found = tune(store, plan(all_folds=True), job=counted)
+    found = tuned(store, counted, all_folds=True)
     assert sorted(counted.asked) == [(n, fold) for n in (10, 20, 40, 80) for fold in range(10)]
     assert found.configurations[found.best] == {"neighbours": BEST}
 
@@ -100,19 +103,19 @@ def test_with_all_folds_every_fold_is_run_and_the_best_mean_is_chosen(store: Sto
 @pytest.mark.parametrize("how", [{}, {"all_folds": True}, {"sampler": "tpe", "budget": 4}])
 def test_one_that_was_cut_off_goes_on_and_loses_no_fold(store: Store, how: dict) -> None:
     with pytest.raises(RunError, match="out of memory"):
-        tune(store, plan(**how), job=(first := Counted(fails_at=3)))
+        tuned(store, first := Counted(fails_at=3), **how)
     second = Counted()
-    found = tune(store, plan(**how), job=second)
+    found = tuned(store, second, **how)
     assert found.configurations[found.best] == {"neighbours": BEST}
     done = first.asked[:2]
     assert not set(done) & set(second.asked)
-    tune(store, plan(**how), job=(third := Counted()))
+    tuned(store, third := Counted(), **how)
     assert third.asked == []
 
 
 def test_configurations_that_share_work_are_computed_together(store: Store) -> None:
-    together = Together()
-    found = tune(store, plan(all_folds=True), job=never, shared=together)
+    together = Counted()
+    found = tuned(store, together, share=True, all_folds=True)
     assert together.batches == [4] * 10
     assert found.configurations[found.best] == {"neighbours": BEST}
     runs = store.runs()
@@ -123,13 +126,13 @@ def test_configurations_that_share_work_are_computed_together(store: Store) -> N
 def test_a_selection_shares_among_those_still_in_and_decides_the_same(
     store: Store, tmp_path
 ) -> None:
-    together = Together()
-    found = tune(store, plan(), job=never, shared=together)
+    together = Counted()
+    found = tuned(store, together, share=True)
     other = open_store(f"sqlite:///{tmp_path}/other.sqlite")
-    alone = tune(other, plan(), job=job)
+    alone = tuned(other, computing(fold))
     assert found.best == alone.best
-    assert found.live.folds == alone.live.folds
-    assert found.live.played.verdict == alone.live.played.verdict
+    assert found.standing.folds == alone.standing.folds
+    assert found.standing.played.verdict == alone.standing.played.verdict
     assert together.batches[0] == 4
     assert len(together.asked) < 40
 
@@ -139,64 +142,62 @@ def test_a_selection_shares_among_those_still_in_and_decides_the_same(
 def test_shared_work_that_was_cut_off_loses_nothing_that_was_finished(
     store: Store, how: dict, after: int
 ) -> None:
-    first = Together(fails_after=after)
+    first = Counted(fails_after=after)
     with pytest.raises(RunError, match="out of memory"):
-        tune(store, plan(**how), job=job, shared=first)
+        tuned(store, first, share=True, **how)
     there = {
         (int(dict(run.spec.params)["neighbours"]), one.fold)
         for run in store.runs()
         for one in run.folds
     }
     assert there == set(first.asked)
-    second = Together()
-    own = Counted()
-    found = tune(store, plan(**how), job=own, shared=second)
+    second = Counted()
+    found = tuned(store, second, share=True, **how)
     assert found.configurations[found.best] == {"neighbours": BEST}
-    assert not there & {*second.asked, *own.asked}
+    assert not there & {*second.asked}
     assert not any(run.state.active for run in store.runs())
 
 
-def test_a_cancel_between_two_results_keeps_the_first(store: Store) -> None:
-    class Cancels(Together):
-        def __call__(self, url, run_ids, specs, index):
-            for place, result in super().__call__(url, run_ids, specs, index):
+def test_a_cancel_between_two_results_keeps_what_came_before(store: Store) -> None:
+    class Cancels(Counted):
+        def __call__(self, specs, index, progress):
+            for place, result in super().__call__(specs, index, progress):
                 yield place, result
                 if len(self.asked) == 2:
-                    store.request_cancel(run_ids[0])
+                    store.request_cancel(store.runs()[0].run_id)
 
     with pytest.raises(RunError, match="cancelled"):
-        tune(store, plan(all_folds=True), job=never, shared=Cancels())
+        tuned(store, Cancels(), share=True, all_folds=True)
     runs = store.runs()
     assert sum(len(run.folds) for run in runs) == 3  # a cancel is seen after the next result
     assert {run.state for run in runs} == {RunState.CANCELLED}
 
 
-def test_other_parameters_are_computed_apart(store: Store) -> None:
+def test_other_parameters_are_computed_apart() -> None:
     own = {"neighbours": ["10", "40"], "shrink": ["0", "5"]}
-    apart = make_plan(dataset="synthetic", algorithm="item-knn", own=own)
-    assert groups(apart.spec, apart.first()) == [
-        [{"neighbours": 10, "shrink": 0.0}, {"neighbours": 40, "shrink": 0.0}],
-        [{"neighbours": 10, "shrink": 5.0}, {"neighbours": 40, "shrink": 5.0}],
-    ]
-    assert groups(apart.spec, apart.first(), share=False) == [[one] for one in apart.first()]
+    apart = make_tuning(dataset="synthetic", algorithm="item-knn", own=own)
+    specs = specs_of(apart.spec, apart.first())
+
+    def params(found: list[list[RunSpec]]) -> list[list[tuple[object, ...]]]:
+        return [[tuple(dict(spec.params).values()) for spec in group] for group in found]
+
+    assert params(groups(specs)) == [[(10, 0.0), (40, 0.0)], [(10, 5.0), (40, 5.0)]]
+    assert groups(specs, share=False) == [[spec] for spec in specs]
 
 
 def test_tpe_learns_from_the_first_fold(store: Store) -> None:
     counted = Counted()
     own = {"neighbours": [str(2**at) for at in range(1, 7)]}
-    found = tune(
-        store,
-        make_plan(dataset="synthetic", algorithm="item-knn", own=own, sampler="tpe", budget=4),
-        job=counted,
-    )
+    asked = make_tuning(dataset="synthetic", algorithm="item-knn", own=own, sampler="tpe", budget=4)
+    found = tune(store, asked, executor=Here(counted))
     assert [fold for _, fold in counted.asked[:4]] == [0, 0, 0, 0]
     assert len(found.configurations) == 4
 
 
 def test_the_estimate_counts_the_folds_that_are_missing(store: Store) -> None:
-    asked = plan(all_folds=True)
+    asked = tuning(all_folds=True)
     assert expected_of(asked, store) is None  # nothing is known of this algorithm on these data
-    tune(store, plan(), job=job)
+    tuned(store, computing(fold))
     there = sum(len(run.folds) for run in store.runs())
     found = expected_of(asked, store)
     assert found.folds == 40 - there
@@ -209,7 +210,7 @@ def test_the_estimate_counts_the_folds_that_are_missing(store: Store) -> None:
 def test_own_runs_with_all_folds_are_a_tuning_to_study(store: Store) -> None:
     assert own_tuning(store, "synthetic", "item-knn") is None
     assert own_tuning_names(store) == {}
-    tune(store, plan(all_folds=True), job=job)
+    tuned(store, computing(fold), all_folds=True)
     found = own_tuning(store, "synthetic", "item-knn")
     assert found.space == {"neighbours": (10, 20, 40, 80)}
     assert own_tuning_names(store) == {"synthetic--item-knn": 40}
@@ -217,16 +218,13 @@ def test_own_runs_with_all_folds_are_a_tuning_to_study(store: Store) -> None:
     cube = found.values["recall@10"]
     assert cube.shape == (4, 10, 40)
     spec = replace(found.spec, params=(("neighbours", 80), ("shrink", 0.0)))
-    assert (cube[3, 7] == job("", "", spec, 7).user_scores.of("recall@10")).all()
+    assert (cube[3, 7] == fold(spec, 7).user_scores.of("recall@10")).all()
 
 
+@pytest.mark.usefixtures("fake_folds")
 def test_the_command_finds_the_best_and_writes_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path, capsys: pytest.CaptureFixture[str]
+    tmp_path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def work(url: str, run_id: str, spec: RunSpec, index: int, also: Callable) -> FoldResult:
-        return job(url, run_id, spec, index)
-
-    monkeypatch.setattr("ecv_core.runner.work", work)
     target = tmp_path / "tuned.json"
     grid = ["--grid", "neighbours=10,40,80"]
     assert main(["tune", "synthetic", "item-knn", "--separate", *grid, "--json", str(target)]) == 0
@@ -242,13 +240,11 @@ def test_the_command_finds_the_best_and_writes_it(
     assert "(1 of the 3 with the same parameters)" in said.err
 
 
-def test_more_than_an_hour_asks_first(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def slow(*asked: object) -> FoldResult:
-        return replace(job(*asked), total_seconds=400.0)
+def test_more_than_an_hour_asks_first(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    def slow(spec: RunSpec, index: int) -> FoldResult:
+        return replace(fold(spec, index), total_seconds=400.0)
 
-    tune(store, plan(), job=slow)
+    tuned(store, computing(slow))
     command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
     assert main(command) == 2
     assert "give --yes to start it" in capsys.readouterr().err
@@ -259,13 +255,13 @@ def test_an_unknown_duration_is_found_out_from_the_first_fold(
 ) -> None:
     asked = []
 
-    def work_shared(url: str, run_ids: list, specs: list, index: int, also: Callable) -> Generator:
+    def shared(specs: Sequence[RunSpec], index: int, **_: object) -> Generator:
         asked.append((len(specs), index))
         for place, spec in enumerate(specs):
-            result = job(url, run_ids[place], spec, index)
-            yield place, replace(result, total_seconds=400.0)
+            yield place, replace(fold(spec, index), total_seconds=400.0)
 
-    monkeypatch.setattr("ecv_core.runner.work_shared", work_shared)
+    monkeypatch.setattr("ecv_core.shared_fold.run_shared_fold", shared)
+    monkeypatch.setattr("ecv_core.energy.meter_for", lambda spec: NoMeter())
     command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
     assert main(command) == 2
     said = capsys.readouterr().err
@@ -288,3 +284,64 @@ def test_iterations_of_one_training_run_take_as_long_as_the_longest() -> None:
     assert estimate(specs, known, [0, 0, 5]).seconds == pytest.approx(10 + 20 + 20)
     assert estimate(specs, known, [0, 0, 5], going_on=[0, 0, 0]).seconds == pytest.approx(20)
     assert estimate(specs, known, [0, 0, 5], going_on=[0, None, 0]).seconds == pytest.approx(40)
+
+
+# -- the protocol with a part put aside ---------------------------------------------------------
+
+NESTED = ["tune", "synthetic", "item-knn", "--separate", "--protocol", "nested", "--all-folds"]
+
+
+def test_only_the_choice_meets_the_part_put_aside_and_only_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    met = []
+
+    def computed(spec: RunSpec, index: int, **_: object) -> FoldResult:
+        result = fold(spec, index)
+        if dict(spec.split_params)["part"] == "test":
+            met.append((dict(spec.params)["neighbours"], spec.k, index))
+            return replace(result, score=0.4)
+        assert spec.k == 10
+        return result
+
+    monkeypatch.setattr("ecv_core.jobs.computing.run_fold", computed)
+    monkeypatch.setattr("ecv_core.energy.meter_for", lambda spec: NoMeter())
+    target = tmp_path / "tuned.json"
+    grid = ["--grid", "neighbours=10,40,80", "--json", str(target)]
+    assert main([*NESTED, *grid]) == 0
+    assert main([*NESTED, *grid]) == 0
+    assert met == [(40, 1, 0)]
+    found = json.loads(target.read_text())["aside"]
+    promised = json.loads(target.read_text())["best"]["mean"]
+    assert found["score"] == 0.4
+    assert found["cross_validated"] == pytest.approx(promised)
+    assert found["flattered_percent"] == pytest.approx(100 * (promised - 0.4) / 0.4)
+    assert found["by_choice"] == pytest.approx(0, abs=1e-12)
+    assert found["configurations_met"] == 1
+    run = open_store().run(found["run_id"])
+    assert dict(run.spec.split_params) == {"above": 0.0, "aside": 0.2, "part": "test"}
+    said = capsys.readouterr().out
+    assert "On the part put aside nDCG@10 is 0.4000; the folds by which it was chosen gave" in said
+    # Another grid has another winner, and the part is no longer untouched.
+    assert main([*NESTED, "--grid", "neighbours=10,20"]) == 0
+    assert met == [(40, 1, 0), (20, 1, 0)]
+    assert "It is configuration 2 to meet this part" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--tau", "9"], "no rating of synthetic is above 9"),
+        (["--split", "record-k-fold"], "--protocol nested has folds of its own"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*NESTED, *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_threshold_without_the_protocol_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "synthetic", "item-knn", "--tau", "4"]) == 2
+    assert "--tau belongs to --protocol nested" in capsys.readouterr().err

@@ -8,11 +8,11 @@ from threading import Barrier
 
 import pytest
 
-from ecv_core.records import RunSpec, RunState
-from ecv_core.runner import InProcess, execute, owner, recover
+from ecv_core.jobs import Book, Here, RunPlan, drive, owner, recover
+from ecv_core.records import FoldResult, RunSpec, RunState
 from ecv_core.store import Store, beat, interrupt, open_store
 from ecv_core.store.schema import owners
-from tests.jobs import SCORES, fold_result, quick
+from tests.fake_folds import SCORES, computing, fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 ELSEWHERE = "another-host/01234567:12:1700000000"
@@ -90,15 +90,16 @@ def test_a_run_that_was_resumed_elsewhere_is_left_to_who_resumed_it(store: Store
     """The fold that was under way is kept; the driver that lost the run goes no further."""
     computed: list[int] = []
 
-    def job(url: str, run_id: str, spec: RunSpec, index: int):
+    (run_id,) = store.create([SPEC], owner=owner.this_process())
+
+    def fold(spec: RunSpec, index: int) -> FoldResult:
         computed.append(index)
         if index == 1:
             interrupt(store, [owner.this_process()])
             assert store.requeue(run_id, spec, owner=ELSEWHERE)
-        return quick(url, run_id, spec, index)
+        return fold_result(index, SCORES[index])
 
-    run_id = store.create([SPEC], owner=owner.this_process())[0]
-    execute(store, run_id, InProcess(), job=job)
+    drive(RunPlan(SPEC), Book(store, runs=[store.run(run_id)]), Here(computing(fold)))
     left = store.run(run_id)
     assert computed == [0, 1]
     assert left.state is RunState.QUEUED

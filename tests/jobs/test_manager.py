@@ -2,16 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import psutil
 import pytest
 
-from ecv_core.errors import InputError
+from ecv_core.jobs import RunManager, owner
 from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.runner import RunManager, owner
 from ecv_core.store import Store, open_store
-from tests.jobs import SCORES, began, quick, shared, sleepy, suicidal
+from tests.fake_folds import ASLEEP, SCORES, quick, sleepy, suicidal
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
@@ -54,9 +52,14 @@ def ended(run: Run) -> bool:
     return not run.state.active
 
 
+def asleep(run: Run) -> bool:
+    """Whether it is in a fold that takes an hour."""
+    return run.progress is not None and run.progress.phase == ASLEEP
+
+
 @pytest.mark.usefixtures("each_database")
 def test_several_runs_queue_and_all_finish(store: Store, manage: Callable) -> None:
-    group = manage(job=quick).start([SPEC, SPEC])
+    group = manage(compute=quick).start([SPEC, SPEC])
     for run in store.group(group):
         done = wait_for(store, run.run_id, ended)
         assert done.state is RunState.FINISHED
@@ -64,11 +67,11 @@ def test_several_runs_queue_and_all_finish(store: Store, manage: Callable) -> No
 
 
 def test_cancel_takes_effect_in_the_middle_of_a_fold(store: Store, manage: Callable) -> None:
-    manager = manage(job=sleepy)
+    manager = manage(compute=sleepy)
     group = manager.start([SPEC, SPEC])
     first, second = store.group(group)
     wait_for(store, first.run_id, lambda run: len(run.folds) == 1)
-    wait_until(began(store.url, first.run_id).exists)  # fold 1 sleeps for an hour
+    wait_for(store, first.run_id, asleep)  # in fold 1
     manager.cancel(first.run_id)
     cancelled = wait_for(store, first.run_id, ended)
     assert (cancelled.state, len(cancelled.folds)) == (RunState.CANCELLED, 1)
@@ -80,7 +83,7 @@ def test_cancel_takes_effect_in_the_middle_of_a_fold(store: Store, manage: Calla
 def test_a_killed_worker_fails_its_run_with_the_reason_and_the_queue_goes_on(
     store: Store, manage: Callable
 ) -> None:
-    manager = manage(job=suicidal)
+    manager = manage(compute=suicidal)
     group = manager.start([SPEC])
     failed = wait_for(store, group, ended)
     assert failed.state is RunState.FAILED
@@ -95,12 +98,12 @@ def test_a_killed_worker_fails_its_run_with_the_reason_and_the_queue_goes_on(
 
 
 def test_a_worker_that_died_while_idle_is_replaced(store: Store, manage: Callable) -> None:
-    manager = manage(job=quick)
+    manager = manage(compute=quick)
     wait_for(store, manager.start([SPEC]), ended)
     workers = [
         child
         for child in psutil.Process().children(recursive=True)
-        if any("popen_loky" in word for word in child.cmdline())
+        if any("ecv_core.jobs.executors" in word for word in child.cmdline())
     ]
     assert workers
     for worker in workers:
@@ -115,7 +118,7 @@ def test_runs_of_a_program_that_is_gone_are_found_interrupted_and_resume(
     gone = owner.this_process().rsplit(":", 2)[0] + ":4194304:1"  # beyond the largest process id
     run_id = store.create([SPEC], owner=gone)[0]
     store.start(run_id, owner=gone)
-    manager = manage(job=quick)
+    manager = manage(compute=quick)
     assert store.run(run_id).state is RunState.INTERRUPTED
     manager.resume(run_id)
     assert wait_for(store, run_id, ended).state is RunState.FINISHED
@@ -126,7 +129,7 @@ def test_a_resumed_run_has_the_scores_it_would_have_had(store: Store, manage: Ca
     spec = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
     manager = manage()
     whole = wait_for(store, manager.start([spec]), ended)
-    broken = manager.start([spec])
+    broken = manager.start([spec], anew=True)
     wait_for(store, broken, lambda run: len(run.folds) >= 2)
     manager.cancel(broken)
     wait_for(store, broken, ended)
@@ -140,7 +143,7 @@ def test_a_resumed_run_has_the_scores_it_would_have_had(store: Store, manage: Ca
 def test_after_a_stop_the_remaining_folds_can_be_run_to_check(
     store: Store, manage: Callable
 ) -> None:
-    manager = manage(job=quick)
+    manager = manage(compute=quick)
     run_id = manager.start(
         [RunSpec(dataset="synthetic", algorithm="popular", k=5, rule_params=(("alpha", 1.0),))]
     )
@@ -148,49 +151,3 @@ def test_after_a_stop_the_remaining_folds_can_be_run_to_check(
     manager.resume(run_id, full=True)
     done = wait_for(store, run_id, lambda run: ended(run) and len(run.folds) == 5)
     assert done.stopped_at == 3
-
-
-def test_after_each_run_what_is_queued_under_its_owner_comes_next(
-    store: Store, manage: Callable
-) -> None:
-    followed: list[str] = []
-
-    def after(run_id: str) -> None:
-        if followed:
-            raise InputError("the second one cannot go on")
-        followed.extend(store.create([SPEC], owner=manager.owner))
-
-    manager = manage(job=quick, after=after)
-    first = manager.start([SPEC])
-    assert wait_for(store, first, ended).state is RunState.FINISHED
-    wait_until(lambda: followed)
-    assert wait_for(store, followed[0], ended).state is RunState.FINISHED
-    third = store.create([SPEC], owner=manager.owner)[0]  # a mistake after a run ends nothing
-    manager.wake()
-    assert wait_for(store, third, ended).state is RunState.FINISHED
-
-
-def test_runs_that_share_work_are_computed_together_and_cancelled_together(
-    store: Store, manage: Callable
-) -> None:
-    short = replace(SPEC, only_folds=(0, 1))
-    two = store.create([short, short], owner=owner.this_process())
-    alone = store.create([SPEC], owner=owner.this_process())
-    told: list[str] = []
-    manager = manage(
-        job=quick,
-        shared=shared,
-        after=told.append,
-        together=lambda run_id: [one.run_id for one in store.group(store.run(run_id).group)],
-    )
-    done = [wait_for(store, run_id, ended) for run_id in (*two, *alone)]
-    assert [run.state for run in done] == [RunState.FINISHED] * 3
-    assert [[fold.score for fold in run.folds] for run in done] == [[2, 2], [2, 2], list(SCORES)]
-    assert sorted(told[:2]) == sorted(two)
-    two = store.create([SPEC, SPEC], owner=manager.owner)
-    manager.wake()
-    wait_for(store, two[0], lambda run: len(run.folds) == 3)  # while the worker still has both
-    manager.cancel(two[0])
-    first, second = (wait_for(store, run_id, ended) for run_id in two)
-    assert [one.state for one in (first, second)] == [RunState.CANCELLED] * 2
-    assert [len(one.folds) for one in (first, second)] == [3, 3]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 
 import pytest
 
 from ecv_core.energy import NoMeter
-from ecv_core.records import Energy
-from ecv_core.runner import work
+from ecv_core.jobs import Book, Here, RunPlan, compute, drive, this_process
+from ecv_core.jobs.computing import Results
+from ecv_core.records import Energy, Progress, RunSpec
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 
@@ -42,12 +43,12 @@ def test_a_locked_database_is_waited_for_after_the_fold_and_not_billed(
     tmp_path, monkeypatch: pytest.MonkeyPatch, measured: bool
 ) -> None:
     """The database is locked until the fold has been measured; what it reports waits for that."""
-    spec = make_spec(dataset="synthetic", algorithm="item-knn", k=5, rule="never")
+    spec = make_spec(
+        dataset="synthetic", algorithm="item-knn", k=5, rule="never", only_folds=(0, 1)
+    )
     store = open_store()
-    run_id = store.create([spec], owner="me")[0]
+    (run_id,) = store.create([spec], owner=this_process())
     monkeypatch.setattr("ecv_core.energy.meter_for", lambda _: Clock())
-    work("", run_id, spec, 0)  # imports
-    Clock.stopped.clear()
     locked, unlocking = threading.Event(), threading.Event()
 
     def lock() -> None:
@@ -65,12 +66,18 @@ def test_a_locked_database_is_waited_for_after_the_fold_and_not_billed(
         other.start()
         assert locked.wait(60)
 
-    if measured:
-        monkeypatch.setattr(Clock, "at_start", staticmethod(lock_first))
-    else:
-        lock_first()
-    result = work(store.url, run_id, spec, 1)
-    assert measured or unlocking.is_set()  # what it reported first was waited for
+    def with_lock(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+        if index == 1:  # fold 0 has imported everything
+            Clock.stopped.clear()
+            if measured:
+                monkeypatch.setattr(Clock, "at_start", staticmethod(lock_first))
+            else:
+                lock_first()
+        yield from compute(specs, index, progress)
+
+    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)]), Here(with_lock))
+    assert unlocking.is_set()
     other.join()
+    _, result = store.run(run_id).folds
     assert result.total_seconds < BUSY_SECONDS
     assert Clock.seconds < BUSY_SECONDS

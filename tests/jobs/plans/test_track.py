@@ -17,11 +17,12 @@ import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.energy import country
 from ecv_core.errors import InputError
+from ecv_core.jobs import recover
 from ecv_core.records import RunState
-from ecv_core.runner import recover
 from ecv_core.store import OUTSIDE, open_store, owner_of
+from tests.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TRACK = ("track", "my model", "tiny", "-k", "7", "--metric", "ndcg@2", "--rule", "never")
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from ecv_core.errors import Cancelled, RunError, StoreError
+from ecv_core.jobs import Book, Here, RunPlan, Says, book, drive, this_process
+from ecv_core.jobs.computing import Compute
 from ecv_core.records import FoldResult, Run, RunSpec, RunState
-from ecv_core.runner import InProcess, drive, execute, this_process
 from ecv_core.store import Store, open_store
-from tests.jobs import SCORES, fold_result, quick, unpicklable_error
+from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error
 
 # SCORES = 0.30 0.34 0.31 ...: after folds 2 and 3 the means are 0.32 and 0.31667, the standard
 # deviations sqrt(0.0008) and sqrt(0.000433), Student's t at 95 % is 12.706 and 4.303, so the widths
@@ -26,9 +27,18 @@ def spec(**changes: object) -> RunSpec:
     return RunSpec(**given, rule_params=params)
 
 
-def run(store: Store, spec: RunSpec, job: Callable = quick, **more: object) -> Run:
-    run_id = store.create([spec], owner=this_process())[0]
-    execute(store, run_id, InProcess(), job=job, **more)
+def run(
+    store: Store,
+    spec: RunSpec,
+    compute: Compute = quick,
+    *,
+    fold: Callable[[Run], object] = lambda run: None,
+    trouble: Callable[[str | None], object] = lambda sentence: None,
+    **more: object,
+) -> Run:
+    (run_id,) = store.create([spec], owner=this_process())
+    says = Says(fold=fold, trouble=trouble)
+    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)], says=says), Here(compute), **more)
     return store.run(run_id)
 
 
@@ -65,16 +75,15 @@ def test_runs_only_the_folds_asked_for_in_that_order(store: Store) -> None:
 def test_resumes_at_the_next_missing_fold(store: Store) -> None:
     asked: list[int] = []
 
-    def fails_once(url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+    def fails_once(spec: RunSpec, index: int) -> FoldResult:
         asked.append(index)
         if asked.count(2) == 1 and index == 2:
             raise RunError("the bus left")
         return fold_result(index, SCORES[index])
 
-    failed = run(store, spec(rule="never"), fails_once)
+    failed = run(store, spec(rule="never"), computing(fails_once))
     assert (failed.state, failed.error, len(failed.folds)) == (RunState.FAILED, "the bus left", 2)
-    store.requeue(failed.run_id, failed.spec, owner=this_process())
-    execute(store, failed.run_id, InProcess(), job=fails_once)
+    drive(RunPlan(failed.spec), Book(store, runs=[failed]), Here(computing(fails_once)))
     done = store.run(failed.run_id)
     assert (done.state, done.error) == (RunState.FINISHED, None)
     assert [result.score for result in done.folds] == list(SCORES)
@@ -84,26 +93,26 @@ def test_resumes_at_the_next_missing_fold(store: Store) -> None:
 def test_every_fold_is_on_disk_before_the_next_starts(store: Store) -> None:
     on_disk: list[int] = []
 
-    def counts(url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
-        on_disk.append(len(open_store(url).run(run_id).folds))
+    def counts(spec: RunSpec, index: int) -> FoldResult:
+        on_disk.append(len(open_store().runs()[0].folds))
         return fold_result(index, SCORES[index])
 
-    run(store, spec(rule="never"), counts)
+    run(store, spec(rule="never"), computing(counts))
     assert on_disk == [0, 1, 2, 3, 4]
 
 
 def test_a_cancelled_run_keeps_its_folds(store: Store) -> None:
-    def cancels(url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+    def cancels(spec: RunSpec, index: int) -> FoldResult:
         if index == 2:
             raise Cancelled
         return fold_result(index, SCORES[index])
 
-    cancelled = run(store, spec(rule="never"), cancels)
+    cancelled = run(store, spec(rule="never"), computing(cancels))
     assert (cancelled.state, len(cancelled.folds)) == (RunState.CANCELLED, 2)
 
 
 def test_a_cancel_between_folds_takes_effect(store: Store) -> None:
-    cancelled = run(store, spec(rule="never"), on_fold=lambda run: store.request_cancel(run.run_id))
+    cancelled = run(store, spec(rule="never"), fold=lambda run: store.request_cancel(run.run_id))
     assert (cancelled.state, len(cancelled.folds)) == (RunState.CANCELLED, 1)
 
 
@@ -116,10 +125,10 @@ def test_a_cancel_between_folds_takes_effect(store: Store) -> None:
     ],
 )
 def test_a_failure_is_one_sentence(store: Store, error: Exception, sentence: str) -> None:
-    def fails(url: str, run_id: str, spec: RunSpec, index: int) -> FoldResult:
+    def fails(spec: RunSpec, index: int) -> FoldResult:
         raise error
 
-    failed = run(store, spec(), fails)
+    failed = run(store, spec(), computing(fails))
     assert failed.state is RunState.FAILED
     assert failed.error is not None
     assert re.search(sentence, failed.error)
@@ -132,7 +141,7 @@ def test_an_error_that_cannot_travel_still_ends_the_run(store: Store) -> None:
 def test_a_fold_that_cannot_be_saved_waits_and_is_not_lost(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(book, "RETRY_SECONDS", 0.01)
     save, refusals = store.add_fold, iter([True, True, False])
 
     def full_disk(*args: object, **kwargs: object) -> bool:
@@ -142,7 +151,7 @@ def test_a_fold_that_cannot_be_saved_waits_and_is_not_lost(
 
     monkeypatch.setattr(store, "add_fold", full_disk)
     told: list[str | None] = []
-    done = run(store, spec(), on_trouble=told.append)
+    done = run(store, spec(), trouble=told.append)
     assert [result.score for result in done.folds] == list(SCORES[:3])
     assert told[0] is not None
     assert "free some disk space" in told[0]
@@ -154,4 +163,4 @@ def test_a_run_ends_when_its_time_is_over_and_keeps_its_folds(store: Store) -> N
     assert done.state is RunState.CANCELLED
     assert done.error == "a run has 1.5 s here, and this one has had them"
     assert [result.fold for result in done.folds] == [0, 1]
-    assert run(store, spec(rule="never"), seconds=5).state is RunState.FINISHED
+    assert run(store, spec(rule="never", seed=7), seconds=5).state is RunState.FINISHED

@@ -1,0 +1,53 @@
+"""The begin and end of the dashboard: it takes a queue over, and told to end loses no run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from websockets.sync.client import connect
+
+from ecv_core.jobs import this_process
+from ecv_core.records import RunState
+from ecv_core.spec import make_spec
+from ecv_core.store import beat, open_store
+from tests.browser.dashboard import Dashboard
+from tests.browser.test_main_job import computing, wait_for
+
+LONG = make_spec(
+    dataset="synthetic", algorithm="nmf", params={"factors": 512, "epochs": 10_000}, rule="never"
+)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_it_begins_what_was_queued_and_ends_within_seconds(
+    tmp_path: Path, data_dir: Path, name: str
+) -> None:
+    dashboard = Dashboard(tmp_path, data_dir)
+    store = open_store(dashboard.database_url)
+    gone = f"{this_process().rsplit(':', 2)[0]}:4194300:0"  # a dashboard on this machine, once
+    first, second = store.create([LONG, LONG], owner=gone)
+    beat(store, gone, serves=True)
+    dashboard.start()
+    try:
+        wait_for(dashboard, first, computing)  # though nobody has opened a page
+        assert dashboard.process is not None
+        family = psutil.Process(dashboard.process.pid).children(recursive=True)
+        with connect(dashboard.url.replace("http", "ws") + "/events") as page:
+            page.send("all")
+            page.recv()
+            begin = time.monotonic()
+            os.kill(dashboard.process.pid, getattr(signal, name))
+            dashboard.process.wait(30)
+        assert time.monotonic() - begin < 10
+        _, left = psutil.wait_procs(family, timeout=10)
+        assert left == []
+        assert store.run(first).state is RunState.INTERRUPTED
+        assert store.run(second).state is RunState.QUEUED
+    finally:
+        dashboard.stop()
+    assert dashboard.complaints() == []

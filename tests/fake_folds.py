@@ -1,0 +1,77 @@
+"""Folds that cost nothing, in a module that a worker process can import."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ecv_core.jobs.computing import Compute, Results
+from ecv_core.records import Energy, FoldResult, Progress, RunSpec
+
+SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
+"""Fold scores of every fake run."""
+FAR_TOO_LONG = 3600
+"""Seconds that nobody waits for."""
+ASLEEP = "asleep"
+"""The phase of a fold that takes so long."""
+
+
+def fold_result(fold: int, score: float) -> FoldResult:
+    return FoldResult(
+        fold=fold,
+        score=score,
+        metrics={"ndcg@10": score},
+        users=7,
+        fit_seconds=0.5,
+        evaluate_seconds=0.25,
+        total_seconds=0.8,
+        energy=Energy(
+            joules=10, cpu_joules=6, gpu_joules=0, ram_joules=4, grams_co2e=0.001, source="cpu-load"
+        ),
+    )
+
+
+def computing(fold: Callable[[RunSpec, int], FoldResult]) -> Compute:
+    """What an executor does with a task, where this is done with each of its specs."""
+
+    def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+        for place, spec in enumerate(specs):
+            yield place, fold(spec, index)
+
+    return compute
+
+
+def quick(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    for place in range(len(specs)):
+        yield place, fold_result(index, SCORES[index])
+
+
+def sleepy(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """Fold 0 is quick; the others take far longer than any test waits, and say that they began."""
+    if index:
+        progress(ASLEEP, 0, 0)
+        time.sleep(FAR_TOO_LONG)
+    yield 0, fold_result(index, SCORES[index])
+
+
+def suicidal(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """Fold 1 is killed, once: as when memory runs out."""
+    mark = Path(os.environ["ECV_DATABASE_URL"].removeprefix("sqlite:///")).with_name("died")
+    if index == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), 9)
+    yield 0, fold_result(index, SCORES[index])
+
+
+def shared(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """A score says how many are computed together. Fold 2 takes longer than any test waits."""
+    for place in reversed(range(len(specs))):
+        yield place, fold_result(index, float(len(specs)))
+    if index == 2:
+        progress(ASLEEP, 0, 0)
+        time.sleep(FAR_TOO_LONG)
+
+
+def unpicklable_error(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    raise KeyError(lambda: None)
+    yield

@@ -1,0 +1,306 @@
+"""A selection computed fold by fold, with made-up folds: what is run, spared, kept and resumed."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ecv_core.cli import main
+from ecv_core.errors import InputError, RunError
+from ecv_core.jobs import Book, Here, RunManager, RunPlan, drive, this_process
+from ecv_core.jobs.computing import Results
+from ecv_core.jobs.plans.select import (
+    SelectPlan,
+    Standing,
+    begin,
+    compute,
+    go_on,
+    look,
+    selection_book,
+)
+from ecv_core.records import FoldResult, Progress, RunSpec, RunState, UserScores
+from ecv_core.selection import Terms
+from ecv_core.selection.names import parse_contender
+from ecv_core.spec import make_spec
+from ecv_core.store import SELECTION, Store, open_store, stored_plan
+from tests.fake_folds import ASLEEP, FAR_TOO_LONG, computing, fold_result
+
+MEANS = {"popular": 0.1, "item-knn": 0.5, "user-knn": 0.45, "ease": 0.9}
+USERS = np.arange(40, dtype=np.int32)
+TERMS = Terms(k=10)
+
+
+def of_users(index: int, values: np.ndarray) -> FoldResult:
+    values = values.astype(np.float32)
+    scores = UserScores(users=USERS, metrics=("ndcg@10",), values=values[:, None])
+    return replace(fold_result(index, float(values.mean())), user_scores=scores)
+
+
+def apart(spec: RunSpec, index: int) -> FoldResult:
+    """The mean that the algorithm has here, with a spread over users that all share."""
+    noise = np.random.default_rng([index, len(spec.algorithm)]).normal(0, 0.002, len(USERS))
+    return of_users(index, MEANS[spec.algorithm] + np.sin(USERS) / 10 + noise)
+
+
+def close(spec: RunSpec, index: int) -> FoldResult:
+    """Nobody is better than another."""
+    return of_users(index, np.random.default_rng([index, len(spec.algorithm)]).random(40))
+
+
+def apart_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    yield from computing(apart)(specs, index, progress)
+
+
+def close_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """From fold 2 on it takes far longer than any test waits."""
+    if index == 2:
+        progress(ASLEEP, 0, 0)
+        time.sleep(FAR_TOO_LONG)
+    yield from computing(close)(specs, index, progress)
+
+
+@pytest.fixture
+def store() -> Store:
+    return open_store()
+
+
+def specs(*algorithms: str) -> list[tuple[str, RunSpec]]:
+    return [(one, make_spec(dataset="synthetic", algorithm=one)) for one in algorithms]
+
+
+def go(
+    store: Store, selection_id: str, fold: Callable[..., FoldResult] = apart, most: int = 100
+) -> Standing:
+    """Go on until it is decided, or `most` folds have been computed."""
+    record = stored_plan(store, SELECTION, selection_id)
+    for _ in range(most):
+        book = selection_book(store, record)
+        drive(SelectPlan.of(record), book, Here(computing(fold)), gives_way=True)
+    return look(store, selection_id)
+
+
+def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
+    found = go(store, begin(store, specs("popular", "item-knn", "ease"), TERMS))
+    assert found.decided
+    assert found.folds == (1, 1, 1)
+    assert [run.spec.only_folds for run in store.runs()] == [(0,), (0,), (0,)]
+    assert found.joules == 30
+    assert found.joules_expected == 300
+    said = found.sentence(["Popularity", "ItemKNN", "EASE"], "Synthetic")
+    assert said.startswith(
+        "EASE is best on Synthetic: decided after 1 fold each, 10 % of the energy; ItemKNN"
+    )
+
+
+def test_the_next_fold_is_the_one_the_round_lacks(store: Store) -> None:
+    selection_id = begin(store, specs("item-knn", "user-knn"), TERMS)
+    assert look(store, selection_id).needed == (0, 0)
+    assert go(store, selection_id, most=1).needed == (1, 0)
+    before = look(store, selection_id)
+    assert before.played is None
+    assert before.sentence(["a", "b"]) == "Every contender needs its first fold: 1 of 2 ran."
+
+
+def test_nothing_is_queued_twice_while_a_fold_is_going(store: Store) -> None:
+    selection_id = begin(store, specs("item-knn", "user-knn"), TERMS)
+    (run_id,) = go_on(store, selection_id)
+    assert store.run(run_id).state is RunState.QUEUED
+    assert go_on(store, selection_id) == []
+
+
+def test_contenders_that_share_work_are_queued_together(store: Store) -> None:
+    grid = [("item-knn", {"neighbours": 10}), ("ease", {}), ("item-knn", {"neighbours": 20})]
+    named = [
+        (f"{name}{params}", make_spec(dataset="synthetic", algorithm=name, params=params))
+        for name, params in grid
+    ]
+    together = go_on(store, begin(store, named, TERMS))
+    assert [dict(store.run(one).spec.params)["neighbours"] for one in together] == [10, 20]
+    assert {store.run(one).spec.only_folds for one in together} == {(0,)}
+    assert len(store.runs()) == 2
+
+
+def test_folds_that_are_there_are_not_computed_again(store: Store) -> None:
+    (run_id,) = store.create([specs("ease")[0][1]], owner=this_process())
+    whole = store.run(run_id)
+    drive(RunPlan(whole.spec), Book(store, runs=[whole]), Here(computing(apart)))
+    found = go(store, begin(store, specs("popular", "ease"), TERMS))
+    assert found.decided
+    assert sorted(run.spec.algorithm for run in store.runs()) == ["ease", "popular"]
+
+
+def test_a_failed_fold_is_the_only_one_lost(store: Store) -> None:
+    def breaks(spec: RunSpec, index: int) -> FoldResult:
+        if spec.algorithm == "user-knn":
+            raise MemoryError
+        return apart(spec, index)
+
+    selection_id = begin(store, specs("item-knn", "user-knn", "ease"), TERMS)
+    go(store, selection_id, breaks, most=2)
+    stuck = store.runs()[0]
+    assert stuck.state is RunState.FAILED
+    assert "memory ran out" in (stuck.error or "")
+    resumed = go(store, selection_id)
+    assert resumed.decided
+    assert resumed.folds == (1, 1, 1)
+    assert len(store.runs()) == 3
+
+
+def test_a_fold_that_fails_ends_the_selection_with_its_reason(store: Store) -> None:
+    def breaks(spec: RunSpec, index: int) -> FoldResult:
+        raise RunError("the bus left")
+
+    with pytest.raises(RunError, match="the bus left"):
+        compute(store, specs("item-knn", "ease"), TERMS, executor=Here(computing(breaks)))
+    (run,) = store.runs()
+    assert run.state is RunState.FAILED
+
+
+def test_a_contender_that_another_program_computes_is_left_to_it(store: Store) -> None:
+    selection_id = begin(store, specs("item-knn", "ease"), TERMS)
+    (run_id,) = go_on(store, selection_id)
+    elsewhere = open_store()
+    assert elsewhere.start(run_id, owner=this_process())
+    found = go(store, selection_id, most=1)
+    assert store.run(run_id).state is RunState.RUNNING
+    assert found.needed == (0, 0)
+
+
+def test_cancelled_in_the_middle_it_says_what_is_known(store: Store) -> None:
+    found = go(store, begin(store, specs("item-knn", "ease"), TERMS), close, most=4)
+    assert not found.decided
+    assert found.played is not None
+    assert len(found.played.rounds) == 2
+    gap = next(iter(found.played.rounds[-1].gaps.values()))
+    assert gap.low < 0 < gap.high
+    assert "leads after 2 folds; 1 other can still win." in found.sentence(["ItemKNN", "EASE"])
+
+
+# -- in the background --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def manage(store: Store) -> Iterator[Callable[..., RunManager]]:
+    made: list[RunManager] = []
+
+    def make(compute: Callable[..., Results]) -> RunManager:
+        made.append(RunManager(store, compute=compute))
+        return made[-1]
+
+    yield make
+    for manager in made:
+        manager.close()
+
+
+def soon(what: Callable[[], object]) -> None:
+    end = time.monotonic() + 120
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_after_each_fold_it_goes_on_by_itself_and_gives_way_to_runs_that_wait(
+    store: Store, manage: Callable[..., RunManager]
+) -> None:
+    selection_id = begin(store, specs("popular", "item-knn", "ease"), TERMS)
+    (first,) = go_on(store, selection_id)
+    (waits,) = store.create([specs("user-knn")[0][1]], owner=this_process())
+    manage(apart_in_a_worker)
+    soon(lambda: look(store, selection_id).decided and not store.active())
+    by_start = sorted(store.runs(), key=lambda run: run.started_at)
+    assert [run.run_id for run in by_start[:2]] == [first, waits]
+    assert [run.state for run in by_start] == [RunState.FINISHED] * 4
+    assert look(store, selection_id).folds == (1, 1, 1)
+
+
+def test_in_the_background_it_is_cancelled_in_the_middle_of_a_fold_and_goes_on_when_asked(
+    store: Store, manage: Callable[..., RunManager]
+) -> None:
+    selection_id = begin(store, specs("item-knn", "ease"), TERMS)
+    go_on(store, selection_id)
+    manager = manage(close_in_a_worker)
+
+    def asleep() -> bool:
+        return any(run.progress and run.progress.phase == ASLEEP for run in store.active())
+
+    soon(asleep)
+    for _ in range(2):
+        (going,) = store.active()
+        manager.cancel(going.run_id)
+        soon(lambda: not store.active())
+        assert store.run(going.run_id).state is RunState.CANCELLED
+        assert look(store, selection_id).folds == (2, 2)
+        assert go_on(store, selection_id) == [going.run_id]
+        manager.wake()
+        soon(asleep)
+
+
+# -- what is refused ----------------------------------------------------------------------------
+
+
+def test_contenders_that_share_no_folds_are_refused(store: Store) -> None:
+    one = specs("ease")
+    other = [("other", make_spec(dataset="synthetic", algorithm="popular", seed=7))]
+    with pytest.raises(InputError, match="'other' and 'ease' do not share"):
+        begin(store, one + other, TERMS)
+    with pytest.raises(InputError, match="at least two contenders, but has 1"):
+        begin(store, one, TERMS)
+    with pytest.raises(InputError, match="'ease' is there twice"):
+        begin(store, one + one, TERMS)
+    with pytest.raises(InputError, match="same algorithm with the same parameters"):
+        begin(store, [*one, ("again", one[0][1])], TERMS)
+
+
+def test_folds_in_the_order_of_time_are_no_ground_to_drop_anybody(store: Store) -> None:
+    windows = [
+        (name, make_spec(dataset="synthetic", algorithm=name, split="temporal-windows"))
+        for name in ("popular", "ease")
+    ]
+    with pytest.raises(InputError, match=r"windows of the split .* a selection must not drop"):
+        begin(store, windows, Terms(k=5))
+
+
+def test_a_contender_is_written_as_its_algorithm_with_parameters() -> None:
+    assert parse_contender("ease") == ("ease", {})
+    assert parse_contender("item-knn:neighbours=50,shrink=10") == (
+        "item-knn",
+        {"neighbours": "50", "shrink": "10"},
+    )
+    with pytest.raises(InputError, match="has 'fifty', which is no name=value"):
+        parse_contender("item-knn:fifty")
+
+
+def test_select_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["select", "synthetic", "item-knn", "popular", "ease:regularization=100", "--json", "-"]
+    assert main(words) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["contenders"] == ["item-knn", "popular", "ease:regularization=100"]
+    assert document["metric"] == "ndcg@10"
+    assert "popular" not in document["tied"]
+    assert document["winner"] != "popular"
+    assert sum(document["folds_used"].values()) < 30
+    assert document["joules_of_all_folds"] >= document["joules"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["synthetic"], "name at least two contenders"),
+        (["synthetic", "ease"], "at least two contenders"),
+        (["synthetic", "ease", "esae"], "esae"),
+        (["synthetic", "ease", "vbcar"], "no baskets (a column 'basket'), which vbcar learns from"),
+        (["synthetic", "ease", "item-knn:neighbours=x"], "neighbours"),
+        (["nowhere", "ease", "popular"], "nowhere"),
+        (["synthetic", "ease", "popular", "--orders", "5"], "--orders"),
+    ],
+)
+def test_bad_contenders_are_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["select", *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

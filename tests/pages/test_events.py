@@ -1,0 +1,151 @@
+"""What open pages are told: that what they show has changed, and nothing else."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.testclient import TestClient, WebSocketTestSession
+from starlette.websockets import WebSocketDisconnect
+
+import pages.components.shared.events as module
+from ecv_core.errors import StoreError
+from ecv_core.records import RunState
+from ecv_core.store import going_on
+from pages.components.shared.events import ALL, CURVES, RUNS, STATES, STEPS, Events, topic
+from tests.fake_folds import fold_result
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+@pytest.fixture
+def server(events: Events, store) -> Iterator[TestClient]:
+    @asynccontextmanager
+    async def lifespan(_app):
+        telling = asyncio.create_task(events.look_and_tell())
+        yield
+        telling.cancel()
+
+    app = Starlette(routes=[WebSocketRoute("/events", events.page)], lifespan=lifespan)
+    with TestClient(app) as client:
+        yield client
+
+
+def told(page: WebSocketTestSession) -> dict[str, str]:
+    """Topic -> version, as the page is told next."""
+    said = json.loads(page.receive_text())
+    return {topic: version.split()[1] for topic, version in said.items()}
+
+
+def test_a_version_differs_with_what_its_topic_shows_and_with_nothing_else(events, store, a_run):
+    mine, other = (a_run(state=RunState.RUNNING).run_id for _ in range(2))
+    topics = [ALL, topic(RUNS, [mine]), topic(STATES, [mine]), STEPS, topic(CURVES, [mine])]
+    before: list[str] = [""] * 5
+
+    def changed() -> list[bool]:
+        now = going_on(store)
+        versions = [events.version(topic, now) for topic in topics]
+        differ = [one != last for one, last in zip(versions, before, strict=True)]
+        before[:] = versions
+        return differ
+
+    assert changed() == [True] * 5
+    assert changed() == [False] * 5
+    store.add_fold(other, fold_result(0, 0.3), stopped_at=None)
+    assert changed() == [True, False, False, True, False]
+    store.add_fold(mine, fold_result(0, 0.3), stopped_at=None)
+    assert changed() == [True, True, True, True, False]  # its first fold
+    store.add_fold(mine, fold_result(1, 0.3), stopped_at=None)
+    assert changed() == [True, True, False, True, False]
+    store.set_progress(mine, 2, "fit", 1, 9)
+    assert changed() == [False, False, False, True, True]
+    store.set_progress(mine, 2, "fit", 2, 9)
+    assert changed() == [False, False, False, True, False]
+    store.set_progress(mine, 2, "fit", 3, 9, curve=[0.1])
+    assert changed() == [False, False, False, True, True]
+    store.finish(mine, RunState.FINISHED)
+    assert changed() == [True] * 5
+
+
+def test_a_page_is_told_versions_at_once_and_again_when_they_have_changed(server, store, a_run):
+    run_id = a_run([0.3], state=RunState.RUNNING).run_id
+    mine = topic(RUNS, [run_id])
+    with server.websocket_connect("/events") as page, server.websocket_connect("/events") as other:
+        page.send_text(mine)
+        first = told(page)
+        assert list(first) == [mine]
+        other.send_text("\n".join([ALL, mine]))
+        assert told(other)[mine] == first[mine]
+        store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
+        second = told(page)
+        assert second[mine] != first[mine]
+        assert told(other)[mine] == second[mine]
+
+
+def test_a_stranger_is_told_no_word_of_what_changed(server, a_run):
+    run = a_run([0.3], state=RunState.RUNNING)
+    with server.websocket_connect("/events") as page:
+        page.send_text("\n".join([ALL, STEPS]))
+        said = page.receive_text()
+    assert set(json.loads(said)) == {ALL, STEPS}
+    assert not any(word in said for word in (run.run_id, "synthetic", "item-knn", "running"))
+
+
+def test_versions_of_two_servers_differ_so_that_nobody_computes_them(store, a_run):
+    a_run([0.3], state=RunState.RUNNING)
+    now = going_on(store)
+    assert Events().version(ALL, now) != Events().version(ALL, now)
+
+
+@pytest.mark.parametrize(
+    "said", ["", "secrets", "all\n" * 21, "runs " + "x" * 4000], ids=["", "unknown", "many", "long"]
+)
+def test_who_says_anything_else_is_sent_away(server, said):
+    with server.websocket_connect("/events") as page:
+        page.send_text(said)
+        with pytest.raises(WebSocketDisconnect):
+            page.receive_text()
+
+
+def test_bytes_are_nothing_that_is_followed(server):
+    with server.websocket_connect("/events") as page:
+        page.send_bytes(b"all")
+        with pytest.raises(WebSocketDisconnect):
+            page.receive_text()
+
+
+def test_nobody_looks_while_no_page_follows_anything(server, store, monkeypatch):
+    looks = []
+    monkeypatch.setattr(module, "going_on", lambda store: looks.append(1) or going_on(store))
+    with server.websocket_connect("/events"):
+        assert looks == []
+    with server.websocket_connect("/events") as page:
+        page.send_text(ALL)
+        page.receive_text()
+        assert looks
+
+
+def test_after_a_database_was_away_pages_are_told_though_nothing_has_changed(
+    server, store, monkeypatch
+):
+    away = [False]
+
+    def look(store):
+        if away[0]:
+            away[0] = False
+            raise StoreError("it is away")
+        return going_on(store)
+
+    monkeypatch.setattr(module, "going_on", look)
+    monkeypatch.setattr(module, "_IDLE_SECONDS", 0.2)
+    with server.websocket_connect("/events") as page:
+        page.send_text(ALL)
+        before = told(page)
+        away[0] = True
+        assert told(page)[ALL] != before[ALL]
