@@ -106,8 +106,8 @@ def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
 
 
 def export_split(spec: RunSpec, path: Path, form: str = "csv") -> None:
-    """Write `split_archive` to a file."""
-    splits.write_split(path, data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
+    """Write `split_archive` to a file; never leaves half a file. Raises: FoldsError."""
+    splits.write_bytes(path, split_archive(spec, form))
 
 
 def _facts(spec: RunSpec) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from ecv_core.models.neighbourhood import (
     stacked,
 )
 from ecv_core.models.parameters import Sharing
-from ecv_core.models.voting import sum_votes
+from ecv_core.models.voting import WIDTH, sum_votes
 from ecv_core.records import History, Progress
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 NARROW_USERS = 96
 """Users that are scored at once with few neighbours: their columns of items stay in cache."""
-WIDTH = 512
-"""Columns of the weights that are summed at once with many neighbours, likewise."""
 
 
 class Nearness:
@@ -122,37 +120,35 @@ class Blocks:
             train: shape (users, items), each stored entry 1.0, with sorted int32 indices.
         """
         self.train = train
-        self._rows: dict[int, tuple[NDArray[np.intp], csr_array]] = {}
-        self._columns: dict[int, tuple[NDArray[np.intp], list[torch.Tensor]]] = {}
+        self._rows: dict[bytes, csr_array] = {}
+        self._columns: dict[bytes, list[torch.Tensor]] = {}
         self._keeps = train.shape[0] * train.shape[1] <= DENSE_CELLS
 
     def rows(self, users: NDArray[np.intp]) -> csr_array:
         """The users' rows; shape (block, items)."""
-        first = int(users[0]) if len(users) else -1
-        kept = self._rows.get(first)
-        if kept is None or not np.array_equal(kept[0], users):
-            kept = self._rows[first] = users, self.train[users]
-        return kept[1]
+        block = users.tobytes()
+        if block not in self._rows:
+            self._rows[block] = self.train[users]
+        return self._rows[block]
 
     def columns(self, users: NDArray[np.intp]) -> Iterator[torch.Tensor]:
         """Their transposed rows, dense, at most NARROW_USERS at once; shape (items, users)."""
-        first = int(users[0]) if len(users) else -1
-        kept = self._columns.get(first)
-        if kept is not None and np.array_equal(kept[0], users):
-            yield from kept[1]
-            return
         import torch
 
+        block = users.tobytes()
+        if block in self._columns:
+            yield from self._columns[block]
+            return
         made = []
         rows = self.rows(users)
         for start in range(0, len(users), NARROW_USERS):
             part = rows[start : start + NARROW_USERS].toarray()
-            made.append(torch.from_numpy(np.ascontiguousarray(part.T)))
-            yield made[-1]
-            if not self._keeps:
-                made.clear()
+            columns = torch.from_numpy(np.ascontiguousarray(part.T))
+            yield columns
+            if self._keeps:
+                made.append(columns)
         if self._keeps:
-            self._columns[first] = users, made
+            self._columns[block] = made
 
 
 class NearVoting:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from ecv_core.errors import FoldsError, InputError, UnknownName
 from ecv_core.records import Folds, Interactions, ParamValue
-from ecv_core.splits.exchange.archive import FORMS, split_archive, write_split
+from ecv_core.splits.exchange.archive import FORMS, split_archive
 from ecv_core.splits.exchange.archive_reading import read_split
 from ecv_core.splits.exchange.files import IMPORTED, folds_csv, read_folds, write_folds
-from ecv_core.splits.exchange.storage import store_folds, stored_folds_path
+from ecv_core.splits.exchange.storage import store_folds, stored_folds_path, write_bytes
 from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices, usable_parts
 from ecv_core.splits.leakage import Leakage, leakage
 from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
@@ -43,8 +43,8 @@ __all__ = [
     "stored_folds_path",
     "strategy",
     "usable_parts",
+    "write_bytes",
     "write_folds",
-    "write_split",
 ]
 
 

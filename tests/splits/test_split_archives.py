@@ -17,7 +17,6 @@ from ecv_core.splits import (
     split_archive,
     store_folds,
     stored_folds_path,
-    write_split,
 )
 
 USED = (Part.TRAIN, Part.VALIDATION, Part.TEST)
@@ -130,7 +129,7 @@ def test_the_same_split_is_the_same_bytes(timed):
 def test_a_stored_archive_is_found_again_by_its_hash(tmp_path, timed):
     path = tmp_path / "split.zip"
     folds = split(timed, "temporal-user", 1, 7)
-    write_split(path, timed, folds)
+    path.write_bytes(split_archive(timed, folds))
     found = stored_folds_path(tmp_path / "kept", store_folds(path, tmp_path / "kept"))
     assert found.suffix == ".zip"
     np.testing.assert_array_equal(read_split(found, timed).parts(0), folds.parts(0))

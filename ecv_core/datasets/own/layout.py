@@ -10,13 +10,8 @@ from ecv_core.errors import InputError, UnknownName
 
 ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
 """What a column can be; the first two are needed."""
-OPTIONS = {
-    "user_id": "--user",
-    "item_id": "--item",
-    "rating": "--rating",
-    "timestamp": "--timestamp",
-    "basket": "--basket",
-}
+OPTIONS = {role: f"--{role.removesuffix('_id')}" for role in ROLES}
+"""Of the command line, by role."""
 SEPARATORS = {
     ",": "comma",
     ";": "semicolon",

@@ -8,48 +8,35 @@ from datetime import datetime
 
 from ecv_core.datasets.own.layout import TimeUnit
 
-_WORDS: dict[str, tuple[str, ...]] = {
-    "user_id": (
-        *("userid", "user", "uid", "customerid", "customer", "visitorid", "reviewerid", "memberid"),
-        *("accountid", "clientid", "playerid", "readerid", "listenerid", "viewerid", "buyerid"),
-        *("username", "reviewer", "member", "account", "client", "player", "reader", "listener"),
-        *("visitor", "viewer", "buyer", "userhash", "useridx", "userindex", "usernumber", "u"),
-        *("benutzer", "benutzerid", "nutzer", "nutzerid", "kunde", "kundennummer", "kundeid"),
-        *("sessionid", "session"),
-    ),
-    "item_id": (
-        *("itemid", "item", "iid", "productid", "product", "articleid", "article", "asin", "sku"),
-        *("movieid", "movie", "filmid", "film", "bookid", "book", "isbn", "trackid", "track"),
-        *("songid", "song", "artistid", "artist", "albumid", "businessid", "gameid", "game"),
-        *("appid", "app", "recipeid", "newsid", "videoid", "video", "contentid", "parentasin"),
-        *("stockcode", "itemidx", "itemindex", "itemnumber", "i", "artikel", "artikelnummer"),
-        *("artikelid", "produkt", "produktid", "documentid", "pageid", "jobid", "hotelid"),
-    ),
-    "rating": (
-        *("rating", "ratings", "score", "stars", "overall", "bookrating", "userrating", "vote"),
-        *("preference", "value", "grade", "bewertung", "note", "weight", "playcount", "r"),
-    ),
-    "timestamp": (
-        *(
-            "timestamp",
-            "time",
-            "unixreviewtime",
-            "ts",
-            "datetime",
-            "date",
-            "createdat",
-            "eventtime",
-        ),
-        *("unixtime", "created", "when", "at", "reviewtime", "reviewdate", "orderdate", "day", "t"),
-        *("invoicedate", "transactiondate", "purchasedate", "ratingtime", "datum", "zeit"),
-        *("zeitstempel", "timestampms", "eventtimestamp", "lastupdated"),
-    ),
-    "basket": (
-        *("basket", "basketid", "orderid", "order", "invoiceno", "invoice", "invoiceid"),
-        *("transactionid", "transaction", "receiptid", "receipt", "cartid", "warenkorb"),
-        *("bestellung", "bestellnummer", "bon"),
-    ),
+_NAMES = {
+    "user_id": """
+        userid user uid customerid customer visitorid reviewerid memberid accountid clientid
+        playerid readerid listenerid viewerid buyerid username reviewer member account client
+        player reader listener visitor viewer buyer userhash useridx userindex usernumber u
+        benutzer benutzerid nutzer nutzerid kunde kundennummer kundeid sessionid session
+    """,
+    "item_id": """
+        itemid item iid productid product articleid article asin sku movieid movie filmid film
+        bookid book isbn trackid track songid song artistid artist albumid businessid gameid
+        game appid app recipeid newsid videoid video contentid parentasin stockcode itemidx
+        itemindex itemnumber i artikel artikelnummer artikelid produkt produktid documentid
+        pageid jobid hotelid
+    """,
+    "rating": """
+        rating ratings score stars overall bookrating userrating vote preference value grade
+        bewertung note weight playcount r
+    """,
+    "timestamp": """
+        timestamp time unixreviewtime ts datetime date createdat eventtime unixtime created when
+        at reviewtime reviewdate orderdate day t invoicedate transactiondate purchasedate
+        ratingtime datum zeit zeitstempel timestampms eventtimestamp lastupdated
+    """,
+    "basket": """
+        basket basketid orderid order invoiceno invoice invoiceid transactionid transaction
+        receiptid receipt cartid warenkorb bestellung bestellnummer bon
+    """,
 }
+_WORDS = {role: names.split() for role, names in _NAMES.items()}
 """Role -> names of its column, likeliest first, in small letters without other signs."""
 
 _ISO = re.compile(

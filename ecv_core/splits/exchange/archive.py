@@ -6,7 +6,6 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from ecv_core.errors import InputError
 from ecv_core.records import Folds, Interactions, Part
 from ecv_core.splits.exchange.files import csv_text, deals, disarmed_ids, folds_csv, id_columns
 from ecv_core.splits.exchange.readme import readme
-from ecv_core.splits.exchange.storage import write_bytes
 from ecv_core.splits.fold_matrices import checked_parts
 
 if TYPE_CHECKING:
@@ -71,18 +69,6 @@ def split_archive(
         for name, content in files(interactions, folds):
             put(name, content)
     return out.getvalue()
-
-
-def write_split(
-    path: Path,
-    interactions: Interactions,
-    folds: Folds,
-    *,
-    form: str = CSV,
-    facts: Sequence[tuple[str, str]] = (),
-) -> None:
-    """Write `split_archive` to a file; never leaves half a file. Raises: FoldsError."""
-    write_bytes(path, split_archive(interactions, folds, form=form, facts=facts))
 
 
 def _description(interactions: Interactions, folds: Folds, form: str) -> bytes:

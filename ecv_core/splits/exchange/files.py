@@ -101,8 +101,8 @@ def disarmed_ids(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str
     return {name: disarmed(ids) for name, ids in id_columns(interactions, rows).items()}
 
 
-def csv_text(columns: dict[str, pa.Array], header: str = "", delimiter: str = ",") -> bytes:
-    """Columns as delimited text in UTF-8 under a header line, by default their names."""
+def csv_text(columns: dict[str, pa.Array], delimiter: str = ",") -> bytes:
+    """Columns as delimited text in UTF-8 under a line with their names."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -120,7 +120,7 @@ def csv_text(columns: dict[str, pa.Array], header: str = "", delimiter: str = ",
             continue
         text = out.getvalue()
         break
-    return (header or delimiter.join(columns)).encode() + b"\n" + text
+    return delimiter.join(columns).encode() + b"\n" + text
 
 
 def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
