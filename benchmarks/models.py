@@ -127,7 +127,7 @@ def lenskit(parts: splits.FoldMatrices, name: str) -> tuple[float, float, float]
 
 
 def _ndcg(users: NDArray[np.intp], items: NDArray[np.int64], held_out: csr_array) -> float:
-    hits = evaluation.hits_of(evaluation.TopN(users=users, items=items), held_out)
+    hits = evaluation.hits_of(users, items, held_out)
     counts = np.diff(held_out.indptr)[users]
     return float(evaluation.per_user(hits, counts, [10])["ndcg"].mean())
 

@@ -5,34 +5,31 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from ecv_core.runner import InProcess, execute, this_process
-from ecv_core.study.cells import reusable
-from ecv_core.study.engine import begin, look
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.fold import run_fold
+from ecv_core.jobs import Book, Here, Queue, RunPlan, drive, this_process
+from ecv_core.jobs.plans.study import Cell, begin, look, reusable
 from ecv_core.records import RunState, Scores, codec
 from ecv_core.runs.document import run_document
 from ecv_core.runs.format import RunDocument
 from ecv_core.runs.recorded import record
 from ecv_core.spec import make_spec
 from ecv_core.splits import SPLITS
-from ecv_core.store import Cell, open_store
+from ecv_core.store import open_store
+from tests.fake_folds import computing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SERVED = [name for name in SPLITS if name != "leave-last-basket"]  # synthetic has no baskets
 LOW_IS_GOOD = [("popular", "gini"), ("neu-mf", "log-loss")]
 
 
-def unmetered(url, run_id, spec, index):
-    return run_fold(spec, index)
-
-
 def whole(store, **settings):
     spec = make_spec(**{"dataset": "synthetic", "algorithm": "popular"} | settings)
-    (run_id,) = [store.create([spec], owner=this_process())[0]]
-    execute(store, run_id, InProcess(), job=unmetered)
+    (run_id,) = store.create([spec], owner=this_process())
+    unmetered = Here(computing(run_fold))
+    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)]), unmetered)
     return store.run(run_id)
 
 
@@ -67,11 +64,7 @@ def test_a_study_runs_several_splits_and_reuses_what_is_known(algorithm, metric)
         for split in ("temporal-global", "leave-last-item", "random-holdout")
     ]
 
-    class Queue:
-        def start(self, specs):
-            return store.create(specs, owner=this_process())[0]
-
-    cells = look(store, begin(store, Queue(), [Cell(spec=spec) for spec in specs]))
+    cells = look(store, begin(store, Queue(store), [Cell(spec=spec) for spec in specs]))
     assert [cell.borrowed for cell in cells] == [True, False, False]
     assert [len(cell.spec.fold_order) for cell in cells] == [1, 1, 10]
     assert reusable(specs[1], [known]) is None

@@ -16,11 +16,11 @@ import pytest
 from ecv_core import bounded, limits
 from ecv_core.errors import DatasetError, FoldsError, InputError
 from ecv_core.fold import import_folds
+from ecv_core.jobs.plans.track import read_table
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.runs.run_file import read_run
 from ecv_core.selection.score_files import read_contenders
-from ecv_core.tracking.asked import read_table
 from tests import read_jobs
 
 

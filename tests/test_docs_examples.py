@@ -121,7 +121,7 @@ import sys
 import tomllib
 import time
 
-from ecv_core.runner import RunManager
+from ecv_core.jobs import RunManager
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
 

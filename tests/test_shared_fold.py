@@ -10,16 +10,17 @@ import pytest
 from ecv_core.energy import FakeMeter
 from ecv_core.energy.expected import KnownCosts
 from ecv_core.fold import run_fold
+from ecv_core.jobs import Book, drive
+from ecv_core.jobs.plans.folds import FoldsPlan
 from ecv_core.records import Energy, RunSpec, RunState
 from ecv_core.report.shared_work import shared_words
-from ecv_core.runner import execute_shared, this_process, work_shared
 from ecv_core.runs.configurations import specs_of
 from ecv_core.runs.document import run_document
 from ecv_core.runs.run_file import read_run
 from ecv_core.shared_fold import Costs, run_shared_fold, shares_with
 from ecv_core.spec import make_spec
 from ecv_core.store import RunList, open_store
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 GRIDS = {
     "item-knn": ("neighbours", (40, 5, 100)),
@@ -152,10 +153,9 @@ def test_configurations_of_other_algorithms_share_nothing() -> None:
 
 def test_the_record_of_a_run_says_what_was_shared() -> None:
     store = open_store()
-    wanted = [replace(one, only_folds=(0, 4)) for one in specs("item-knn")]
-    run_ids = store.create(wanted, owner=this_process())
-    execute_shared(store, run_ids, job=work_shared)
-    runs = [store.run(run_id) for run_id in run_ids]
+    drive(FoldsPlan(specs("item-knn"), (0, 4)), Book(store))
+    runs = store.runs()[::-1]
+    assert len(runs) == 3
     assert {run.state for run in runs} == {RunState.FINISHED}
     for run in runs:
         assert [one.fold for one in run.folds] == [0, 4]

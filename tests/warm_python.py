@@ -27,12 +27,12 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NoReturn
 
-from ecv_core.runner.worker import warm_up
+from ecv_core.jobs.executors import warm_up
 from ecv_core.stopping.registering import load_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 _LIBRARIES = (
-    *("ecv_core.cli", "ecv_core.fold", "ecv_core.library.track", "ecv_core.runner"),
+    *("ecv_core.cli", "ecv_core.fold", "ecv_core.library.track", "ecv_core.jobs"),
     *("ecv_core.store", "ecv_core.tracking", "pandas"),
 )
 _CLIENT = """

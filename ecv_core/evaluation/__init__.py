@@ -32,7 +32,7 @@ from ecv_core.evaluation.ranking import per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
 from ecv_core.evaluation.task import Task
-from ecv_core.evaluation.topn import TopN, hits_of, recommend
+from ecv_core.evaluation.topn import hits_of
 from ecv_core.records import Progress, UserScores, no_progress
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ __all__ = [
     "Metric",
     "Protocol",
     "Scorer",
-    "TopN",
     "check_metric",
     "clipped_rmse",
     "column_title",
@@ -58,7 +57,6 @@ __all__ = [
     "id_and_length",
     "metric",
     "per_user",
-    "recommend",
 ]
 
 FULL = Protocol()
@@ -181,7 +179,7 @@ def evaluate_lists(
         progress=no_progress,
     )
     items = lists[task.users].astype(np.int64)
-    hits = hits_of(TopN(users=task.users, items=items), held_out)
+    hits = hits_of(task.users, items, held_out)
     return _evaluation(task, of_lists(task, items.astype(np.int32), hits))
 
 

@@ -12,7 +12,7 @@ from ecv_core.evaluation.novelty import NOVELTY_METRICS
 from ecv_core.evaluation.ranking import HIT_METRICS, Ranked
 from ecv_core.evaluation.rating import log_loss
 from ecv_core.evaluation.task import Columns, Floats, Task
-from ecv_core.evaluation.topn import TopN, best_items, candidate_scores, hits_of
+from ecv_core.evaluation.topn import best_items, candidate_scores, hits_of
 
 USERS_AT_ONCE = 8192
 """Users whose metrics are computed together, to bound the memory of long lists."""
@@ -35,9 +35,9 @@ def full_ranking(task: Task) -> Columns:
         for name in loss:
             columns[name][rows] = _loss(scores.float().cpu().numpy(), task, part)
         if lists:
-            top = TopN(users=part, items=best_items(scores, n))
-            items[rows] = top.items
-            hits[rows] = hits_of(top, task.held_out)
+            best = best_items(scores, n)
+            items[rows] = best
+            hits[rows] = hits_of(part, best, task.held_out)
         done += len(part)
         task.report(done)
     return columns | of_lists(task, items, hits)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from ecv_core.errors import RunError
 from ecv_core.models.base import Report
 from ecv_core.models.bayesian_features import Block, blocks
-from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.parameters import Algorithm, Parameter, with_source
 from ecv_core.records import Need, Pairs, Ratings, Task
 
 Floats = NDArray[np.float64]
@@ -125,20 +125,18 @@ def import_myfm() -> Any:  # noqa: ANN401 - it has no types
     return _myfm
 
 
-_PAPER = "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.2"
-
 _RATE = 3e-8
 """Measured on ml-1m: 455 s of one core for 512 steps with 32 dimensions (the recorded study);
 each further kind of feature takes about half as much again."""
 
-_ALWAYS = (
+_ALWAYS = with_source(
+    "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.2",
     Parameter(
         "dimension",
         32,
         "Length of a feature's vector; larger is better and takes longer.",
         low=1,
         high=1024,
-        source=_PAPER,
     ),
     Parameter(
         "steps",
@@ -146,7 +144,6 @@ _ALWAYS = (
         "Steps of Gibbs sampling, over which predictions are averaged; more is better.",
         low=1,
         high=100_000,
-        source=_PAPER,
     ),
     Parameter(
         "deviation",
@@ -154,7 +151,6 @@ _ALWAYS = (
         "Standard deviation of the normal distribution from which vectors are drawn first.",
         low=0.0,
         high=10.0,
-        source=_PAPER,
     ),
 )
 _DAYS = Parameter(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm
+from ecv_core.models.parameters import Algorithm, with_source
 from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 
@@ -27,7 +27,8 @@ LIGHT_GCN = Algorithm(
         "to minutes on a processor."
     ),
     paper="He, Deng, Wang, Li, Zhang, Wang (2020): LightGCN",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         common.layers(2),
         common.regularization(0.005),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm, Parameter
+from ecv_core.models.parameters import Algorithm, Parameter, with_source
 from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 
@@ -27,7 +27,8 @@ NGCF = Algorithm(
         "better; take it to compare with work that reports it."
     ),
     paper="Wang, He, Wang, Feng, Chua (2019): Neural graph collaborative filtering",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         common.layers(1),
         Parameter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from scipy.sparse import csr_array
@@ -22,10 +22,15 @@ from ecv_core.records import (
     no_progress,
 )
 
-__all__ = ["PAPER_COUNTS", "Algorithm", "Parameter", "Sharing"]
+__all__ = ["PAPER_COUNTS", "Algorithm", "Parameter", "Sharing", "with_source"]
 
 PAPER_COUNTS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 226, 320, 452, 640, 905, 1809)
 """Neighbours and latent factors of Anelli et al. (2019), table 2."""
+
+
+def with_source(source: str, *parameters: Parameter) -> tuple[Parameter, ...]:
+    """Parameters whose defaults come from one place, but for those that say another."""
+    return tuple(replace(parameter, source=parameter.source or source) for parameter in parameters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm
+from ecv_core.models.parameters import Algorithm, with_source
 from ecv_core.models.shared_epochs import SHARED_EPOCHS
 from ecv_core.models.training import NeuralRecommender
 from ecv_core.records import Need
@@ -27,7 +27,8 @@ TRIPLE2VEC = Algorithm(
         "baskets, such as groceries; it needs them."
     ),
     paper="Wan, Wang, Liu, Bennett, McAuley (2018): Representing and recommending shopping baskets",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         common.negatives(5),
         common.noise_popularity(),

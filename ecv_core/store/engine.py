@@ -83,9 +83,14 @@ def _engine(url: str) -> sa.Engine:
 def _make_tables(engine: sa.Engine) -> None:
     with transaction(engine, "opened") as connection:
         schema.create(connection, checkfirst=True)
-        version = connection.scalar(sa.select(sa.func.max(schema.c.version)))
+        newest = sa.select(sa.func.max(schema.c.version))
+        version = connection.scalar(newest)
         if version is not None and version < SCHEMA_VERSION:
-            take_over(connection, version)
+            # Writing, though nothing changes, makes whoever opens it at the same moment wait.
+            connection.execute(schema.update().values(version=schema.c.version))
+            version = connection.scalar(newest)
+            if version < SCHEMA_VERSION:
+                take_over(connection, version)
         metadata.create_all(connection)
         if version is None or version < SCHEMA_VERSION:
             connection.execute(schema.insert().values(version=SCHEMA_VERSION))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from ecv_core.store import forget_study, open_store, stored_studies
+from ecv_core.store import STUDY, forget_plan, open_store, stored_plans
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,8 +105,8 @@ class Dashboard:
             for run_id in active if waited > 5 else ():
                 store.request_cancel(run_id)
             time.sleep(0.1)
-        for study in stored_studies(store):
-            forget_study(store, study.study_id)
+        for study in stored_plans(store, STUDY):
+            forget_plan(store, study.plan_id)
         for run in store.runs():
             store.delete(run.run_id)
 
@@ -115,7 +115,7 @@ class Dashboard:
         return [
             child
             for child in psutil.Process(self.process.pid).children(recursive=True)
-            if any("popen_loky" in word for word in child.cmdline())
+            if any("ecv_core.jobs.executors" in word for word in child.cmdline())
         ]
 
     def kill(self) -> None:

@@ -11,8 +11,8 @@ import psutil
 import pytest
 from websockets.sync.client import connect
 
+from ecv_core.jobs import this_process
 from ecv_core.records import RunState
-from ecv_core.runner import this_process
 from ecv_core.spec import make_spec
 from ecv_core.store import beat, open_store
 from tests.browser.dashboard import Dashboard

@@ -133,7 +133,7 @@ def test_a_failed_run_is_exit_code_1_and_one_line(
     def fails(*args: object, **kwargs: object) -> None:
         raise RunError("training came to nothing in epoch 3; lower the learning rate")
 
-    monkeypatch.setattr("ecv_core.runner.worker.run_fold", fails)
+    monkeypatch.setattr("ecv_core.jobs.computing.run_fold", fails)
     assert run() == 1
     assert capsys.readouterr().err == (
         "error: training came to nothing in epoch 3; lower the learning rate\n"

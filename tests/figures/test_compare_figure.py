@@ -124,7 +124,14 @@ def test_intervals_made_in_different_ways_are_named_and_drawn_differently():
     frame = compare_frame(
         [
             named("a", [0.2, 0.4], None),
-            named("b", [0.2, 0.4], None, rule="precision", rule_params=(("tolerance", 0.03),), min_folds=1),
+            named(
+                "b",
+                [0.2, 0.4],
+                None,
+                rule="precision",
+                rule_params=(("tolerance", 0.03),),
+                min_folds=1,
+            ),
             named("c", [0.2, 0.4], None, confidence=0.9),
             named("d", [0.1], None),
         ]

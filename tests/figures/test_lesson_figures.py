@@ -21,7 +21,7 @@ from ecv_core.figures.widths import LIT, SEEN, widths_figure, widths_steps
 from ecv_core.lessons.draws import draws_frame, widths_frame
 from ecv_core.records import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 PRODUCTS = pd.DataFrame(
     {

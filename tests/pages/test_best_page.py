@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.runner import InProcess, execute, this_process
+from ecv_core.jobs import this_process
+from ecv_core.jobs.plans.select import begin, go_on
 from ecv_core.runs.recorded import recorded_runs
 from ecv_core.selection import Terms
-from ecv_core.selection.live import advance, begin, go_on_after
-from ecv_core.store import Store, interrupt, stored_selections
-from tests.selection.test_live import job, specs
+from ecv_core.store import SELECTION, Store, interrupt, stored_plans
+from tests.jobs.plans.test_select import go, specs
 
 
 def open_best(app: AppTest, selection: str = "", **settings: str) -> AppTest:
@@ -103,8 +103,8 @@ def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
     app.run()
     app.button(key="begin").click().run()
     assert not app.exception
-    (record,) = stored_selections(store)
-    assert [one.name for one in record.contenders] == [
+    (record,) = stored_plans(store, SELECTION)
+    assert [one.name for one in record.content.runs] == [
         "popular",
         "item-knn",
         "ease",
@@ -112,7 +112,7 @@ def test_a_list_of_algorithms_is_started_and_its_first_fold_queued(
     ]
     (run,) = store.runs()
     assert run.spec.only_folds == (0,)
-    assert address(app) == record.selection_id
+    assert address(app) == record.plan_id
     assert "**Popularity**, fold 1 of 10" in texts(app)
 
 
@@ -126,7 +126,7 @@ def test_mistakes_in_the_list_are_one_sentence(app: AppTest, store: Store) -> No
     app.button(key="begin").click().run()
     (error,) = app.error
     assert "The contender 'ease' is there twice" in error.value.replace("\\", "")
-    assert stored_selections(store) == []
+    assert stored_plans(store, SELECTION) == []
 
 
 @pytest.fixture
@@ -135,10 +135,7 @@ def begun(store: Store) -> Callable[[int], str]:
 
     def put(folds: int) -> str:
         selection_id = begin(store, specs("popular", "item-knn", "ease"), Terms(k=10))
-        for _ in range(folds):
-            run_id = advance(store, selection_id, owner=this_process())
-            assert run_id is not None
-            execute(store, run_id, InProcess(), job=job)
+        go(store, selection_id, most=folds)
         return selection_id
 
     return put
@@ -157,15 +154,15 @@ def test_one_that_goes_on_can_be_cancelled_and_resumed(
     app: AppTest, begun: Callable[[int], str], store: Store
 ) -> None:
     selection_id = begun(1)
-    run_id = advance(store, selection_id, owner="test")
+    (run_id,) = go_on(store, selection_id)
     open_best(app, selection_id)
     assert "Every contender needs its first fold: 1 of 3 ran." in texts(app)
     app.button(key="cancel-selection").click().run()
-    assert store.run(str(run_id)).state.value == "cancelled"
+    assert store.run(run_id).state.value == "cancelled"
     assert "whose run is cancelled. Finished folds are kept." in texts(app)
     app.button(key="resume-selection").click().run()
     assert not app.exception
-    assert store.run(str(run_id)).state.value == "queued"
+    assert store.run(run_id).state.value == "queued"
     assert "cancel-selection" in [one.key for one in app.button]
 
 
@@ -173,8 +170,8 @@ def test_after_a_restart_it_can_be_resumed(
     app: AppTest, begun: Callable[[int], str], store: Store
 ) -> None:
     selection_id = begun(1)
-    advance(store, selection_id, owner="a program that is gone")
-    interrupt(store, ["a program that is gone"])
+    go_on(store, selection_id)
+    interrupt(store, [this_process()])
     open_best(app, selection_id)
     assert "whose run is interrupted" in texts(app)
     app.button(key="resume-selection").click().run()
@@ -186,7 +183,7 @@ def test_one_can_be_removed_and_its_runs_stay(
 ) -> None:
     open_best(app, begun(3))
     app.button(key="forget-selection").click().run()
-    assert stored_selections(store) == []
+    assert stored_plans(store, SELECTION) == []
     assert len(store.runs()) == 3
     assert address(app) == "ml-100k"
 
@@ -227,11 +224,9 @@ def test_after_each_run_the_manager_goes_on_with_its_selection(
     app: AppTest, begun: Callable[[int], str], store: Store
 ) -> None:
     selection_id = begun(0)
-    run_id = advance(store, selection_id, owner=this_process())
-    assert run_id is not None
-    execute(store, run_id, InProcess(), job=job)
+    go(store, selection_id, most=1)
     open_best(app, selection_id)
     assert "Looking which fold comes next." in texts(app)
-    assert go_on_after(store, run_id, owner="test")
+    assert go_on(store, selection_id)
     app.run()
     assert "**ItemKNN**, fold 1 of 10" in texts(app)

@@ -3,7 +3,7 @@
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.store import Store, stored_selections
+from ecv_core.store import SELECTION, Store, stored_plans
 from tests.pages.test_best_page import address, open_best, verdict
 
 
@@ -70,7 +70,7 @@ def test_a_search_space_is_a_list_of_contenders(app: AppTest, store: Store) -> N
     app.text_area(key="space_own").set_value("neighbours=5,50\nshrink=0,10").run()
     assert "4 configurations. What their fits share is computed once." in texts_of(app.caption)
     app.button(key="begin").click().run()
-    (record,) = stored_selections(store)
+    (record,) = stored_plans(store, SELECTION)
     assert [one.name for one in record.contenders] == [
         "item-knn:neighbours=5,shrink=0.0",
         "item-knn:neighbours=5,shrink=10.0",

@@ -16,7 +16,7 @@ from ecv_core.errors import StoreError
 from ecv_core.records import RunState
 from ecv_core.store import going_on
 from pages.components.shared.events import ALL, CURVES, RUNS, STATES, STEPS, Events, topic
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 
 @pytest.fixture

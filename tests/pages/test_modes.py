@@ -16,8 +16,7 @@ from ecv_core.datasets.own.recognise import recognise
 from ecv_core.records import RunState
 from ecv_core.rights import visitor
 from ecv_core.spec import make_spec
-from ecv_core.store import Cell, introduce, keep_selection, keep_study
-from ecv_core.store.selections import PlannedContender
+from ecv_core.store import SELECTION, STUDY, PlannedRun, introduce, keep_plan
 from tests.pages.conftest import APP, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -175,11 +174,8 @@ def test_data_takes_files_from_those_who_may_and_keeps_others_off(
 
 @everybody
 def test_studies_are_started_and_gone_on_with_by_those_who_may(as_one, store, who):
-    study = keep_study(
-        store,
-        [Cell(spec=SPEC, run_id=a_run(store, f"{ISSUER}#ben"))],
-        started_by=f"{ISSUER}#ben",
-    )
+    a_run(store, f"{ISSUER}#ben")
+    study = keep_plan(store, STUDY, [PlannedRun(spec=SPEC)], started_by=f"{ISSUER}#ben")
     app = opened(as_one(who), "studies", study=study)
     shown = buttons(app)
     assert ("Start the study" in shown) is (who in ("editor", "one person"))
@@ -191,13 +187,12 @@ def test_studies_are_started_and_gone_on_with_by_those_who_may(as_one, store, wh
 @everybody
 def test_which_is_best_is_started_and_gone_on_with_by_those_who_may(as_one, store, who):
     contenders = [
-        PlannedContender(name="popular", spec=SPEC),
-        PlannedContender(name="ease", spec=EASE),
+        PlannedRun(name="popular", spec=SPEC),
+        PlannedRun(name="ease", spec=EASE),
     ]
     terms = {"k": 5, "confidence": 0.95, "indifference": 0.0, "until": "winner"}
-    selection = keep_selection(
-        store, contenders, terms | {"higher_is_better": True}, started_by=f"{ISSUER}#ben"
-    )
+    terms |= {"higher_is_better": True}
+    selection = keep_plan(store, SELECTION, contenders, terms, started_by=f"{ISSUER}#ben")
     app = opened(as_one(who), "best", selection=selection)
     shown = buttons(app)
     for label in ("Resume", "Remove from the list"):
@@ -267,8 +262,8 @@ def test_who_is_not_signed_in_or_on_no_list_sees_no_page_nor_does_anybody_in_a_w
 
 CHANGES = {
     *("create", "requeue", "request_cancel", "remove", "bring_back", "delete", "add_fold"),
-    *("label_runs", "import_run", "keep_study", "forget_study", "keep_selection"),
-    *("update_selection", "forget_selection", "advance", "begin", "go_on", "take_in", "work_out"),
+    *("label_runs", "import_run", "keep_plan", "forget_plan", "begin", "go_on", "leave_queue"),
+    *("compute", "drive", "queue", "finish", "add_progress", "take_in", "work_out"),
     *("keep", "rename", "download", "import_folds", "start", "resume", "cancel", "forget"),
 }
 """What changes something, by its name in the library."""

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ecv_core.jobs.plans.study import Cell, begin, n_splits
 from ecv_core.records import UserScores
 from ecv_core.runs.document import run_document
 from ecv_core.runs.recorded import recorded_path, user_scores_path
 from ecv_core.runs.user_scores import write_user_scores
-from ecv_core.store import Cell, stored_studies
-from ecv_core.study.engine import begin
+from ecv_core.store import STUDY, stored_plans
 from pages.components.shared.state import manager
 
 pytestmark = pytest.mark.usefixtures("recorded")
@@ -141,9 +141,9 @@ def test_a_start_queues_every_algorithm_under_every_split(page, store):
     assert "**4 runs**, 12 folds to compute" in texts(page)
     page.button(key="start-swaps").click().run()
     assert not page.exception
-    (study,) = stored_studies(store)
-    assert study.n_splits == 2
-    assert study.study_id in page.query_params["swaps_study"]
+    (study,) = stored_plans(store, STUDY)
+    assert n_splits(study) == 2
+    assert study.plan_id in page.query_params["swaps_study"]
     runs = store.runs()
     assert {(r.spec.split, r.spec.k, r.spec.algorithm, r.spec.rule) for r in runs} == {
         ("leave-last-item", 1, "popular", "never"),
@@ -228,6 +228,6 @@ def test_a_removed_study_gives_way_to_the_recorded_runs_without_a_warning(page, 
     open_page(page, swaps_study=study)
     page.button(key="forget-study").click().run()
     assert not page.exception
-    assert stored_studies(store) == []
+    assert stored_plans(store, STUDY) == []
     assert not page.warning
     assert "swaps_study" not in page.query_params

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from ecv_core.jobs.plans.study import Cell, begin, look
 from ecv_core.records import RunState
 from ecv_core.runs.document import run_document
 from ecv_core.spec import make_spec
-from ecv_core.store import Cell, stored_studies
-from ecv_core.study.engine import begin
+from ecv_core.store import STUDY, stored_plans
 from pages.components.shared.state import manager
 from pages.components.studies.choice import missing_sentence
 from pages.components.studies.live import grid_html, progress_words
@@ -78,8 +78,8 @@ def test_a_damaged_recorded_file_is_a_sentence(app, recorded):
 def test_a_started_study_is_queued_as_one_and_named_in_the_address(app, store):
     open_study(app)
     start(app, ["popular", "ease"])
-    (study,) = stored_studies(store)
-    assert study.study_id in app.query_params["study"]
+    (study,) = stored_plans(store, STUDY)
+    assert study.plan_id in app.query_params["study"]
     runs = store.runs()
     assert {run.spec.algorithm for run in runs} == {"popular", "ease"}
     assert len({run.group for run in runs}) == 1
@@ -97,7 +97,7 @@ def test_recorded_cells_are_reused_unless_asked_not_to(app, record, store):
     app.toggle(key="new_anew").set_value(True).run()
     app.button(key="start-study").click().run()
     assert [run.spec.algorithm for run in store.runs()] == ["ease", "popular", "ease"]
-    assert len(stored_studies(store)) == 2
+    assert len(stored_plans(store, STUDY)) == 2
 
 
 def test_an_unknown_study_in_the_address_is_a_sentence_and_the_recorded_one_is_shown(app, record):
@@ -143,7 +143,7 @@ def test_a_removed_study_keeps_its_runs(app, store, a_run):
     open_study(app, study=study_id)
     app.button(key="forget-study").click().run()
     assert not app.exception
-    assert stored_studies(store) == []
+    assert stored_plans(store, STUDY) == []
     assert store.run(done.run_id).run_id == done.run_id
     assert "study" not in app.query_params
 
@@ -168,8 +168,6 @@ def test_missing_cells_are_named_once_where_an_algorithm_is_nowhere(a_run):
 
 
 def test_the_grid_says_state_folds_score_and_time_left(store, a_run):
-    from ecv_core.study.engine import look
-
     half = a_run(SCORES[:5], state=RunState.CANCELLED, algorithm="popular", full=True)
     failed = a_run([], state=RunState.FAILED, algorithm="ease", full=True, error="out of <memory>")
     study_id = begin(store, _Still(), [Cell(spec=half.spec), Cell(spec=failed.spec)])
@@ -185,7 +183,7 @@ def test_the_grid_says_state_folds_score_and_time_left(store, a_run):
 class _Still:
     """A queue in which nothing moves."""
 
-    def start(self, specs):
+    def start(self, specs, **how):
         raise AssertionError
 
     def resume(self, run_id, *, full=False):

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
+from ecv_core.jobs.plans.study import Cell, begin
 from ecv_core.runs.document import run_document
-from ecv_core.store import Cell
-from ecv_core.study.engine import begin
 from pages.components.shared.state import manager
 from tests.pages.test_study_page import SCORES, open_study, record, texts
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from ecv_core.jobs import Queue
 from ecv_core.records import RunState
 from ecv_core.rights import Acting, Actor, Handling, Limits, Mode, Role, Settings
-from ecv_core.runner import Queue
 from ecv_core.spec import make_spec
 from ecv_core.store import Quota, Store, database_url, open_store
 from tests.fake_folds import fold_result

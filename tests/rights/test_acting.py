@@ -6,21 +6,21 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.errors import RightsError
+from ecv_core.jobs.plans.study import Cell, look
 from ecv_core.records import Run, RunState
 from ecv_core.rights import OWNER
 from ecv_core.selection.rounds import Terms
 from ecv_core.spec import make_spec
 from ecv_core.stopping import moments, rule_for
 from ecv_core.store import (
-    Cell,
+    SELECTION,
+    STUDY,
     Label,
-    PlannedContender,
-    keep_selection,
-    keep_study,
+    PlannedRun,
+    keep_plan,
     label_runs,
     people_names,
-    stored_selections,
-    stored_studies,
+    stored_plans,
 )
 from ecv_core.store.schema import labels
 from tests.fake_folds import fold_result
@@ -50,8 +50,8 @@ def everything(store):
         [(run.run_id, run.state, run.spec, run.started_by) for run in store.runs()],
         [store.cancel_requested(run.run_id) for run in store.runs()],
         written,
-        stored_studies(store),
-        stored_selections(store),
+        stored_plans(store, STUDY),
+        stored_plans(store, SELECTION),
     )
 
 
@@ -59,13 +59,13 @@ def everything(store):
 def theirs(store, run_of):
     """A run that waits, one that was cut off, a study and a selection, all of Ben."""
     stopped = run_of("ben", RunState.INTERRUPTED, folds=1)
-    study = keep_study(store, [Cell(spec=SPEC, run_id=stopped)], started_by="ben")
+    study = keep_plan(store, STUDY, [PlannedRun(spec=SPEC)], started_by="ben")
     contenders = [
-        PlannedContender(name=one, spec=one_spec)
-        for one, one_spec in (("popular", SPEC), ("ease", EASE))
+        PlannedRun(name=one, spec=one_spec) for one, one_spec in (("popular", SPEC), ("ease", EASE))
     ]
-    selection = keep_selection(
+    selection = keep_plan(
         store,
+        SELECTION,
         contenders,
         {
             "k": 5,
@@ -93,9 +93,9 @@ ON_THEIRS = {
     "delete": lambda act, of: act.delete(of["stopped"]),
     "label": lambda act, of: act.label({of["stopped"]: Label(name="mine")}),
     "go on with study": lambda act, of: act.go_on_with_study(of["study"]),
-    "forget study": lambda act, of: act.forget_study(of["study"]),
+    "forget study": lambda act, of: act.forget_plan(STUDY, of["study"]),
     "go on with selection": lambda act, of: act.go_on_with_selection(of["selection"]),
-    "forget selection": lambda act, of: act.forget_selection(of["selection"]),
+    "forget selection": lambda act, of: act.forget_plan(SELECTION, of["selection"]),
 }
 ANEW = {
     "import": lambda act, of: act.import_run(an_imported_run(), **IMPORTED),
@@ -142,7 +142,7 @@ def test_the_same_is_done_for_those_who_may(store, act, theirs, action, actor):
 
 def test_cancelling_a_study_leaves_the_runs_of_others_alone(store, act, run_of):
     mine, other = run_of("ada", RunState.QUEUED), run_of("ben", RunState.QUEUED)
-    cells = [Cell(spec=SPEC, run_id=one, run=store.run(one)) for one in (mine, other)]
+    cells = [Cell(spec=SPEC, run=store.run(one)) for one in (mine, other)]
     act(ADA).cancel_study(cells)
     assert store.run(mine).state is RunState.CANCELLED
     assert store.run(other).state is RunState.QUEUED
@@ -156,9 +156,9 @@ def test_what_is_started_belongs_to_who_started_it(store, act):
     kept, _ = act(ADA).import_run(an_imported_run(), **IMPORTED)
     assert store.run(kept).started_by == "ada"
     study = act(ADA).begin_study([Cell(spec=EASE)])
-    (record,) = stored_studies(store)
-    assert (record.study_id, record.started_by) == (study, "ada")
-    assert store.run(record.cells[0].run_id).started_by == "ada"
+    (record,) = stored_plans(store, STUDY)
+    assert (record.plan_id, record.started_by) == (study, "ada")
+    assert [run.started_by for run in store.group(study)] == ["ada"]
     assert people_names(store) == {"ada": "Ada"}
 
 
@@ -172,14 +172,12 @@ def test_a_study_takes_what_others_have_finished_and_computes_what_they_have_not
     store, act, run_of
 ):
     whole, begun = run_of("ben", RunState.FINISHED, folds=5), run_of("ben", folds=2)
-    act(ADA).begin_study([Cell(spec=SPEC)])
-    (study,) = stored_studies(store)
-    assert study.cells[0].run_id == whole
+    (cell,) = look(store, act(ADA).begin_study([Cell(spec=SPEC)]))
+    assert cell.run.run_id == whole
     store.delete(whole)
-    act(ADA).begin_study([Cell(spec=SPEC)])
-    newest = stored_studies(store)[0].cells[0].run_id
-    assert newest != begun
-    assert store.run(newest).started_by == "ada"
+    (cell,) = look(store, act(ADA).begin_study([Cell(spec=SPEC)]))
+    assert cell.run.run_id != begun
+    assert cell.run.started_by == "ada"
     assert store.run(begun).state is RunState.INTERRUPTED
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from ecv_core.jobs.plans import study
 from ecv_core.records import RunState
 from ecv_core.runs.run_file import read_run
-from ecv_core.store import Results, import_run, open_store, origins, stored_studies
+from ecv_core.store import STUDY, Results, import_run, open_store, origins, stored_plans
 
 HERE = Path(__file__).parent
 EXPORTED = HERE.parent / "runs" / "run-0.1.json"
@@ -102,9 +103,11 @@ def test_what_its_runs_are_for_is_there_too(store):
     (scores,) = store.user_scores(first.run_id).values()
     column = scores.of("ndcg@10")
     assert float(column.mean()) == pytest.approx(first.folds[0].score, rel=1e-6)
-    (study,) = stored_studies(store)
-    assert [cell.borrowed for cell in study.cells] == [True, False]
-    assert study.cells[0].spec == first.spec
+    (plan,) = stored_plans(store, STUDY)
+    cells = study.look(store, plan.plan_id)
+    assert [cell.borrowed for cell in cells] == [True, False]
+    assert [cell.spec for cell in cells] == [planned.spec for planned in plan.content.runs]
+    assert cells[0].spec == first.spec
     assert origins(store)["from-elsewhere"].file_name == "theirs.json"
 
 

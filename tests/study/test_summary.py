@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from ecv_core.jobs.plans.study import PAPER_ALGORITHMS, PAPER_DATASETS, of_the_paper
 from ecv_core.records import Run, RunState
 from ecv_core.spec import make_spec
 from ecv_core.store import open_store
-from ecv_core.study.cells import PAPER_ALGORITHMS, PAPER_DATASETS, of_the_paper
 from ecv_core.study.summary import scores_frame, summary, systems_of
 from tests.fake_folds import fold_result
 
