@@ -80,7 +80,10 @@ class Registry(MutableMapping[str, T]):
             said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             log.warning(
                 "the plug-in '%s' (%s) of %s cannot be loaded and is left out: %s",
-                *(point.name, self._group, package, said),
+                point.name,
+                self._group,
+                package,
+                said,
             )
             return None
         self.added[name] = package

@@ -1,4 +1,4 @@
-"""What whoever looks may do here, and as whom."""
+"""What the person who looks at this page may do here, and under which name."""
 
 from pages.components.shared.navigation import page
 

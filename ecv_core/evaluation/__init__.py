@@ -135,7 +135,11 @@ def evaluate(
     for name in (*(metrics or ()), *also):
         check_metric(name, **scope)
     task = _task(
-        *(seen, held_out, lengths, train, protocol),
+        seen,
+        held_out,
+        lengths,
+        train,
+        protocol,
         score=model.score,
         metrics=tuple(
             name
@@ -172,7 +176,10 @@ def evaluate_lists(
         raise AssertionError("lists have no scores")
 
     task = _task(
-        *(seen, held_out, _checked(cutoffs, items=seen.shape[1]), train),
+        seen,
+        held_out,
+        _checked(cutoffs, items=seen.shape[1]),
+        train,
         Protocol(candidates=candidates),
         score=no_score,
         metrics=tuple(name for name, known in METRICS.items() if known.kind in OF_LISTS),

@@ -155,7 +155,8 @@ class Acting:
         check(Action.IMPORT, self.actor)
         self._introduce()
         return import_run(
-            *(self._store, run),
+            self._store,
+            run,
             sha256=sha256,
             file_name=file_name,
             made_with=made_with,

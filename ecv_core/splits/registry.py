@@ -1,4 +1,4 @@
-"""Every way to split, as users know it: what it does, whence it comes, what can be set."""
+"""Every way to split, as users know it: what it does, where it comes from, what can be set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several pages ask of runs: which are open, how far they are, whence they come, deletion."""
+"""What several pages ask of runs: which are open, how far they are, their origin, deletion."""
 
 from __future__ import annotations
 
