@@ -223,11 +223,12 @@ class Worker:
                         self._progress(phase, step, steps, curve=curve)
                 else:
                     self._messages.put((process, kind, *said))
-        except Exception as error:
-            if not isinstance(error, EOFError):
-                log.error("what a worker says cannot be read", exc_info=error)
-                process.kill()
+        except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
             self._messages.put((process, "died", WorkerDied(_ending(process.wait()))))
+        except Exception as error:
+            log.exception("what a worker says cannot be read")
+            process.kill()
+            self._messages.put((process, "died", RunError(failure(error))))
         process.stdout.close()
         with suppress(OSError):  # what it had not read yet
             process.stdin.close()

@@ -1,16 +1,31 @@
 """A run goes fold by fold to its stop or its end, and whatever happens says so."""
 
 import re
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
 
 from ecv_core.errors import Cancelled, RunError, StoreError
 from ecv_core.jobs import Book, Here, RunPlan, Says, book, drive, this_process
-from ecv_core.jobs.computing import Compute
-from ecv_core.records import FoldResult, Run, RunSpec, RunState
-from ecv_core.store import Store, open_store
+from ecv_core.jobs.computing import Compute, Results
+from ecv_core.jobs.plans import select, study
+from ecv_core.jobs.plans.select import SelectPlan
+from ecv_core.jobs.plans.study import StudyPlan, planned
+from ecv_core.jobs.plans.tune import make_tuning, tune
+from ecv_core.records import FoldResult, Progress, Run, RunSpec, RunState, UserScores
+from ecv_core.runs.recorded import record, recorded_path
+from ecv_core.selection import Terms
+from ecv_core.spec import make_spec
+from ecv_core.store import SELECTION, RunList, Store, import_run, open_store, stored_plan
+from ecv_core.store.adjusting import aid_spec
 from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error
+from tests.jobs.threads import Threads
 
 # SCORES = 0.30 0.34 0.31 ...: after folds 2 and 3 the means are 0.32 and 0.31667, the standard
 # deviations sqrt(0.0008) and sqrt(0.000433), Student's t at 95 % is 12.706 and 4.303, so the widths
@@ -164,3 +179,316 @@ def test_a_run_ends_when_its_time_is_over_and_keeps_its_folds(store: Store) -> N
     assert done.error == "a run has 1.5 s here, and this one has had them"
     assert [result.fold for result in done.folds] == [0, 1]
     assert run(store, spec(rule="never", seed=7), seconds=5).state is RunState.FINISHED
+
+
+# -- several places -----------------------------------------------------------------------------
+
+
+def drawn(spec: RunSpec, index: int) -> FoldResult:
+    """A score that depends on the model and the fold, after a while that is drawn."""
+    draw = Random(f"{spec.algorithm} {dict(spec.params)} {index}")
+    time.sleep(draw.uniform(0, 0.02))
+    users = UserScores(
+        users=np.arange(20, dtype=np.int32),
+        metrics=("ndcg@10",),
+        values=np.array([[draw.uniform(0.3, 0.32)] for _ in range(20)], np.float32),
+    )
+    return replace(fold_result(index, float(users.values.mean())), user_scores=users)
+
+
+def stood(store: Store) -> list[tuple[object, ...]]:
+    """What became of every run, in an order that says nothing."""
+    return sorted(
+        (
+            run.spec.algorithm,
+            run.state,
+            run.stopped_at,
+            [(fold.fold, fold.score) for fold in run.folds],
+            [moment.mean for moment in run.moments],
+        )
+        for run in store.runs()
+    )
+
+
+def test_with_three_places_a_study_has_the_scores_and_stops_that_it_has_with_one(
+    tmp_path: Path,
+) -> None:
+    names = ("popular", "item-knn", "user-knn", "ease", "nmf")
+    specs = [spec(algorithm=name, alpha=3e-6) for name in names]
+    one, three = (open_store(f"sqlite:///{tmp_path / name}.sqlite") for name in ("one", "three"))
+    drive(StudyPlan(specs), Book(one), Here(computing(drawn)))
+    threads = Threads(computing(drawn))
+    drive(StudyPlan(specs), Book(three), threads)
+    assert threads.most == 3
+    assert stood(three) == stood(one)
+    assert {run.stopped_at for run in one.runs()} > {5}  # some stop early
+    for run in three.runs():
+        assert [fold.fold for fold in run.folds] == list(range(len(run.folds)))
+
+
+def test_with_three_places_a_tuning_and_its_selection_are_those_of_one(tmp_path: Path) -> None:
+    grid = {"neighbours": ["5", "10", "20", "40"], "shrink": ["0", "5"]}
+    found = []
+    for name, executor in (("one", Here(computing(drawn))), ("three", Threads(computing(drawn)))):
+        store = open_store(f"sqlite:///{tmp_path / name}.sqlite")
+        tuning = make_tuning(
+            dataset="synthetic", algorithm="item-knn", own=grid, k=5, all_folds=True
+        )
+        tuned = tune(store, tuning, executor=executor)
+        found.append((tuned.best, tuned.standing.folds, tuned.standing.played.verdict))
+        assert {len(run.folds) for run in store.runs()} == {5}
+    assert found[0] == found[1]
+
+
+def test_two_runs_that_are_adjusted_by_the_same_model_compute_it_once(tmp_path: Path) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def noting(spec: RunSpec, index: int) -> FoldResult:
+        asked.append((spec.algorithm, index))
+        return drawn(spec, index)
+
+    given = {"rule": "precision", "rule_params": ADJUSTED, "min_folds": 1}
+    specs = [replace(spec(algorithm=name), **given) for name in ("item-knn", "user-knn")]
+    store = open_store(f"sqlite:///{tmp_path / 'runs'}.sqlite")
+    drive(StudyPlan(specs), Book(store), Threads(computing(noting)))
+    assert sorted(one for one in asked if one[0] == "popular") == [
+        ("popular", index) for index in range(5)
+    ]
+    assert len(asked) == len(set(asked))
+    assert {run.state for run in store.runs()} == {RunState.FINISHED}
+
+
+# -- what a failure and a cancel end ------------------------------------------------------------
+
+ADJUSTED = (("adjust_by", "popular"), ("tolerance", 0.5))
+"""By a model that needs all its folds first."""
+
+
+def failing(name: str, at: int = 0) -> Compute:
+    def fold(spec: RunSpec, index: int) -> FoldResult:
+        if spec.algorithm == name and index == at:
+            raise RunError("the bus left")
+        return drawn(spec, index)
+
+    return computing(fold)
+
+
+def test_in_a_study_a_run_that_fails_ends_only_itself(store: Store) -> None:
+    specs = [spec(algorithm=name, rule="never") for name in ("popular", "item-knn", "ease")]
+    drive(StudyPlan(specs), Book(store), Here(failing("item-knn", 2)))
+    found = {run.spec.algorithm: (run.state, len(run.folds)) for run in store.runs()}
+    assert found == {
+        "popular": (RunState.FINISHED, 5),
+        "item-knn": (RunState.FAILED, 2),
+        "ease": (RunState.FINISHED, 5),
+    }
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["a run", "a study"])
+def test_a_run_whose_cheap_model_fails_says_so(store: Store, together: bool) -> None:
+    adjusted = replace(spec(algorithm="ease"), rule="precision", rule_params=ADJUSTED, min_folds=1)
+    plan = StudyPlan([adjusted, spec(algorithm="item-knn")]) if together else RunPlan(adjusted)
+    book = Book(store)
+    drive(plan, book, Here(failing("popular", 3)))
+    found = {run.spec.algorithm: run for run in store.runs()}
+    assert (found["popular"].error, len(found["popular"].folds)) == ("the bus left", 3)
+    assert found["ease"].state is RunState.FAILED
+    assert found["ease"].error == "'popular', which it is adjusted by, failed: the bus left"
+    assert found["ease"].folds == ()
+    if together:
+        assert found["item-knn"].state is RunState.FINISHED
+    with pytest.raises(RunError, match="the bus left"):
+        book.check_finished()
+    drive(plan, Book(store, runs=store.runs()), Here(computing(drawn)))  # it goes on
+    assert {run.state for run in store.runs()} == {RunState.FINISHED}
+    assert sorted(fold.fold for fold in found["popular"].folds) == [0, 1, 2]
+
+
+def test_cheap_models_of_which_some_folds_are_there_run_the_others(store: Store) -> None:
+    adjusted = replace(spec(algorithm="ease"), rule="precision", rule_params=ADJUSTED, min_folds=1)
+    run(store, replace(aid_spec(adjusted, "popular"), only_folds=(1, 3)), computing(drawn))
+    asked: list[tuple[str, int]] = []
+
+    def noting(spec: RunSpec, index: int) -> FoldResult:
+        asked.append((spec.algorithm, index))
+        return drawn(spec, index)
+
+    done = run(store, adjusted, computing(noting))
+    assert done.state is RunState.FINISHED
+    assert asked[:3] == [("popular", 0), ("popular", 2), ("popular", 4)]
+    assert {one.state for one in store.runs()} == {RunState.FINISHED}
+
+
+def test_in_a_study_a_run_that_is_cancelled_between_folds_ends_only_itself(store: Store) -> None:
+    specs = [spec(algorithm=name, rule="never") for name in ("popular", "ease")]
+
+    def cancels(run: Run) -> None:
+        if run.spec.algorithm == "popular" and len(run.folds) == 2:
+            store.request_cancel(run.run_id)
+
+    drive(StudyPlan(specs), Book(store, says=Says(fold=cancels)), Here(computing(drawn)))
+    found = {run.spec.algorithm: (run.state, len(run.folds)) for run in store.runs()}
+    assert found == {"popular": (RunState.CANCELLED, 2), "ease": (RunState.FINISHED, 5)}
+
+
+def test_in_a_study_a_run_that_is_cancelled_in_a_fold_ends_only_itself(store: Store) -> None:
+    specs = [spec(algorithm=name, rule="never") for name in ("popular", "ease")]
+    never = threading.Event()
+
+    def waits(spec: RunSpec, index: int) -> FoldResult:
+        if spec.algorithm == "popular" and index == 1:
+            (run,) = (run for run in store.runs() if run.spec.algorithm == "popular")
+            store.request_cancel(run.run_id)
+            never.wait(120)
+        return drawn(spec, index)
+
+    drive(StudyPlan(specs), Book(store), Threads(computing(waits), 2))
+    never.set()
+    found = {run.spec.algorithm: (run.state, len(run.folds)) for run in store.runs()}
+    assert found == {"popular": (RunState.CANCELLED, 1), "ease": (RunState.FINISHED, 5)}
+
+
+def test_a_run_that_was_cancelled_while_its_plan_was_worked_out_stays_cancelled(
+    store: Store,
+) -> None:
+    named = [(name, spec(algorithm=name)) for name in ("item-knn", "ease")]
+    selection_id = select.begin(store, named, Terms(k=5))
+    (run_id,) = select.go_on(store, selection_id)
+    record = stored_plan(store, SELECTION, selection_id)
+    book = select.selection_book(store, record)
+    store.request_cancel(run_id)  # after the manager has taken it from the queue
+    drive(SelectPlan.of(record), book, Here(computing(drawn)), gives_way=True)
+    assert store.run(run_id).state is RunState.CANCELLED
+    assert len(store.runs()) == 1
+
+
+def test_a_run_that_waits_for_a_fold_that_another_has_computed_meanwhile_computes_the_next(
+    store: Store,
+) -> None:
+    named = [(name, spec(algorithm=name)) for name in ("item-knn", "ease")]
+    first, second = (select.begin(store, named, Terms(k=5)) for _ in range(2))
+    for selection_id in (first, second):
+        select.go_on(store, selection_id)
+    for selection_id in (first, second, second, first, second):
+        record = stored_plan(store, SELECTION, selection_id)
+        book = select.selection_book(store, record)
+        drive(SelectPlan.of(record), book, Here(computing(drawn)), gives_way=True)
+    assert not {run.state for run in store.runs()} & {RunState.INTERRUPTED, RunState.RUNNING}
+    folds = [(run.spec.algorithm, fold.fold) for run in store.runs() for fold in run.folds]
+    assert len(folds) == len(set(folds)) == 5
+
+
+def test_what_cannot_be_said_to_the_caller_is_raised(store: Store) -> None:
+    def breaks(run: Run) -> None:
+        raise ValueError("no bar")
+
+    with pytest.raises(RunError, match="ValueError: no bar"):
+        run(store, spec(), fold=breaks)
+    (left,) = store.runs()
+    assert (left.state, len(left.folds)) == (RunState.FAILED, 1)
+
+
+# -- folds that are there already ---------------------------------------------------------------
+
+
+class Counting:
+    """Computes folds, and notes which."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    def __call__(self, specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+        for place, one in enumerate(specs):
+            self.asked.append((one.algorithm, index))
+            yield place, drawn(one, index)
+
+
+def test_single_folds_and_then_the_whole_run_compute_every_fold_once(store: Store) -> None:
+    counting = Counting()
+    for index in range(4):
+        run(store, spec(rule="never", only_folds=(index,)), counting)
+    whole = run(store, spec(rule="never"), counting)
+    assert counting.asked == [("popular", index) for index in range(5)]
+    assert [fold.reused for fold in whole.folds] == [True] * 4 + [False]
+    assert [fold.fold for fold in whole.folds] == [0, 1, 2, 3, 4]
+    # What they took is in the list of runs once, not twice.
+    rows = RunList(store).rows()
+    assert sum(spent.energy.joules for row in rows for spent in row.spent) == 5 * 10
+    assert store.user_scores(whole.run_id)[2].users.tolist() == list(range(20))
+
+
+def test_another_rule_uses_the_folds_and_stops_where_it_would_have(store: Store) -> None:
+    counting = Counting()
+    run(store, spec(rule="never"), counting)
+    stopped = run(store, spec(alpha=1.0), counting)
+    assert (stopped.stopped_at, len(counting.asked)) == (3, 5)
+    assert all(fold.reused for fold in stopped.folds)
+
+
+def test_anew_computes_every_fold(store: Store) -> None:
+    counting = Counting()
+    run(store, spec(rule="never"), counting)
+    (run_id,) = store.create([spec(rule="never")], owner=this_process(), anew=True)
+    drive(
+        RunPlan(spec(rule="never")),
+        Book(store, runs=[store.run(run_id)], anew=True),
+        Here(counting),
+    )
+    assert len(counting.asked) == 10
+    assert not any(fold.reused for fold in store.run(run_id).folds)
+
+
+def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", tmp_path)
+    other = open_store(f"sqlite:///{tmp_path / 'other'}.sqlite")
+    known = run(other, spec(rule="never"), computing(drawn))
+    import_run(store, known, sha256="0", file_name="theirs.json", made_with={})
+    record(known, recorded_path(tmp_path, "synthetic", "popular"), other.user_scores(known.run_id))
+    counting = Counting()
+    own = run(store, spec(rule="never"), counting)
+    assert len(counting.asked) == 5
+    assert not any(fold.reused for fold in own.folds)
+
+
+def test_a_fold_without_users_scores_is_computed_again_where_its_metric_has_them(
+    store: Store,
+) -> None:
+    run(store, spec(rule="never"))  # made-up folds without users' scores
+    counting = Counting()
+    done = run(store, spec(rule="never"), counting)
+    assert len(counting.asked) == 5
+    assert not any(fold.reused for fold in done.folds)
+
+
+def test_a_run_a_study_a_selection_and_a_tuning_use_each_others_folds(
+    store: Store, tmp_path: Path
+) -> None:
+    counting = Counting()
+    here = Here(counting)
+    own = make_spec(dataset="synthetic", algorithm="item-knn", k=5, rule="never")
+    run(store, own, counting)
+    named = [("item-knn", own), ("ease", make_spec(dataset="synthetic", algorithm="ease", k=5))]
+    select.compute(store, named, Terms(k=5, until="order"), executor=here)
+    assert [one for one in counting.asked if one[0] == "item-knn"] == [
+        ("item-knn", index) for index in range(5)
+    ]
+    before = len(counting.asked)
+    cells = planned(["synthetic"], ["item-knn", "ease"], k=5, full=True, folder=tmp_path)
+    done = study.compute(store, cells, executor=here)
+    assert [cell.run.state for cell in done] == [RunState.FINISHED] * 2
+    new = counting.asked[before:]
+    assert not [one for one in new if one[0] == "item-knn"]
+    assert len({*counting.asked}) == len(counting.asked) == 10  # ease has all folds, each once
+    usual = str(dict(own.params)["neighbours"])
+    tuning = make_tuning(
+        dataset="synthetic",
+        algorithm="item-knn",
+        own={"neighbours": ["3", usual]},
+        k=5,
+        all_folds=True,
+    )
+    before = len(counting.asked)
+    tune(store, tuning, executor=here, share=True)
+    assert counting.asked[before:] == [("item-knn", index) for index in range(5)]

@@ -33,12 +33,12 @@ class FoldsPlan:
 
         One fold of a group at a time; nothing any more once a run has ended without its folds.
         """
+        if any(known.ended(spec) for group in self._groups for spec in group):
+            return []
         busy = {replace(spec, only_folds=()) for task in under_way for spec in task.specs}
         for group in list(self._groups):
             if not busy.isdisjoint(group):
                 continue
-            if any(map(known.ended, group)):
-                return []
             lacks = {spec: _missing(spec, self._folds, known) for spec in group}
             for index in self._folds:
                 wanted = [

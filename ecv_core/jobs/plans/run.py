@@ -18,15 +18,16 @@ class RunPlan:
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
-        self._lacks_aids = True  # until it has been seen that they are there, which takes long
+        self._has_aids = False  # to see that they are there takes long, and is done once
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
         """One fold at a time: the rule decides on each before the next."""
         if under_way or known.ended(self.spec):
             return []
-        if self._lacks_aids and (cheap := next_of_aids(self.spec, known)):
-            return cheap
-        self._lacks_aids = False
+        aid = None if self._has_aids else lacking_aid(self.spec, known)
+        self._has_aids = aid is None
+        if aid is not None and not known.ended(aid):
+            return [Task(specs=(aid,), fold=aid.only_folds[0])]
         run = known.run(self.spec)
         index = self.spec.fold_order[0] if run is None else next_fold(run, full=self.spec.full)
         return [] if index is None else [Task(specs=(self.spec,), fold=index)]
@@ -42,21 +43,18 @@ class AidsPlan:
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
         """One fold at a time."""
-        return [] if under_way else next_of_aids(self.spec, known)
+        aid = None if under_way else lacking_aid(self.spec, known)
+        if aid is None or known.ended(aid):
+            return []
+        return [Task(specs=(aid,), fold=aid.only_folds[0])]
 
 
-def next_of_aids(spec: RunSpec, known: ScoresKnown) -> Sequence[Task]:
-    """The first fold that a cheap model lacks; empty where all are there, or one has ended."""
+def lacking_aid(spec: RunSpec, known: ScoresKnown) -> RunSpec | None:
+    """The first cheap model that lacks folds, asked for these; None where all are there."""
     for name in cheap_models(spec):
         aid = aid_spec(spec, name)
-        scored = [at for at, one in known.folds(aid, user_scores=True).items() if one.user_scores]
-        if missing := missing_folds(aid, scored):
-            if known.ended(aid):
-                break
-            return [Task(specs=(replace(aid, only_folds=tuple(missing)),), fold=missing[0])]
-    return []
-
-
-def missing_folds(spec: RunSpec, there: Collection[int]) -> list[int]:
-    """The folds of a run that are not there, in its order."""
-    return [fold for fold in spec.fold_order if fold not in there]
+        folds = known.folds(aid, user_scores=True).values()
+        there = {result.fold for result in folds if result.user_scores}
+        if missing := tuple(fold for fold in aid.fold_order if fold not in there):
+            return replace(aid, only_folds=missing)
+    return None

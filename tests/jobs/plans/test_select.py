@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,17 +17,19 @@ from ecv_core.jobs.plans.select import (
     SelectPlan,
     Standing,
     begin,
+    check_named,
     compute,
     go_on,
     look,
     selection_book,
 )
 from ecv_core.records import FoldResult, Progress, RunSpec, RunState, UserScores
-from ecv_core.selection import Terms
+from ecv_core.selection import Terms, play
 from ecv_core.selection.names import parse_contender
 from ecv_core.spec import make_spec
 from ecv_core.store import SELECTION, Store, open_store, stored_plan
 from tests.fake_folds import ASLEEP, FAR_TOO_LONG, computing, fold_result
+from tests.jobs.plans.in_memory import InMemory, played
 
 MEANS = {"popular": 0.1, "item-knn": 0.5, "user-knn": 0.45, "ease": 0.9}
 USERS = np.arange(40, dtype=np.int32)
@@ -177,6 +180,72 @@ def test_cancelled_in_the_middle_it_says_what_is_known(store: Store) -> None:
     gap = next(iter(found.played.rounds[-1].gaps.values()))
     assert gap.low < 0 < gap.high
     assert "leads after 2 folds; 1 other can still win." in found.sentence(["ItemKNN", "EASE"])
+
+
+# -- the plan alone -----------------------------------------------------------------------------
+
+
+def random_folds(seed: int, *algorithms: str) -> dict[tuple[str, int], FoldResult]:
+    """Fold scores of contenders that are some deviations apart, and what each fold took."""
+    draw = np.random.default_rng(seed)
+    taste = draw.normal(0.3, 0.1, 40)
+    found = {}
+    for place, algorithm in enumerate(algorithms):
+        for index in range(10):
+            result = of_users(index, taste + 0.01 * place + draw.normal(0, 0.03, 40))
+            energy = replace(result.energy, joules=float(draw.uniform(1, 9)))
+            found[algorithm, index] = replace(result, energy=energy)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("until", ["winner", "order"])
+def test_it_stops_where_its_replay_on_all_scores_stops(seed: int, until: str) -> None:
+    named = check_named(specs("popular", "item-knn", "user-knn", "ease"))
+    folds = random_folds(seed, *(name for name, _ in named))
+    terms = Terms(k=10, until=until)
+    plan, known = SelectPlan(named, terms), InMemory()
+    asked = played(plan, lambda spec, index: folds[spec.algorithm, index], known=known)
+    found = plan.standing(known)
+    everything = InMemory()
+    everything.elsewhere = {(s, i): folds[s.algorithm, i] for _, s in named for i in range(10)}
+    whole = plan.standing(everything)
+    replay = play(whole.contenders, terms, range(10))
+    assert found.needed is None
+    assert found.played is not None
+    assert found.played.verdict == replay.verdict
+    assert found.folds == replay.folds_used
+    assert len(asked) == sum(replay.folds_used)  # and nothing else was computed
+
+
+def test_it_asks_the_same_whatever_order_its_folds_came_in() -> None:
+    named = check_named(specs("popular", "item-knn", "ease"))
+    folds = random_folds(3, *(name for name, _ in named))
+    there = {(spec, i): folds[spec.algorithm, i] for _, spec in named for i in range(2)}
+    asked = set()
+    for seed in range(6):
+        known = InMemory()
+        places = list(there)
+        Random(seed).shuffle(places)
+        known.elsewhere = {place: there[place] for place in places}
+        asked.update(SelectPlan(named, TERMS).next(known, ()))
+    assert len(asked) == 1
+
+
+def test_it_asks_for_nothing_more_once_the_run_that_it_needs_has_ended() -> None:
+    named = check_named(specs("item-knn", "ease"))
+    known = InMemory()
+    assert SelectPlan(named, TERMS).next(known, ())
+    known.failed.add(named[0][1])
+    assert SelectPlan(named, TERMS).next(known, ()) == []
+
+
+def test_folds_without_users_scores_are_not_used() -> None:
+    named = check_named(specs("item-knn", "ease"))
+    known = InMemory()
+    known.elsewhere = {(named[0][1], 0): fold_result(0, 0.5)}
+    (task,) = SelectPlan(named, TERMS).next(known, ())
+    assert (task.specs[0].algorithm, task.fold) == ("item-knn", 0)
 
 
 # -- in the background --------------------------------------------------------------------------

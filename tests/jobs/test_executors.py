@@ -1,0 +1,161 @@
+"""Here and the worker process: what they tell of a task, and how they end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import psutil
+import pytest
+
+from ecv_core.errors import InputError, RunError, UnknownName
+from ecv_core.jobs import Here, Task, Worker
+from ecv_core.jobs.computing import Compute, Results
+from ecv_core.jobs.executors import Computed, Ended
+from ecv_core.records import Progress, RunSpec, no_progress
+from tests.fake_folds import fold_result, quick, shared, unpicklable_error
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+TASK = Task(specs=(SPEC,), fold=1)
+
+
+def talkative(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """What a library prints must not be taken for an answer."""
+    print("this is no answer")
+    os.write(1, b"nor is this\n")
+    subprocess.run(["echo", "nor", "this"], check=True)
+    progress("fit", 3, 7, curve=[0.5])
+    yield 0, fold_result(index, 0.5)
+
+
+def unknown(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    raise UnknownName("algorithm", "esae", ["ease"])
+    yield
+
+
+class StrangeError(RunError):
+    """Cannot be made from what it keeps."""
+
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__("a strange end")
+
+
+def strange(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    raise StrangeError(1, 2)
+    yield
+
+
+def with_a_child(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+    progress("child", child.pid, 0)
+    time.sleep(3600)
+    yield
+
+
+@pytest.fixture
+def work() -> Iterator[Callable[[Compute], Worker]]:
+    made: list[Worker] = []
+
+    def make(compute: Compute) -> Worker:
+        made.append(Worker(compute))
+        return made[-1]
+
+    yield make
+    for worker in made:
+        worker.close()
+
+
+def said_of(executor: Here | Worker, task: Task = TASK) -> list[Computed | Ended]:
+    """All that is told of a task, until it has ended."""
+    said: list[Computed | Ended] = []
+    end = time.monotonic() + 120
+    while not (said and isinstance(said[-1], Ended)):
+        assert time.monotonic() < end, "waited in vain"
+        said += executor.finished(0.2)
+    return said
+
+
+@pytest.mark.parametrize("kind", [Here, Worker])
+def test_every_result_of_a_task_is_told_and_then_its_end(kind: type[Here | Worker]) -> None:
+    executor = kind(shared)
+    task = Task(specs=(SPEC, SPEC, SPEC), fold=1)
+    executor.submit(task, no_progress)
+    *results, end = said_of(executor, task)
+    assert [one.place for one in results] == [2, 1, 0]
+    assert [one.result.score for one in results] == [3.0] * 3
+    assert end == Ended(task=task)
+    executor.close()
+
+
+def test_here_a_result_is_taken_before_the_next_is_computed() -> None:
+    computed: list[int] = []
+
+    def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+        for place in range(2):
+            computed.append(place)
+            yield place, fold_result(index, 0.5)
+
+    here = Here(compute)
+    here.submit(Task(specs=(SPEC, SPEC), fold=0), no_progress)
+    finished = here.finished(0)
+    next(finished)
+    assert computed == [0]
+    finished.close()  # as when the plan is cancelled
+    assert computed == [0]
+
+
+def test_what_is_printed_in_a_worker_is_no_answer_and_its_steps_are_told(work) -> None:
+    worker = work(talkative)
+    told: list[tuple[object, ...]] = []
+    worker.submit(TASK, lambda *said, curve=(): told.append((*said, curve)))
+    computed, end = said_of(worker)
+    assert (computed.result.score, end.error) == (0.5, None)
+    assert told == [("fit", 3, 7, (0.5,))]
+
+
+def test_an_error_in_a_worker_arrives_as_its_sentence(work) -> None:
+    worker = work(unknown)
+    worker.submit(TASK, no_progress)
+    (end,) = said_of(worker)
+    assert isinstance(end.error, InputError)
+    assert str(end.error).startswith("no algorithm is called 'esae'; did you mean 'ease'?")
+    (process,) = psutil.Process().children()
+    worker = work(unpicklable_error)
+    worker.submit(TASK, no_progress)
+    (end,) = said_of(worker)
+    assert "an error nobody expected ended this run (KeyError: <function" in str(end.error)
+    assert process.is_running()  # an error does not end the process
+
+
+def test_what_a_worker_says_and_nobody_can_read_ends_the_task(work) -> None:
+    worker = work(strange)
+    worker.submit(TASK, no_progress)
+    (end,) = said_of(worker)
+    assert "an error nobody expected ended this run (TypeError: StrangeError" in str(end.error)
+
+
+def test_a_worker_that_cannot_read_its_task_ends_it(work, monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "here_only", quick, raising=False)
+    monkeypatch.setattr(quick, "__qualname__", "here_only")
+    monkeypatch.setattr(quick, "__module__", __name__)
+    worker = work(quick)
+    worker.submit(TASK, no_progress)
+    (end,) = said_of(worker)
+    assert "exit code 1" in str(end.error)
+
+
+def test_cancelled_a_worker_is_gone_with_all_that_it_started(work) -> None:
+    worker = work(with_a_child)
+    children: list[int] = []
+    worker.submit(TASK, lambda phase, step, steps, curve=(): children.append(step))
+    while not children:
+        assert list(worker.finished(0.1)) == []
+    family = psutil.Process().children(recursive=True)
+    assert children[0] in [process.pid for process in family]
+    worker.cancel(TASK)
+    _, left = psutil.wait_procs(family, timeout=60)
+    assert left == []
+    assert list(worker.finished(0)) == []

@@ -1,0 +1,59 @@
+"""An executor with several places: threads, and any task of those under way ends next."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from contextlib import suppress
+
+from ecv_core.jobs.computing import Compute
+from ecv_core.jobs.executors import Computed, Ended, Finished
+from ecv_core.jobs.plan import Task
+from ecv_core.records import Progress
+
+
+class Threads:
+    """Each task in a thread of its own."""
+
+    def __init__(self, compute: Compute, places: int = 3) -> None:
+        self.places = places
+        self.most = 0
+        """How many were under way at once."""
+        self._compute = compute
+        self._said: queue.SimpleQueue[Computed | Ended] = queue.SimpleQueue()
+        self._under_way: set[Task] = set()
+
+    def submit(self, task: Task, progress: Progress) -> None:
+        assert task not in self._under_way, "a task was given twice"
+        assert len(self._under_way) < self.places, "more tasks than places"
+        self._under_way.add(task)
+        self.most = max(self.most, len(self._under_way))
+        threading.Thread(target=self._run, args=(task, progress), daemon=True).start()
+
+    def finished(self, seconds: float) -> Finished:
+        end = time.monotonic() + seconds
+        with suppress(queue.Empty):
+            while True:
+                said = self._said.get(timeout=max(0.0, end - time.monotonic()))
+                if said.task not in self._under_way:
+                    continue  # cancelled
+                if isinstance(said, Ended):
+                    self._under_way.remove(said.task)
+                yield said
+                end = time.monotonic()  # only for the first
+
+    def cancel(self, task: Task) -> None:
+        self._under_way.discard(task)
+
+    def close(self) -> None:
+        self._under_way.clear()
+
+    def _run(self, task: Task, progress: Progress) -> None:
+        error: Exception | None = None
+        try:
+            for place, result in self._compute(task.specs, task.fold, progress):
+                self._said.put(Computed(task=task, place=place, result=result))
+        except Exception as raised:  # noqa: BLE001  the driver says what it means
+            error = raised
+        self._said.put(Ended(task=task, error=error))
