@@ -8,12 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ecv_core.datasets._catalogue import DatasetEntry
-from ecv_core.datasets._content import Unreadable
-from ecv_core.datasets._load import read
-from ecv_core.datasets._places import data_dir, how_to_supply
-from ecv_core.errors import DatasetError
-from ecv_core.files import replacing
+from ecv_core.datasets._catalogue import DatasetEntry, how_to_supply
+from ecv_core.datasets._dirs import data_dir
+from ecv_core.datasets._load import Unreadable, read
+from ecv_core.records.errors import DatasetError
+from ecv_core.untrusted.files import replacing
 
 _CHUNK_BYTES = 1 << 18
 _TIMEOUT_SECONDS = 30  # without a byte from the server

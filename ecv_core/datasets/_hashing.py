@@ -8,10 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from ecv_core.datasets import synthetic
-from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, catalogue, entry
-from ecv_core.datasets._places import cache_dir, find, how_to_supply
-from ecv_core.errors import DatasetError
-from ecv_core.files import replacing
+from ecv_core.datasets._catalogue import (
+    OWN_DOMAIN,
+    DatasetEntry,
+    catalogue,
+    entry,
+    find,
+    how_to_supply,
+)
+from ecv_core.datasets._dirs import cache_dir
+from ecv_core.records.errors import DatasetError
+from ecv_core.untrusted.files import replacing
 
 _LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""

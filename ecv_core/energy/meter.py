@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from ecv_core.errors import InputError
-from ecv_core.records import Energy, RunSpec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy
+from ecv_core.records.spec import RunSpec
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from ecv_core.records import Energy
+from ecv_core.records.run import Energy
 
 PROCESSOR = {
     "rapl": "processor, measured",

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation.full import full_ranking, of_lists
 from ecv_core.evaluation.metrics import (
     METRICS,
@@ -24,16 +23,13 @@ from ecv_core.evaluation.metrics import (
     metric,
 )
 from ecv_core.evaluation.novelty import Popularity
-from ecv_core.evaluation.protocol import (
-    SAMPLED_WARNING,
-    Protocol,
-)
 from ecv_core.evaluation.ranking import per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import Task
+from ecv_core.evaluation.task import SAMPLED_WARNING, Protocol, Task
 from ecv_core.evaluation.topn import hits_of
-from ecv_core.records import Progress, UserScores, no_progress
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.run import Progress, UserScores, no_progress
 
 if TYPE_CHECKING:
     import torch

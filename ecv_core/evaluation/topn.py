@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import RunError
+from ecv_core.records.errors import RunError
 
 if TYPE_CHECKING:
     import torch

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import RunError
-from ecv_core.models.base import Report
+from ecv_core.models.base import Algorithm, Report, with_source
 from ecv_core.models.lenskit_start import load_lenskit, panics_as
-from ecv_core.models.parameters import Algorithm, Parameter, with_source
-from ecv_core.records import Pairs, Ratings, Task
+from ecv_core.records.errors import RunError
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.spec import Task
 
 _DIVERGED = (
     "biased-als could not be trained: its equations have no finite solution in single precision; "

@@ -1,6 +1,7 @@
 """Any scorer that is a LensKit component, named 'lenskit:module.Class' on the command line.
 
-Naming one imports its module, which runs code. So it is done only within `plugins.naming_code`,
+Naming one imports its module, which runs code. So it is done only within
+`records.plugins.naming_code`,
 which the command line and the library open, and never because a link, a form or an imported run
 says so.
 """
@@ -19,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core import plugins
-from ecv_core.errors import EcvError, InputError, RunError
+from ecv_core.models.base import Algorithm
 from ecv_core.models.lenskit_start import load_lenskit, panics_as
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.records import plugins
+from ecv_core.records.errors import EcvError, InputError, RunError
+from ecv_core.records.parameters import Parameter, ParamValue
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +44,7 @@ def component(algorithm_id: str) -> Algorithm:
 
     Args:
         algorithm_id: 'lenskit:module.Class'.
-    Raises: InputError outside `plugins.naming_code`, and for what is no LensKit scorer.
+    Raises: InputError outside `records.plugins.naming_code`, and for what is no LensKit scorer.
     """
     if not plugins.may_name_code():
         raise InputError(

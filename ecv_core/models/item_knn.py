@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 from scipy.sparse import csr_array
 
-from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter, with_source
-from ecv_core.models.shared_neighbours import (
+from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
+from ecv_core.models.neighbourhood import (
     SHARED_NEIGHBOURS,
     Blocks,
+    Closeness,
     NearestItems,
     Nearness,
     NearVoting,
+    NeighbourModel,
+    cosine,
 )
 from ecv_core.models.voting import DENSE_ITEMS, narrow
+from ecv_core.records.parameters import Parameter
 
 if TYPE_CHECKING:
     from ecv_core.models.base import Fitted

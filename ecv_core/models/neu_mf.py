@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm, Parameter, with_source
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
+from ecv_core.records.parameters import Parameter
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:

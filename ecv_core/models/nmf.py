@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models import training_parameters as common
+from ecv_core.models.base import Algorithm, with_source
 from ecv_core.models.device import Rows, best_device, one_thread
-from ecv_core.models.parameters import Algorithm, Parameter, with_source
-from ecv_core.records import Progress, no_progress
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.neighbourhood import Closeness, NeighbourModel
-from ecv_core.models.parameters import Algorithm, Parameter, with_source
-from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.neighbourhood import SHARED_NEIGHBOURS, Closeness, NeighbourModel
+from ecv_core.records.parameters import Parameter
 
 DEFAULT_NEIGHBOURS = 200
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import RunError
-from ecv_core.models.base import Report
-from ecv_core.models.parameters import Algorithm, Parameter, with_source
-from ecv_core.records import Pairs, Ratings, Task
+from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.records.errors import RunError
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.spec import Task
 
 Floats = NDArray[np.float64]
 

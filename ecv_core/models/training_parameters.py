@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecv_core.parameters import Parameter
+from ecv_core.records.parameters import Parameter
 
 SEARCH = "own search on inner validation folds, benchmarks/README.md"
 """Where most defaults come from."""

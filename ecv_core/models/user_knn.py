@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter, with_source
-from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
+from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
+from ecv_core.models.neighbourhood import SHARED_NEIGHBOURS, Closeness, NeighbourModel, cosine
+from ecv_core.records.parameters import Parameter
 
 if TYPE_CHECKING:
     import torch

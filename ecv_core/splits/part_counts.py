@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits.fold_matrices import checked_parts
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import FoldsError
-from ecv_core.records import Interactions, Part
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Interactions, Part
 from ecv_core.splits.part_counts import day, known_to_training
 from ecv_core.splits.strategies import Draw, Settings
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError
-from ecv_core.parameters import Parameter
-from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
 from ecv_core.stopping.fold_variance import ONE_FOLD, UNSTABLE, FoldVariance, fold_variance

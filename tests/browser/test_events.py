@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from ecv_core.runner import this_process
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, WebSocket, expect
 
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import Store, open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.ownership import this_process
+from ecv_core.store.store import Store, open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import watched_tab
 from tests.jobs import fold_result

@@ -7,8 +7,8 @@ import pytest
 
 from ecv_core.energy import energy_parts, parts_sentence, parts_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
-from ecv_core.records import Energy, FoldResult, Run, RunState
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Energy, FoldResult, Run, RunState
 
 
 def fold(seconds=1.0, *, cpu=0.0, gpu=0.0, ram=0.0, source="cpu-load"):

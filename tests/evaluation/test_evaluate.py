@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.errors import Cancelled, InputError, RunError
 from ecv_core.evaluation import Protocol, evaluate, topn
 from ecv_core.evaluation.topn import best_items, candidate_scores
+from ecv_core.records.errors import Cancelled, InputError, RunError
 
 
 class Fixed:

@@ -10,12 +10,13 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.records import Run, RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import Store, going_on
-from ecv_core.store.holding import OUTSIDE
-from pages.components.shared import navigation
-from pages.components.shared.watch import Watch
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Run, RunState
+from ecv_core.store.going import going_on
+from ecv_core.store.rows import OUTSIDE
+from ecv_core.store.store import Store
+from pages.shared.address import navigation
+from pages.shared.live.watch import Watch
 from tests.fake_folds import fold_result
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from ecv_core.records import RunState
-from ecv_core.store import Store, going_on
+from ecv_core.records.run import RunState
+from ecv_core.store.going import going_on
 from ecv_core.store.schema import progress
-from pages.components.shared.watch import Watch
+from ecv_core.store.store import Store
+from pages.shared.live.watch import Watch
 from tests.fake_folds import fold_result
 
 

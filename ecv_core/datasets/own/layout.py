@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from ecv_core.errors import InputError, UnknownName
+from ecv_core.records.errors import InputError, UnknownName
 
 ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
 """What a column can be; the first two are needed."""

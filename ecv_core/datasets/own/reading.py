@@ -12,15 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
-from ecv_core.datasets._load import ids_of, numbered, one_per_pair
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable, ids_of, numbered, one_per_pair
 from ecv_core.datasets.own import values
 from ecv_core.datasets.own.layout import OPTIONS, ROLES, Form, Layout, TimeUnit
 from ecv_core.datasets.own.plain import Plain, Report, refusals
 from ecv_core.datasets.own.rows import SHOWN, Batch, batches, row_numbers
-from ecv_core.errors import DatasetError
-from ecv_core.records import Interactions
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import Interactions
 
 NO_USER, NO_ITEM, NO_BASKET = "no user", "no item", "no basket"
 _NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}

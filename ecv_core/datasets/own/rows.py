@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.csv as pv
 from numpy.typing import NDArray
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable
 from ecv_core.datasets.own.layout import ENCODINGS, Form, Layout
 from ecv_core.datasets.own.parquet import parquet_batches
 from ecv_core.datasets.own.plain import Plain
 from ecv_core.datasets.own.recognise import as_text
-from ecv_core.files import opened
+from ecv_core.untrusted.files import opened
 
 WIDTH = "another number of columns than the other rows"
 NO_OBJECT = "no JSON object on the line"

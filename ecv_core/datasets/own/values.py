@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable
 from ecv_core.datasets.own.layout import TimeUnit
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"

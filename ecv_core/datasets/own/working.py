@@ -17,19 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-import ecv_core.bounded as bounded
-import ecv_core.limits as limits
+import ecv_core.untrusted.bounded as bounded
+import ecv_core.untrusted.limits as limits
 from ecv_core.datasets._about import ABOUT, ADDED, INTERACTIONS, About, now, read_about
 from ecv_core.datasets._dirs import data_dir
 from ecv_core.datasets._hashing import file_sha256
 from ecv_core.datasets.own.layout import Layout
 from ecv_core.datasets.own.plain import Plain, Report, plain_file
 from ecv_core.datasets.own.reading import Reading, read_rows
-from ecv_core.datasets.prepare import core_rows
-from ecv_core.datasets.ready import CORE
-from ecv_core.errors import DatasetError, InputError
-from ecv_core.files import replacing
-from ecv_core.records import Interactions, codec
+from ecv_core.datasets.ready import CORE, core_rows
+from ecv_core.records import codec
+from ecv_core.records.errors import DatasetError, InputError
+from ecv_core.records.interactions import Interactions
+from ecv_core.untrusted.files import replacing
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STALE_SECONDS = 24 * 3600
