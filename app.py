@@ -2,6 +2,6 @@
 
 import streamlit as st
 
-from pages.components.shared.server import lifespan, middleware, routes
+from pages.shared.live.server import lifespan, middleware, routes
 
 app = st.App("pages/main.py", routes=routes(), middleware=middleware(), lifespan=lifespan)

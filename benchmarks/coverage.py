@@ -23,10 +23,10 @@ from scipy.stats import chi2
 from ecv_core.analysis.exploration import explore
 from ecv_core.lessons.at_the_stop import at_the_stop
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import Scores
-from ecv_core.runs.recorded import FOLDER, recorded_runs
+from ecv_core.records.run import Scores
 from ecv_core.stopping.fold_variance import FoldVariance, fold_variance
-from ecv_core.store import Results
+from ecv_core.store.recorded import FOLDER, recorded_runs
+from ecv_core.store.results import Results
 
 TOLERANCES = (0.02, 0.03, 0.05)
 PROMISED = 0.95

@@ -11,8 +11,8 @@ from statistics import fmean, median
 
 from ecv_core.energy import energy_parts
 from ecv_core.energy.savings import later_mean, later_range
-from ecv_core.records import Run
-from ecv_core.runs.recorded import recorded_runs
+from ecv_core.records.run import Run
+from ecv_core.store.recorded import recorded_runs
 
 
 def forecasts(runs: Sequence[Run]) -> tuple[float, float, float]:

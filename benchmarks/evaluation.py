@@ -14,8 +14,8 @@ from typing import Any
 
 from ecv_core import evaluation, fold, splits
 from ecv_core.evaluation import Protocol
+from ecv_core.fold.spec import make_spec
 from ecv_core.models import algorithm
-from ecv_core.spec import make_spec
 
 CUTOFFS = (1, 5, 10, 20)
 ROUNDS = 15

@@ -263,7 +263,7 @@ def folds(random: Random, folder: Path) -> None:
 
 def scores(random: Random, folder: Path) -> None:
     """A file of scores for a selection."""
-    from ecv_core.selection.score_files import read_contenders
+    from ecv_core.analysis.selection.score_files import read_contenders
 
     names = ["contender", "fold", "score"] + ["user"] * (random.random() < 0.5)
     keys = [(c, f, u) for c in "ab" for f in range(5) for u in range(4 if len(names) > 3 else 1)]
@@ -290,8 +290,9 @@ def orders(random: Random, folder: Path) -> None:
 
 def run(random: Random, folder: Path) -> None:
     """A run that was exported; what is taken is kept, listed and deleted again."""
-    from ecv_core.runs.run_file import read_run
-    from ecv_core.store import import_run, open_store
+    from ecv_core.store.imports import import_run
+    from ecv_core.store.run_file import read_run
+    from ecv_core.store.store import open_store
 
     found = read_run(document(random), random.choice(("run.json", *TOKENS)))
     store = open_store()
@@ -302,8 +303,8 @@ def run(random: Random, folder: Path) -> None:
 
 def setting(random: Random, folder: Path) -> None:
     """The settings of a run, as a link or a command line gives them: typed, but any value."""
-    from ecv_core.records import SETTINGS
-    from ecv_core.spec import make_spec
+    from ecv_core.fold.spec import make_spec
+    from ecv_core.records.spec import SETTINGS
 
     asked: dict[str, Any] = {"dataset": "synthetic", "algorithm": "item-knn"}
     for _ in range(random.choice((1, 2, 3))):
@@ -338,7 +339,7 @@ BATCH = 500
 
 def case(number: int, seed: int, only: tuple[str, ...], folder: Path) -> tuple[str, str | None]:
     """Do one; give its kind, and what is wrong with what came of it (None: nothing)."""
-    from ecv_core.errors import InputError
+    from ecv_core.records.errors import InputError
 
     random = Random(f"{seed}-{number}")
     kinds = only or tuple(KINDS)
@@ -361,7 +362,7 @@ def case(number: int, seed: int, only: tuple[str, ...], folder: Path) -> tuple[s
 
 def _batch(numbers: range, seed: int, only: tuple[str, ...]) -> None:
     """In a process of its own: say before each case that it begins, and what came of it."""
-    import ecv_core.bounded as bounded
+    import ecv_core.untrusted.bounded as bounded
 
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

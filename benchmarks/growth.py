@@ -29,9 +29,10 @@ import numpy as np
 from ecv_core import fold, splits
 from ecv_core.datasets import available, entry
 from ecv_core.energy import NoMeter
-from ecv_core.records import Interactions, RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.interactions import Interactions
+from ecv_core.records.run import RunState
+from ecv_core.store.store import open_store
 
 REPEATS, FOLDS = 3, 10
 

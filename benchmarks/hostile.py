@@ -142,7 +142,7 @@ def _read(reader: str, path: Path) -> None:
 
         add_file("hostile", path, Corrections(), no_report)
     elif reader == "scores":
-        from ecv_core.selection.score_files import read_contenders
+        from ecv_core.analysis.selection.score_files import read_contenders
 
         read_contenders(path)
     elif reader == "told":
@@ -154,14 +154,14 @@ def _read(reader: str, path: Path) -> None:
 
         read_scores(path)
     else:
-        from ecv_core.runs.run_file import read_run
+        from ecv_core.store.run_file import read_run
 
         read_run(path.read_bytes(), path.name)
 
 
 def _measured(reader: str, path: Path) -> None:
     """Read in this process, which is fresh, and print what it cost as JSON."""
-    from ecv_core.errors import EcvError
+    from ecv_core.records.errors import EcvError
 
     begin, busy = time.monotonic(), sum(os.times()[:4])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -26,11 +26,12 @@ from random import Random
 
 import psutil
 
-from ecv_core.jobs import RunManager, compute
-from ecv_core.jobs.computing import Results
-from ecv_core.records import Progress, RunSpec
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.computing import Results, compute
+from ecv_core.jobs.manager import RunManager
+from ecv_core.records.run import Progress
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.store import open_store
 
 FOLDS, NOTICED_SECONDS, PATIENCE_SECONDS = 20, 15.0, 120.0
 SPEC = make_spec(dataset="synthetic", algorithm="item-knn", k=FOLDS, rule="never")

@@ -28,10 +28,12 @@ import psutil
 
 import ecv_core.datasets as datasets
 from benchmarks.sessions import Session, used
-from ecv_core.jobs import Book, Task, this_process
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import Store, open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.plan import Task
+from ecv_core.records.run import RunState
+from ecv_core.store.ownership import this_process
+from ecv_core.store.store import Store, open_store
 from tests.browser.dashboard import Dashboard
 from tests.fake_folds import fold_result
 

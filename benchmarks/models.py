@@ -21,6 +21,7 @@ import numpy as np
 
 from ecv_core import evaluation, fold, splits
 from ecv_core.models import algorithm
+from ecv_core.splits.exchange.files import read_folds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ def parts_of(dataset: str) -> splits.FoldMatrices:
     """Fold 0."""
     interactions = fold.prepared(dataset)
     if dataset == "ml-100k" and RELEASED_FOLDS.exists():
-        folds = splits.read_folds(RELEASED_FOLDS, interactions)
+        folds = read_folds(RELEASED_FOLDS, interactions)
     else:
         folds = splits.split(interactions, "user-k-fold", 10, 42)
     return splits.fold_matrices(interactions, folds, 0)
@@ -127,7 +128,7 @@ def lenskit(parts: splits.FoldMatrices, name: str) -> tuple[float, float, float]
 
 
 def _ndcg(users: NDArray[np.intp], items: NDArray[np.int64], held_out: csr_array) -> float:
-    hits = evaluation.hits_of(evaluation.TopN(users=users, items=items), held_out)
+    hits = evaluation.hits_of(users, items, held_out)
     counts = np.diff(held_out.indptr)[users]
     return float(evaluation.per_user(hits, counts, [10])["ndcg"].mean())
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis import orders
 from ecv_core.analysis.exploration import explore
-from ecv_core.records import Scores
+from ecv_core.records.run import Scores
 from ecv_core.stopping.interval import t_quantile
 
 ALPHA = 1e-4

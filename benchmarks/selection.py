@@ -24,15 +24,15 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ecv_core.records import Energy, FoldResult, Scores
-from ecv_core.runs.configurations import GRIDS, configuration_names, read_configurations
-from ecv_core.selection import EverySubset, Selection, Terms, play
-from ecv_core.selection.differences import PairedScores
-from ecv_core.selection.pruner import FoldPruner
-from ecv_core.selection.replay import follow
-from ecv_core.selection.runs import recorded_contenders
+from ecv_core.analysis.selection import EverySubset, Selection, Terms, play
+from ecv_core.analysis.selection.differences import PairedScores
+from ecv_core.analysis.selection.pruner import FoldPruner
+from ecv_core.analysis.selection.replay import follow
+from ecv_core.analysis.selection.runs import recorded_contenders
+from ecv_core.records.run import Energy, FoldResult, Scores
 from ecv_core.stopping import moments, stop_of
 from ecv_core.stopping.efold import EFold
+from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations
 
 K = 10
 """Folds of every contender."""

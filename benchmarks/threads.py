@@ -22,9 +22,9 @@ from collections.abc import Sequence
 
 from ecv_core.energy import NoMeter
 from ecv_core.fold import run_fold
+from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import Task
-from ecv_core.spec import make_spec
+from ecv_core.records.spec import Task
 
 LIBRARIES = (
     "OMP_NUM_THREADS",

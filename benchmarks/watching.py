@@ -25,10 +25,10 @@ import psutil
 
 import ecv_core.datasets as datasets
 from benchmarks.sessions import Session, used
-from ecv_core.jobs import this_process
-from ecv_core.records import Run
-from ecv_core.spec import make_spec
-from ecv_core.store import Store, beat, open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Run
+from ecv_core.store.ownership import beat, this_process
+from ecv_core.store.store import Store, open_store
 from tests.browser.dashboard import Dashboard
 
 

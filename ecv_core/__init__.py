@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ecv_core._version import __version__
 
 if TYPE_CHECKING:
-    from ecv_core import errors as errors
+    from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
     from ecv_core.library.data import metrics as metrics
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from ecv_core.library.select import select as select
     from ecv_core.library.track import Tracked as Tracked
     from ecv_core.library.track import track as track
-    from ecv_core.models.parameters import Algorithm as Algorithm
-    from ecv_core.parameters import Parameter as Parameter
-    from ecv_core.records import Decision as Decision
-    from ecv_core.records import FoldResult as FoldResult
-    from ecv_core.records import Folds as Folds
-    from ecv_core.records import Interactions as Interactions
-    from ecv_core.selection.pruner import FoldPruner as FoldPruner
+    from ecv_core.models.base import Algorithm as Algorithm
+    from ecv_core.records import errors as errors
+    from ecv_core.records.interactions import Folds as Folds
+    from ecv_core.records.interactions import Interactions as Interactions
+    from ecv_core.records.parameters import Parameter as Parameter
+    from ecv_core.records.run import Decision as Decision
+    from ecv_core.records.run import FoldResult as FoldResult
     from ecv_core.splits import fold_matrices as fold_matrices
     from ecv_core.stopping import EFold as EFold
     from ecv_core.stopping import Fixed as Fixed
@@ -47,25 +47,32 @@ if TYPE_CHECKING:
     from ecv_core.stopping import register_rule as register_rule
 
 _HOMES = {
+    "ecv_core.analysis.selection.pruner": ("FoldPruner",),
     "ecv_core.library.data": ("load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
     "ecv_core.library.order": ("orders",),
-    "ecv_core.library.run": ("Run", "Runs"),
+    "ecv_core.library.run": ("Run", "Runs", "runs"),
     "ecv_core.library.select": ("Selected", "select"),
     "ecv_core.library.track": ("Tracked", "track"),
-    "ecv_core.models.parameters": ("Algorithm",),
-    "ecv_core.parameters": ("Parameter",),
-    "ecv_core.records": ("Decision", "FoldResult", "Folds", "Interactions"),
-    "ecv_core.selection.pruner": ("FoldPruner",),
+    "ecv_core.models.base": ("Algorithm",),
+    "ecv_core.records.interactions": ("Folds", "Interactions"),
+    "ecv_core.records.parameters": ("Parameter",),
+    "ecv_core.records.run": ("Decision", "FoldResult"),
     "ecv_core.splits": ("fold_matrices",),
     "ecv_core.stopping": (
-        *("EFold", "Fixed", "Never", "Precision", "Rule", "StdStagnation", "StoppingRule"),
+        "EFold",
+        "Fixed",
+        "Never",
+        "Precision",
+        "Rule",
+        "StdStagnation",
+        "StoppingRule",
         "register_rule",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PACKAGES = ("datasets", "errors", "runs")
-"""Offered as they are; `datasets` and `runs` can be called too, see `callable_packages`."""
+_MODULES = {"datasets": "ecv_core.datasets", "errors": "ecv_core.records.errors"}
+"""Offered as they are; `datasets` can be called too, see `records.callable_packages`."""
 
 __all__ = [
     "Algorithm",
@@ -105,8 +112,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _HOME_OF:
         found: object = getattr(import_module(_HOME_OF[name]), name)
-    elif name in _PACKAGES:
-        found = import_module(f"ecv_core.{name}")
+    elif name in _MODULES:
+        found = import_module(_MODULES[name])
     else:
         raise AttributeError(f"module 'ecv_core' has no attribute '{name}'")
     globals()[name] = found

@@ -18,17 +18,14 @@ from ecv_core.analysis.orders import Curve
 from ecv_core.analysis.tradeoff import explorable, tradeoff
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.registered import other_lines
-from ecv_core.analysis.tradeoff.rules import rules_frame
+from ecv_core.analysis.tradeoff.rules import curves_of_run, other_lines, rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame
-from ecv_core.analysis.tradeoff.users import curves_of_run
+from ecv_core.figures.study_summary import recorded_study, scores_frame
+from ecv_core.figures.words import alpha_text
 from ecv_core.jobs.plans.study import PAPER_ALGORITHMS
-from ecv_core.records import Scores
-from ecv_core.runs.recorded import FOLDER, recorded_runs, recorded_stopped
-from ecv_core.runs.scores import scores_of_run
-from ecv_core.store import Results
-from ecv_core.study.summary import recorded_study, scores_frame
-from ecv_core.words import alpha_text
+from ecv_core.records.run import Scores
+from ecv_core.store.recorded import FOLDER, recorded_runs, recorded_stopped
+from ecv_core.store.results import Results, scores_of_run
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
 ALPHA = 1e-4

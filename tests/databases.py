@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ecv_core.store import Store, open_store
+from ecv_core.store.store import Store, open_store
 
 _PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 _NUMBERS = count()

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ecv_core.jobs.computing import Compute, Results
-from ecv_core.records import Energy, FoldResult, Progress, RunSpec
+from ecv_core.records.run import Energy, FoldResult, Progress
+from ecv_core.records.spec import RunSpec
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 """Fold scores of every fake run."""

@@ -3,7 +3,7 @@
 import os
 import time
 
-from ecv_core.errors import DatasetError
+from ecv_core.records.errors import DatasetError
 
 
 def held(megabytes: int) -> int:

@@ -9,15 +9,20 @@ import pytest
 from ecv_core.analysis import exploration
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.fold import run_fold
-from ecv_core.jobs import Book, Here, Queue, RunPlan, drive, this_process
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import Cell, begin, look, reusable
-from ecv_core.records import RunState, Scores, codec
-from ecv_core.runs.document import run_document
-from ecv_core.runs.format import RunDocument
-from ecv_core.runs.recorded import record
-from ecv_core.spec import make_spec
+from ecv_core.jobs.queue import Queue
+from ecv_core.records import codec
+from ecv_core.records.run import RunState, Scores
 from ecv_core.splits import SPLITS
-from ecv_core.store import open_store
+from ecv_core.store.document import RunDocument, run_document
+from ecv_core.store.ownership import this_process
+from ecv_core.store.recorded import record
+from ecv_core.store.store import open_store
 from tests.fake_folds import computing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

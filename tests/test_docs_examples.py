@@ -121,9 +121,9 @@ import sys
 import tomllib
 import time
 
-from ecv_core.jobs import RunManager
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.jobs.manager import RunManager
+from ecv_core.fold.spec import make_spec
+from ecv_core.store.store import open_store
 
 if __name__ == "__main__":
     store = open_store("sqlite:///background.sqlite")
@@ -158,7 +158,7 @@ def test_the_example_setting_takes_two_files() -> None:
     text = EXTENDING.read_text("utf-8").split("## A setting of a run")[1]
     assert [found["path"] for found in _BLOCK.finditer(text) if found["path"]] == [
         "ecv_core/records/spec.py",
-        "ecv_core/fold.py",
+        "ecv_core/fold/__init__.py",
     ]
 
 
@@ -176,10 +176,10 @@ from scipy.sparse import csr_array
 
 from ecv_core import cli, fold
 from ecv_core.analysis.comparison.spec_differences import differences
-from ecv_core.errors import InputError
-from ecv_core.records import SCORES, RunSpec
-from ecv_core.runs.document import command_for
-from ecv_core.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import SCORES, RunSpec
+from ecv_core.store.command import command_for
+from ecv_core.fold.spec import make_spec
 
 HALF = make_spec(dataset="synthetic", algorithm="popular", k=5, training_share=0.5)
 

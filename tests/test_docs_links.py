@@ -120,4 +120,4 @@ def test_the_architecture_has_every_module_and_the_layers_that_are_enforced() ->
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
     enforced = next(c["layers"] for c in contracts["contracts"] if c.get("containers"))
     shown = [re.findall(r"`(\w+)`", row) for row in re.findall(r"^\| \d.*$", layers, re.M)]
-    assert shown == [layer.split(" | ") for layer in enforced]
+    assert shown == [re.split(" [|:] ", layer) for layer in enforced]

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 import ecv_core.datasets as datasets
-from ecv_core import fold, spec, stopping
-from ecv_core.cli import parse_spec
+from ecv_core import fold, stopping
+from ecv_core.cli.run_command import parse_spec
 from ecv_core.datasets._load import read
-from ecv_core.datasets.rated import scale_of
-from ecv_core.errors import Cancelled, DatasetError, InputError
+from ecv_core.datasets.ready import scale_of
+from ecv_core.fold import spec
 from ecv_core.models import algorithm, serving
-from ecv_core.models.bayesian import import_myfm
-from ecv_core.models.bayesian_features import blocks
-from ecv_core.records import Pairs, Part, Ratings, Task
-from ecv_core.runs.document import command_for
+from ecv_core.models.bayesian import blocks, import_myfm
+from ecv_core.records.errors import Cancelled, DatasetError, InputError
+from ecv_core.records.interactions import Pairs, Part, Ratings
+from ecv_core.records.spec import Task
+from ecv_core.store.command import command_for
 
 HAVE_ML_100K = datasets.available(datasets.entry("ml-100k"))
 QUICK = {"bayesian-mf": {"dimension": 2, "steps": 8}, "sgd-mf": {"dimension": 4, "epochs": 3}}

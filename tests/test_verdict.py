@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core import stopping
-from ecv_core.records import Decision, Interval, IntervalKind, Moment, Run, RunState
-from ecv_core.spec import make_spec
-from ecv_core.words import arithmetic, interval_lines, verdict
+from ecv_core.figures.words import arithmetic, interval_lines, verdict
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Decision, Interval, IntervalKind, Moment, Run, RunState
 from tests.fake_folds import fold_result
 
 # Mean 0.30, deviation 0.01; t(2) = 4.3027: half the interval is 4.3027 * 0.01 / sqrt(3) = 0.0248.

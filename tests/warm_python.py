@@ -33,7 +33,7 @@ from ecv_core.stopping.registering import load_plugins
 ROOT = Path(__file__).resolve().parents[1]
 _LIBRARIES = (
     *("ecv_core.cli", "ecv_core.fold", "ecv_core.library.track", "ecv_core.jobs"),
-    *("ecv_core.store", "ecv_core.tracking", "pandas"),
+    *("ecv_core.store", "ecv_core.jobs.tracking", "pandas"),
 )
 _CLIENT = """
 import json, os, socket, sys

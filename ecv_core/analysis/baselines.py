@@ -10,11 +10,13 @@ from functools import cache
 from typing import Any
 
 from ecv_core import models
-from ecv_core.places import SHIPPED
-from ecv_core.records import Interval, ParamValue, Run, Task
-from ecv_core.runs.document import command_for
-from ecv_core.runs.recorded import RATINGS, recorded_runs, recorded_user_scores
+from ecv_core.records.parameters import ParamValue
+from ecv_core.records.places import SHIPPED
+from ecv_core.records.run import Interval, Run
+from ecv_core.records.spec import Task
 from ecv_core.stopping import Precision, mean_interval
+from ecv_core.store.command import command_for
+from ecv_core.store.recorded import RATINGS, recorded_runs, recorded_user_scores
 
 FOLDER = SHIPPED / "published"
 NINETY_TEN = "random 90:10"

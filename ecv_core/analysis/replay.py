@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError
-from ecv_core.records import Energy, FoldResult, Moment, RunSpec
-from ecv_core.spec import rule_of
+from ecv_core.fold.spec import rule_of
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy, FoldResult, Moment
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     PAPERS_RULE,
     Never,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr
 
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import t_quantile
 
 RESAMPLES = 1000

@@ -11,14 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ecv_core.errors import EcvError, InputError, RunError, Terminated
-from ecv_core.plugins import naming_code
-
-if TYPE_CHECKING:
-    from ecv_core.records import RunSpec
+from ecv_core.records.errors import EcvError, InputError, RunError, Terminated
+from ecv_core.records.plugins import naming_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +139,6 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     for command_name, command in COMMANDS.items():
         commands.add_parser(command_name, help=command.help, declared=command)
     return parser.parse_args(arguments)
-
-
-def parse_spec(arguments: Sequence[str]) -> RunSpec:
-    """The spec that `run ...` with these arguments would evaluate.
-
-    Raises: InputError for arguments that make no run.
-    """
-    from ecv_core.cli.run_command import spec_of
-
-    return spec_of(parse(arguments))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from ecv_core.cli.exit_codes import OK
-from ecv_core.store import back_up, open_store, restore
+from ecv_core.store.backup import back_up, restore
+from ecv_core.store.store import open_store
 
 
 def backup_options(parser: argparse.ArgumentParser) -> None:

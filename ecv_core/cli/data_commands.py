@@ -9,8 +9,8 @@ from pathlib import Path
 
 import ecv_core.datasets as datasets
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.values import named_values
-from ecv_core.errors import InputError
+from ecv_core.cli.options import named_values
+from ecv_core.records.errors import InputError
 
 COUNTS = ("users", "items", "interactions")
 
@@ -29,8 +29,8 @@ def download_options(parser: argparse.ArgumentParser) -> None:
 
 def folds_options(parser: argparse.ArgumentParser) -> None:
     """The options of `folds`."""
-    from ecv_core.cli.split_options import add_split_options
-    from ecv_core.splits import FORMS
+    from ecv_core.cli.options import add_split_options
+    from ecv_core.splits.exchange.archive import FORMS
 
     parser.add_argument("dataset")
     parser.add_argument(
@@ -89,7 +89,7 @@ def fetch(entry: datasets.DatasetEntry) -> Path | None:
 def write_folds(options: argparse.Namespace) -> int:
     """Write a split of a dataset as a file that others can use."""
     from ecv_core import fold, splits
-    from ecv_core.spec import make_spec
+    from ecv_core.fold.spec import make_spec
 
     spec = make_spec(
         dataset=options.dataset,

@@ -15,23 +15,23 @@ from ecv_core.analysis.tradeoff import (
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.analysis.tradeoff.registered import RuleCurve, curves_of_users
+from ecv_core.analysis.tradeoff.rules import RuleCurve, curves_of_run, curves_of_users
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
-from ecv_core.analysis.tradeoff.users import curves_of_run
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.setting_options import add_rule_param
-from ecv_core.errors import InputError, RunError
+from ecv_core.cli.options import add_rule_param
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.report import run_pictures, table_pictures
+from ecv_core.figures.report.plotting import FORMS, Draw, Form, saved
 from ecv_core.figures.scales import difference_scale, stop_scale
-from ecv_core.records import Run
-from ecv_core.report import run_pictures, table_pictures
-from ecv_core.report.plotting import FORMS, Draw, Form, saved
-from ecv_core.runs.recorded import FOLDER, recorded_run
+from ecv_core.figures.study_summary import WITHIN_PERCENT, recorded_study, systems_of
+from ecv_core.figures.words import alpha_text, in_order, metric_label, rule_words, run_title
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.run import Run
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from ecv_core.store import Results, open_store
-from ecv_core.study.summary import WITHIN_PERCENT, recorded_study, systems_of
-from ecv_core.words import alpha_text, in_order, metric_label, rule_words, run_title
+from ecv_core.store.recorded import FOLDER, recorded_run
+from ecv_core.store.results import Results
+from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
     from ecv_core.analysis.orders import Curve

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
 from ecv_core.cli.output import check_target, write_json
-from ecv_core.cli.setting_options import add_rule_params, add_setting, asked_rule_params
-from ecv_core.errors import InputError
-from ecv_core.records import SETTINGS, RunSpec
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, axis_of, rule, rule_for
 
 
@@ -59,7 +59,7 @@ def orders_document(file: Path, asked: RunSpec) -> dict[str, Any]:
     """
     from ecv_core.analysis import orders
     from ecv_core.analysis.exploration import outcome
-    from ecv_core.records import Scores
+    from ecv_core.records.run import Scores
 
     systems = orders.read_scores(file)
     if "score" not in systems:

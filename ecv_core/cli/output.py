@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ecv_core.errors import InputError, RunError
-from ecv_core.files import replacing
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.untrusted.files import replacing
 
 
 def check_target(target: str | None) -> None:

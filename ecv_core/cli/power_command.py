@@ -39,8 +39,8 @@ def power(options: argparse.Namespace) -> int:
 
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
-    from ecv_core.store import open_store
-    from ecv_core.tuning.metrics_study import find_tuning, power_document, study_metrics
+    from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
+    from ecv_core.store.store import open_store
 
     scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
     found = study_metrics(

@@ -7,19 +7,31 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import ecv_core.datasets as datasets
 from ecv_core import models, stopping
+from ecv_core.cli import parse
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.options import (
+    OF_SPLITS,
+    add_settings,
+    add_split_options,
+    asked_rule_params,
+    asked_settings,
+    named_values,
+)
 from ecv_core.cli.output import check_target, write_json
-from ecv_core.cli.setting_options import add_settings, asked_rule_params, asked_settings
-from ecv_core.cli.split_options import OF_SPLITS, add_split_options
-from ecv_core.cli.values import named_values
-from ecv_core.errors import InputError
-from ecv_core.records import SETTINGS, Run, RunSpec, Task
-from ecv_core.spec import make_spec
-from ecv_core.words import duration
+from ecv_core.figures.words import duration
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run
+from ecv_core.records.spec import SETTINGS, RunSpec, Task
+
+if TYPE_CHECKING:
+    from ecv_core.records.spec import RunSpec
+
 
 LONG = 600.0
 """Seconds of a fit from which on one is told before it starts."""
@@ -84,11 +96,15 @@ def run(options: argparse.Namespace) -> int:
     _say_how_long(spec, len(fold.data_of(spec)))
     from tqdm import tqdm
 
-    from ecv_core.jobs import Book, GivesUp, Here, RunPlan, Says, drive, this_process
-    from ecv_core.runs.document import run_document
-    from ecv_core.store import open_store
-    from ecv_core.store.adjusting import aid_folds
-    from ecv_core.words import watt_hours
+    from ecv_core.figures.words import watt_hours
+    from ecv_core.jobs.book import Book, GivesUp, Says
+    from ecv_core.jobs.driver import drive
+    from ecv_core.jobs.executors import Here
+    from ecv_core.jobs.plans.run import RunPlan
+    from ecv_core.store.document import run_document
+    from ecv_core.store.ownership import this_process
+    from ecv_core.store.results import aid_folds
+    from ecv_core.store.store import open_store
 
     store = open_store()
     (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
@@ -170,8 +186,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
 def _energy(run: Run) -> str:
     from ecv_core.energy import SOURCES
     from ecv_core.energy.savings import energy_of
-    from ecv_core.report.shared_work import shared_words
-    from ecv_core.words import saved_words, watt_hours
+    from ecv_core.figures.words import saved_words, shared_words, watt_hours
 
     facts = energy_of(run)
     if facts.source == "none":
@@ -185,7 +200,7 @@ def _energy(run: Run) -> str:
 
 
 def _summary(run: Run) -> str:
-    from ecv_core.words import interval_lines, metric_label, reused_words, run_name, verdict
+    from ecv_core.figures.words import interval_lines, metric_label, reused_words, run_name, verdict
 
     lines = [
         f"{run_name(run)}, {metric_label(run.spec)}",
@@ -196,3 +211,12 @@ def _summary(run: Run) -> str:
         f"run {run.run_id}",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def parse_spec(arguments: Sequence[str]) -> RunSpec:
+    """The spec that `run ...` with these arguments would evaluate.
+
+    Raises: InputError for arguments that make no run.
+    """
+
+    return spec_of(parse(arguments))

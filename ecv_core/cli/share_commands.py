@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import ecv_core.limits as limits
+import ecv_core.untrusted.limits as limits
 from ecv_core.cli.exit_codes import OK
-from ecv_core.errors import InputError, RunError
-from ecv_core.files import content_of
-from ecv_core.store import import_run, open_store, origins
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.store.imports import import_run, origins
+from ecv_core.store.store import open_store
+from ecv_core.untrusted.files import content_of
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,7 @@ def report_options(parser: argparse.ArgumentParser) -> None:
 
 def import_file(options: argparse.Namespace) -> int:
     """Keep a run that was exported elsewhere."""
-    from ecv_core.runs.run_file import read_run
+    from ecv_core.store.run_file import read_run
 
     path: Path = options.file
     try:
@@ -52,8 +53,9 @@ def write_report(options: argparse.Namespace) -> int:
     path: Path = options.output or Path(f"e-fold-{options.run_id}.html")
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder of {path} does not exist; make it first")
-    from ecv_core.report import provenance, run_report
-    from ecv_core.runs.recorded import recorded_run
+    from ecv_core.figures.report.provenance import provenance
+    from ecv_core.figures.report.run_report import run_report
+    from ecv_core.store.recorded import recorded_run
 
     store = open_store()
     run = recorded_run(options.run_id) or store.run(options.run_id)

@@ -11,18 +11,147 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from tqdm import tqdm
 
 from ecv_core import splits, stopping
+from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
+from ecv_core.analysis.tradeoff.rules import curves_of_run
+from ecv_core.analysis.tuning.under_splits import planned_spaces
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.setting_options import add_rule_params, add_setting, asked_rule_params
-from ecv_core.errors import InputError, RunError
-from ecv_core.jobs import GivesUp
-from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell, compute, planned, with_obstacles
-from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.runs.recorded import FOLDER
-from ecv_core.store import open_store
-from ecv_core.words import counted
+from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
+from ecv_core.cli.output import check_target, write_json
+from ecv_core.energy.parts import left_out_words
+from ecv_core.figures.study_summary import (
+    WITHIN_PERCENT,
+    recorded_study,
+    scores_frame,
+    summary,
+    systems_of,
+)
+from ecv_core.figures.words import counted
+from ecv_core.jobs.book import GivesUp
+from ecv_core.jobs.plans.study import (
+    USUAL_SPLIT,
+    Cell,
+    compute,
+    of_the_paper,
+    planned,
+    with_obstacles,
+)
+from ecv_core.jobs.plans.tune import run_spaces
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.run import Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.store.recorded import FOLDER, recorded_stopped
+from ecv_core.store.results import Results
+from ecv_core.store.store import open_store
+
+# `study --splits A,B --space ...`: whole search spaces under several splits.
+
+
+def study_spaces(options: argparse.Namespace) -> int:
+    """Compute what is missing, and say how alike the splits rank the configurations."""
+    check_target(options.json)
+    if "," in options.datasets:
+        raise InputError("--space takes one dataset at a time; give --datasets one id")
+    planned = planned_spaces(
+        options.datasets,
+        options.algorithms.split(","),
+        [name for name in options.splits.split(",") if name],
+        options.space,
+        seed=options.seed,
+    )
+    folds = sum(spec.k * len(configurations) for spec, configurations in planned)
+    each = sum(len(configurations) for _, configurations in planned)
+    print(
+        f"{counted(each, 'configuration')} in all splits, at most {counted(folds, 'fold')}",
+        file=sys.stderr,
+    )
+    with tqdm(total=folds, unit="fold", disable=None) as bar:
+        found = run_spaces(
+            open_store(),
+            planned,
+            share=True,
+            on_fold=lambda: bar.update(1),
+            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+        )
+    write_json(found.document(), options.json)
+    if options.json == "-":
+        return OK
+    for split, scores in found.scores.items():
+        best = int(scores.argmax())
+        print(f"{split}: best {found.names[best]}, {found.metric} {scores[best]:.4f}")
+    for one in found.agreements:
+        print(
+            f"{one.split} and {one.other}: Kendall's tau {one.tau:.2f} "
+            f"({one.low:.2f} to {one.high:.2f}); the best of the first is "
+            f"{one.best_loss_percent:.2g} % below the best of the second there"
+        )
+    return OK
+
+
+# `study --summary`: what the recorded runs say at one alpha, as the page Studies shows it.
+
+
+def print_summary(options: argparse.Namespace) -> int:
+    """Print the tables.
+
+    Raises: InputError for an alpha that cannot be, or where no run is recorded.
+    """
+    axis = axis_of(PAPERS_RULE)
+    alpha = float(axis.parse(axis.default if options.alpha is None else options.alpha))
+    folder = Path(options.folder)
+    runs = recorded_study(folder)
+    found = summary(systems_of(runs, ids=True), alpha)
+    curves: dict[str, dict[int, Curve]] = {}
+    results = Results(None, folder=folder)
+    for number, run in enumerate(runs):
+        found_curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
+        for rule, curve in found_curves.items():
+            curves.setdefault(rule, {})[number] = curve
+    head = found.headline.iloc[0]
+    print(
+        f"{len(runs)} runs at alpha {found.alphas[0]:.3g}: difference to k-fold "
+        f"{head['difference_percent']:.2f} % (paper "
+        f"{PAPER_DIFFERENCE_PERCENT}), {head['mean_stop']:.2f} folds (paper {PAPER_STOP}), "
+        f"{head['energy_percent']:.1f} % of the energy (paper {PAPER_COST_PERCENT}; "
+        f"{head['folds_percent']:.1f} % by fold count, {head['joules_percent']:.1f} % of total "
+        "energy)"
+    )
+    if out := left_out_words(runs):
+        print(out)
+    if papers := [number for number, run in enumerate(runs) if of_the_paper(run.spec)]:
+        own = found.headline_of(papers).iloc[0]
+        print(
+            f"the paper's cells, {len(papers)} of 30: {own['difference_percent']:.2f} %, "
+            f"{own['mean_stop']:.2f} folds, {own['energy_percent']:.1f} % of the energy"
+        )
+    early = [run for run in recorded_stopped(folder) if not run.whole]
+    for title, frame in (
+        ("Runs (figures 2 and 3)", found.cells),
+        ("Ranks (figure 4)", found.ranks),
+        ("What stays", found.stability),
+        (
+            "Scores, those with fewer than k folds in no average",
+            scores_frame([*runs, *early], ids=True),
+        ),
+        ("Rules", found.rules(curves)),
+    ):
+        print(f"\n{title}")
+        print(_text(frame.drop(columns="alpha", errors="ignore")))
+    return OK
+
+
+def _text(frame: pd.DataFrame) -> str:
+    return str(frame.to_csv(sep="\t", index=False, float_format="%.4g")).rstrip()
+
 
 ALSO = ("recall@10",)
 """Kept per user besides the score where splits are compared: the other metric of the paper on them.
@@ -66,8 +195,6 @@ def run_study(options: argparse.Namespace) -> int:
     """Run what is missing, one after the other; with --summary, print what is there instead."""
     settings = _stopping(options)
     if options.summary:
-        from ecv_core.cli.study_summary import print_summary
-
         return print_summary(options)
     if not (options.datasets and options.algorithms):
         raise InputError(
@@ -75,8 +202,6 @@ def run_study(options: argparse.Namespace) -> int:
             "--algorithms popular,ease; or give --summary"
         )
     if options.space:
-        from ecv_core.cli.study_spaces import study_spaces
-
         return study_spaces(options)
     if options.json:
         raise InputError("--json belongs to --space; runs of a study are recorded in --folder")

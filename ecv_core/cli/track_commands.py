@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
 from ecv_core.cli.output import check_target, write_json
-from ecv_core.cli.setting_options import add_settings
-from ecv_core.cli.split_options import OF_SPLITS, add_split_options
-from ecv_core.errors import InputError
-from ecv_core.records import SETTINGS, Run, RunState, Task
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run, RunState
+from ecv_core.records.spec import SETTINGS, Task
 
 
 def track_options(parser: argparse.ArgumentParser) -> None:
@@ -78,9 +78,10 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
 def track(options: argparse.Namespace) -> int:
     """Begin a run, or go on with the same one that was cut off; its id goes to stdout."""
     from ecv_core.cli.run_command import spec_of
-    from ecv_core.jobs import GivesUp, Says
+    from ecv_core.jobs.book import GivesUp, Says
     from ecv_core.jobs.plans.track import begin, compute_aids
-    from ecv_core.store import OUTSIDE, open_store
+    from ecv_core.store.rows import OUTSIDE
+    from ecv_core.store.store import open_store
 
     options.metric, options.n = _metric(options)
     spec = spec_of(options)
@@ -97,7 +98,7 @@ def track(options: argparse.Namespace) -> int:
 def ask(options: argparse.Namespace) -> int:
     """The next fold as files, or that there is none."""
     from ecv_core.jobs.plans.track import ask as asked_of
-    from ecv_core.store import open_store
+    from ecv_core.store.store import open_store
 
     check_target(options.json)
     found = asked_of(open_store(), options.run_id, options.folder)
@@ -117,8 +118,8 @@ def tell(options: argparse.Namespace) -> int:
     """Keep what a fold gave, and say what the rule makes of it."""
     from ecv_core.jobs.plans.track import read_table
     from ecv_core.jobs.plans.track import tell as told_to
-    from ecv_core.store import open_store
-    from ecv_core.tracking.tables import known_columns
+    from ecv_core.jobs.tracking.tables import known_columns
+    from ecv_core.store.store import open_store
 
     reported: object = options.score
     if options.score is None:

@@ -9,19 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.options import named_values
 from ecv_core.cli.output import check_target, write_json
-from ecv_core.cli.values import named_values
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
     from ecv_core.jobs.plans.tune import Tuning
-    from ecv_core.store import Store
+    from ecv_core.store.store import Store
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
     """The options of `tune`."""
-    from ecv_core.cli.setting_options import add_setting
-    from ecv_core.cli.split_options import add_split_options
+    from ecv_core.cli.options import add_setting, add_split_options
 
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
@@ -91,8 +90,8 @@ def tune_command(options: argparse.Namespace) -> int:
     """Say how long it takes, run it, and say what was found."""
     check_target(options.json)
     from ecv_core import fold, models
-    from ecv_core.store import open_store
-    from ecv_core.tuning.spaces import space_of
+    from ecv_core.analysis.tuning.spaces import space_of
+    from ecv_core.store.store import open_store
 
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
@@ -101,8 +100,8 @@ def tune_command(options: argparse.Namespace) -> int:
         more["folds_sha256"], more["k"] = fold.known_folds(
             options.dataset, options.folds, models.algorithm(options.algorithm).task
         )
+    from ecv_core.analysis.tuning.nested import nested_settings
     from ecv_core.jobs.plans.tune import make_tuning
-    from ecv_core.tuning.nested import nested_settings
 
     more |= {
         "split": options.split,
@@ -151,9 +150,9 @@ def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
 
     Raises: InputError for more than an hour that nobody has agreed to.
     """
+    from ecv_core.analysis.tuning.estimate import HOUR
+    from ecv_core.figures.words import counted, duration
     from ecv_core.jobs.plans.tune import expected_of
-    from ecv_core.tuning.estimate import HOUR
-    from ecv_core.words import counted, duration
 
     found = expected_of(plan, store, share=share)
     what = counted(plan.budget, "configuration")
@@ -193,7 +192,8 @@ def _how(bar: Any, *, share: bool) -> dict[str, Any]:  # noqa: ANN401  a bar of 
     """What computes folds and tells the bar of it, and who is told of trouble."""
     from tqdm import tqdm
 
-    from ecv_core.jobs import GivesUp, Here
+    from ecv_core.jobs.book import GivesUp
+    from ecv_core.jobs.executors import Here
 
     def show(phase: str, step: int, steps: int, /, **_: object) -> None:
         bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
@@ -208,9 +208,9 @@ def _how(bar: Any, *, share: bool) -> dict[str, Any]:  # noqa: ANN401  a bar of 
 def _run(plan: Tuning, store: Store, target: str | None, *, share: bool, nested: bool) -> int:
     from tqdm import tqdm
 
+    from ecv_core.analysis.tuning.nested import aside_document, aside_sentence
     from ecv_core.evaluation import column_title
     from ecv_core.jobs.plans.tune import meet_aside, tune, tuning_document, tuning_sentence
-    from ecv_core.tuning.nested import aside_document, aside_sentence
 
     with tqdm(unit="fold", disable=None, leave=False) as bar:
         how = _how(bar, share=share)

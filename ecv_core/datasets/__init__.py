@@ -1,19 +1,21 @@
 """Catalogue entry or file on disk -> Interactions, with every checksum verified."""
 
-from ecv_core.callable_packages import make_callable
-from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, catalogue, entry, misnamed
-from ecv_core.datasets._download import download
-from ecv_core.datasets._hashing import changed, check_content, own_sha256, source_key
-from ecv_core.datasets._load import check_own, load
-from ecv_core.datasets._places import (
+from ecv_core.datasets._catalogue import (
+    OWN_DOMAIN,
+    DatasetEntry,
     available,
-    cache_dir,
-    data_dir,
+    catalogue,
+    entry,
     how_to_supply,
     listing,
     locate,
-    search_dirs,
+    misnamed,
 )
+from ecv_core.datasets._dirs import cache_dir, data_dir, search_dirs
+from ecv_core.datasets._download import download
+from ecv_core.datasets._hashing import changed, check_content, own_sha256, source_key
+from ecv_core.datasets._load import check_own, load
+from ecv_core.records.callable_packages import make_callable
 
 __all__ = [
     "OWN_DOMAIN",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 ADDED = "added"
 """Folder of the added datasets below a folder of datasets; each is a folder under its name."""
 INTERACTIONS = "interactions.parquet"
 ABOUT = "about.json"
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +53,6 @@ class About:
         """The day on which it was added."""
         return self.added_at[:10]
 
-    def to_json(self) -> str:
-        """As `read_about` reads it."""
-        return json.dumps(asdict(self) | {"version": _VERSION}, indent=1)
-
 
 def now() -> str:
     """This moment, as `About.added_at` has it."""
@@ -78,16 +71,11 @@ def read_about(folder: Path) -> About | None:
 
 @lru_cache(maxsize=1024)
 def _read(path: Path, _mtime: int, size: int) -> About | None:
+    from ecv_core.records import codec  # loads pydantic
+
     if size > 1 << 20:
         return None
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
-        kinds = {"str": str, "int": int}
-        fields = {name: found[name] for name in About.__slots__ if name in found}
-        for name, kind in About.__annotations__.items():
-            wanted = kinds.get(kind, dict)
-            if not isinstance(fields[name], wanted) or isinstance(fields[name], bool):
-                return None
-        return About(**fields)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return codec.read(About, path.read_bytes())
+    except ValueError:
         return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ecv_core.places import OWN
+from ecv_core.records.places import OWN
 
 
 def data_dir() -> Path:
-    """Where downloads and own files live: ECV_DATA_DIR, or downloads/ in `places.OWN`."""
+    """Where downloads and own files live: ECV_DATA_DIR, or downloads/ in `records.places.OWN`."""
     chosen = os.environ.get("ECV_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()

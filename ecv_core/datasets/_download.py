@@ -7,41 +7,16 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ecv_core.datasets._catalogue import DatasetEntry
-from ecv_core.datasets._content import Unreadable
-from ecv_core.datasets._load import read
-from ecv_core.datasets._places import data_dir, how_to_supply
-from ecv_core.errors import DatasetError
-from ecv_core.files import replacing
-
-if TYPE_CHECKING:
-    from requests import Response
+from ecv_core.datasets._catalogue import DatasetEntry, how_to_supply
+from ecv_core.datasets._dirs import data_dir
+from ecv_core.datasets._load import Unreadable, read
+from ecv_core.records.errors import DatasetError
+from ecv_core.untrusted.files import replacing
 
 _CHUNK_BYTES = 1 << 18
 _TIMEOUT_SECONDS = 30  # without a byte from the server
 _STALE_SECONDS = 3600  # a part file untouched this long belongs to a process that was killed
-
-
-class _Bytes:
-    """The progress-bar object that pooch expects, passed on as (bytes done, bytes in all)."""
-
-    def __init__(self, report: Callable[[int, int], None]) -> None:
-        self.total = 0
-        self._done = 0
-        self._report = report
-
-    def update(self, amount: int) -> None:
-        self._done += amount
-        # pooch counts whole chunks, and so a little too much at the end of the file
-        self._report(min(self._done, self.total) if self.total else self._done, self.total)
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def close(self) -> None:
-        """Nothing to tidy up."""
 
 
 def download(entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
@@ -74,26 +49,20 @@ def download(entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
 
 
 def _fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
-    import pooch  # with requests a tenth of a second, needed only here
+    import requests  # a tenth of a second, needed only here
 
-    responses: list[Response] = []
-
-    def remember(response: Response, **_: object) -> None:
-        responses.append(response)
-
-    fetch = pooch.HTTPDownloader(
-        progressbar=_Bytes(progress),
-        chunk_size=_CHUNK_BYTES,
-        timeout=_TIMEOUT_SECONDS,
-        # The file is wanted as it is stored: a server may offer to unpack a .gz on the way.
-        headers={"Accept-Encoding": "identity"},
-        hooks={"response": remember},
-    )
-    try:
-        fetch(url, str(part), None)
-    finally:
-        for response in responses:  # pooch leaves the connection open when it is interrupted
-            response.close()
+    # The file is wanted as it is stored: a server may offer to unpack a .gz on the way.
+    as_stored = {"Accept-Encoding": "identity"}
+    with (
+        requests.get(url, headers=as_stored, stream=True, timeout=_TIMEOUT_SECONDS) as response,
+        part.open("wb") as file,
+    ):
+        response.raise_for_status()
+        total = int(response.headers.get("Content-Length", 0))
+        done = 0
+        for chunk in response.iter_content(_CHUNK_BYTES):
+            done += file.write(chunk)
+            progress(done, total)
 
 
 def _reason(error: OSError) -> str:

@@ -8,10 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from ecv_core.datasets import synthetic
-from ecv_core.datasets._catalogue import OWN_DOMAIN, DatasetEntry, catalogue, entry
-from ecv_core.datasets._places import cache_dir, find, how_to_supply
-from ecv_core.errors import DatasetError
-from ecv_core.files import replacing
+from ecv_core.datasets._catalogue import (
+    OWN_DOMAIN,
+    DatasetEntry,
+    catalogue,
+    entry,
+    find,
+    how_to_supply,
+)
+from ecv_core.datasets._dirs import cache_dir
+from ecv_core.records.errors import DatasetError
+from ecv_core.untrusted.files import replacing
 
 _LOADER_VERSION = 2
 """Raised when the same file comes out of `load` differently, so that old caches are not used."""
@@ -28,17 +35,17 @@ def source_key(dataset_id: str) -> str:
 
     Raises: UnknownName; DatasetError if the file is missing or cannot be read.
     """
-    known = entry(dataset_id)
-    content = synthetic.fingerprint() if known.generated else _content(known)
+    dataset = entry(dataset_id)
+    content = synthetic.fingerprint() if dataset.generated else _content(dataset)
     return hashlib.sha256(f"{_LOADER_VERSION}:{dataset_id}:{content}".encode()).hexdigest()
 
 
-def own_sha256(known: DatasetEntry) -> str | None:
+def own_sha256(dataset: DatasetEntry) -> str | None:
     """What a dataset of one's own holds, whatever its name; None for one of the catalogue.
 
     Raises: DatasetError as `source_key`.
     """
-    return _content(known) if known.domain == OWN_DOMAIN else None
+    return _content(dataset) if dataset.domain == OWN_DOMAIN else None
 
 
 def check_content(dataset_id: str, sha256: str | None) -> None:
@@ -57,11 +64,11 @@ def changed(dataset_id: str, sha256: str | None) -> str:
     """In a sentence, why a run's dataset is not what it was; empty where it is."""
     if sha256 is None:
         return ""
-    known = catalogue()
-    now = _content_or_none(known[dataset_id]) if dataset_id in known else None
+    entries = catalogue()
+    now = _content_or_none(entries[dataset_id]) if dataset_id in entries else None
     if now == sha256:
         return ""
-    own = (one for one in known.values() if one.domain == OWN_DOMAIN)
+    own = (one for one in entries.values() if one.domain == OWN_DOMAIN)
     called = next((one.id for one in own if _content_or_none(one) == sha256), None)
     there = "is not here any more" if now is None else "has changed since"
     what = f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {there}"
@@ -70,21 +77,21 @@ def changed(dataset_id: str, sha256: str | None) -> str:
     return f"{what}; add the same file again under this name to go on, or start a new run"
 
 
-def _content_or_none(known: DatasetEntry) -> str | None:
+def _content_or_none(dataset: DatasetEntry) -> str | None:
     try:
-        return _content(known)
+        return _content(dataset)
     except DatasetError:
         return None
 
 
-def _content(known: DatasetEntry) -> str:
-    path, _ = find(known)
+def _content(dataset: DatasetEntry) -> str:
+    path, _ = find(dataset)
     try:
         return file_sha256(path)
     except OSError as error:
         raise DatasetError(
             f"{path} cannot be read: {error.strerror or error}; "
-            f"make it readable, or {how_to_supply(known)}"
+            f"make it readable, or {how_to_supply(dataset)}"
         ) from error
 
 

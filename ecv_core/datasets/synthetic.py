@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records import Interactions
+from ecv_core.records.interactions import Interactions
 
 _DAY = 86_400
 _START = 1_704_067_200  # 1 January 2024, UTC

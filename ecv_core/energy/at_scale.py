@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 WEEKS_PER_YEAR = 52
 JOULES_PER_KWH = 3.6e6

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 from ecv_core.energy.sources import damaged, read
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

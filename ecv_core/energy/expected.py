@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ecv_core.energy.savings import later_range
-from ecv_core.records import FoldResult, Run, RunSpec
+from ecv_core.records.run import FoldResult, Run
+from ecv_core.records.spec import RunSpec
 
 Range = tuple[float, float]
 """The least and the most."""

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from ecv_core.errors import InputError
-from ecv_core.records import Energy, RunSpec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy
+from ecv_core.records.spec import RunSpec
 
 log = logging.getLogger(__name__)
 
@@ -93,12 +94,12 @@ def countries() -> dict[str, Country]:
     assert spec.origin is not None
     table = Path(spec.origin).parent / "data" / "private_infra" / "global_energy_mix.json"
     mix = json.loads(table.read_text(encoding="utf-8"))
-    known = [
+    listed = [
         Country(code, entry["country_name"], float(entry["carbon_intensity"]), int(entry["year"]))
         for code, entry in mix.items()
         if len(code) == 3 and entry.get("carbon_intensity") is not None
     ]
-    return {country.code: country for country in sorted(known, key=lambda c: c.name)}
+    return {country.code: country for country in sorted(listed, key=lambda c: c.name)}
 
 
 def country(code: str) -> Country:
@@ -123,10 +124,10 @@ _WITH_ARTICLE = re.compile(
 
 def country_in_words(code: str) -> str:
     """'Germany' of DEU, 'the Netherlands' of NLD; a code that is not known stays as it is."""
-    known = countries().get(code.upper())
-    if known is None:
+    country = countries().get(code.upper())
+    if country is None:
         return code
-    return f"the {known.name}" if _WITH_ARTICLE.fullmatch(known.name) else known.name
+    return f"the {country.name}" if _WITH_ARTICLE.fullmatch(country.name) else country.name
 
 
 class CodeCarbonMeter:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from ecv_core.records import Energy
+from ecv_core.records.run import Energy
 
 PROCESSOR = {
     "rapl": "processor, measured",
@@ -58,27 +58,27 @@ class Metered(Protocol):
         ...
 
 
-Told = TypeVar("Told", bound=Metered)
+AnyMetered = TypeVar("AnyMetered", bound=Metered)
 
 
-def counted(runs: Iterable[Told]) -> list[Told]:
+def with_own_joules(runs: Iterable[AnyMetered]) -> list[AnyMetered]:
     """Those whose joules may be added up: the machine did nothing else while they ran."""
     return [run for run in runs if not run.other_work]
 
 
 def left_out_words(runs: Iterable[Metered]) -> str:
     """How many runs are left out of a sum of joules, in a sentence; empty where none is."""
-    told = list(runs)
-    out = len(told) - len(counted(told))
+    metered = list(runs)
+    out = len(metered) - len(with_own_joules(metered))
     if not out:
         return ""
-    if len(told) == 1:
+    if len(metered) == 1:
         return "Other work ran on the machine during this run, so its joules are in no sum."
-    if out == len(told):
+    if out == len(metered):
         return f"Other work ran on the machine during all {out} runs, so their joules are rough."
     return (
-        f"{out} of {len(told)} runs {'is' if out == 1 else 'are'} in no sum of joules: other work "
-        f"ran on the machine while {'it' if out == 1 else 'they'} did."
+        f"{out} of {len(metered)} runs {'is' if out == 1 else 'are'} in no sum of joules: other "
+        f"work ran on the machine while {'it' if out == 1 else 'they'} did."
     )
 
 
@@ -87,14 +87,14 @@ def left_in_words(runs: Iterable[Metered]) -> str:
 
     For sums that need every run, such as the share of the energy that a selection spends.
     """
-    told = list(runs)
-    inside = len(told) - len(counted(told))
+    metered = list(runs)
+    inside = len(metered) - len(with_own_joules(metered))
     if not inside:
         return ""
-    if len(told) == 1:
+    if len(metered) == 1:
         return "Other work ran on the machine during this run, so its joules are too high."
     return (
-        f"These joules include {inside} of {len(told)} runs during which other work ran on the "
+        f"These joules include {inside} of {len(metered)} runs during which other work ran on the "
         "machine, so they are too high there."
     )
 
@@ -130,13 +130,13 @@ def energy_parts(folds: Iterable[Cost]) -> tuple[EnergyPart, ...]:
 
 def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     """What the make-up means for what is saved, in a sentence; empty where there is no energy."""
-    told = tuple(parts)
-    measured = sum(part.percent for part in told if part.measured)
-    if not told:
+    all_parts = tuple(parts)
+    measured = sum(part.percent for part in all_parts if part.measured)
+    if not all_parts:
         return ""
     if measured >= 50:
         return f"Meters read {measured:.0f} % of it."
-    flat = sum(part.percent for part in told if part.name == MEMORY)
+    flat = sum(part.percent for part in all_parts if part.name == MEMORY)
     how = "None of it is measured" if not measured else f"Meters read only {measured:.0f} % of it"
     return (
         f"{how}, and {flat:.0f} % is a flat wattage for memory times the time: energy saved is "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ecv_core.records import FoldResult, Run
+from ecv_core.records.run import FoldResult, Run
 
 MARGIN = 0.15
 """A fold that never ran is taken to cost from so much less than the lowest of those that ran to so

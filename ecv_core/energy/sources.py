@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ecv_core.errors import InputError
-from ecv_core.places import SHIPPED
+from ecv_core.records.errors import InputError
+from ecv_core.records.places import SHIPPED
 
 FOLDER = SHIPPED / "energy"
 

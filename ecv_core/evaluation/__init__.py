@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import InputError, RunError
 from ecv_core.evaluation.full import full_ranking, of_lists
 from ecv_core.evaluation.metrics import (
     METRICS,
@@ -24,16 +23,13 @@ from ecv_core.evaluation.metrics import (
     metric,
 )
 from ecv_core.evaluation.novelty import Popularity
-from ecv_core.evaluation.protocol import (
-    SAMPLED_WARNING,
-    Protocol,
-)
 from ecv_core.evaluation.ranking import per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import Task
-from ecv_core.evaluation.topn import TopN, hits_of, recommend
-from ecv_core.records import Progress, UserScores, no_progress
+from ecv_core.evaluation.task import SAMPLED_WARNING, Protocol, Task
+from ecv_core.evaluation.topn import hits_of
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.run import Progress, UserScores, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -47,7 +43,6 @@ __all__ = [
     "Metric",
     "Protocol",
     "Scorer",
-    "TopN",
     "check_metric",
     "clipped_rmse",
     "column_title",
@@ -58,7 +53,6 @@ __all__ = [
     "id_and_length",
     "metric",
     "per_user",
-    "recommend",
 ]
 
 FULL = Protocol()
@@ -137,7 +131,11 @@ def evaluate(
     for name in (*(metrics or ()), *also):
         check_metric(name, **scope)
     task = _task(
-        *(seen, held_out, lengths, train, protocol),
+        seen,
+        held_out,
+        lengths,
+        train,
+        protocol,
         score=model.score,
         metrics=tuple(
             name
@@ -174,14 +172,17 @@ def evaluate_lists(
         raise AssertionError("lists have no scores")
 
     task = _task(
-        *(seen, held_out, _checked(cutoffs, items=seen.shape[1]), train),
+        seen,
+        held_out,
+        _checked(cutoffs, items=seen.shape[1]),
+        train,
         Protocol(candidates=candidates),
         score=no_score,
         metrics=tuple(name for name, known in METRICS.items() if known.kind in OF_LISTS),
         progress=no_progress,
     )
     items = lists[task.users].astype(np.int64)
-    hits = hits_of(TopN(users=task.users, items=items), held_out)
+    hits = hits_of(task.users, items, held_out)
     return _evaluation(task, of_lists(task, items.astype(np.int32), hits))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ecv_core.errors import InputError, UnknownName
-from ecv_core.records import WITHOUT_CUTOFF
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.spec import WITHOUT_CUTOFF
 
 
 class Kind(StrEnum):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import RunError
+from ecv_core.records.errors import RunError
 
 if TYPE_CHECKING:
     import torch
@@ -21,25 +20,11 @@ BLOCK_CELLS = 2_000_000
 ScoreBlock = Callable[[NDArray[np.intp]], "torch.Tensor"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TopN:
-    """The best items of a block of users.
-
-    `users` has shape (block,). `items` has shape (block, n), best first, -1 where the user has no
-    candidate left.
-    """
-
-    users: NDArray[np.intp]
-    items: NDArray[np.int64]
-
-
 def candidate_scores(
     score: ScoreBlock,
     seen: csr_array,
     users: NDArray[np.intp],
     candidates: NDArray[np.bool_] | None = None,
-    *,
-    block: int | None = None,
 ) -> Iterator[tuple[NDArray[np.intp], torch.Tensor]]:
     """Scores of blocks of users, -inf where an item is no candidate.
 
@@ -48,14 +33,13 @@ def candidate_scores(
         seen: shape (users, items), nonzero where the user has the item; sorted indices.
         users: row numbers of `seen`, any order; shape (users,).
         candidates: which items may be recommended at all; shape (items,); by default every one.
-        block: users scored at once; by default as many as make BLOCK_CELLS scores.
     Returns: (users (block,), scores (block, items)) in the order of `users`.
     Raises: RunError if a score is not finite.
     """
     import torch
 
     outside = None if candidates is None else torch.from_numpy(np.flatnonzero(~candidates))
-    size = block or max(1, BLOCK_CELLS // seen.shape[1])
+    size = max(1, BLOCK_CELLS // seen.shape[1])
     for start in range(0, len(users), size):
         part = users[start : start + size]
         scores = score(part).contiguous()
@@ -86,24 +70,6 @@ def best_items(scores: torch.Tensor, n: int) -> NDArray[np.int64]:
     return items
 
 
-def recommend(
-    score: ScoreBlock,
-    seen: csr_array,
-    users: NDArray[np.intp],
-    n: int,
-    *,
-    block: int | None = None,
-) -> Iterator[TopN]:
-    """The top-n lists of these users among all items but those they have seen.
-
-    Arguments as for `candidate_scores`, and `n`: list length, at most the number of items.
-    Returns: blocks in the order of `users`.
-    Raises: RunError if a score is not finite.
-    """
-    for part, scores in candidate_scores(score, seen, users, block=block):
-        yield TopN(users=part, items=best_items(scores, n))
-
-
 def refuse_not_finite(scores: torch.Tensor) -> None:
     """Raises: RunError if a score is NaN or infinite."""
     # A sum is finite only if all its terms are, and it is several times faster than isfinite().
@@ -117,16 +83,25 @@ def refuse_not_finite(scores: torch.Tensor) -> None:
         )
 
 
-def hits_of(top: TopN, held_out: csr_array) -> NDArray[np.bool_]:
-    """Which of the recommended items are held out; shape as `top.items`."""
-    items = held_out.shape[1]
-    relevant = held_out[top.users]
+def hits_of(
+    users: NDArray[np.intp], items: NDArray[np.integer], held_out: csr_array
+) -> NDArray[np.bool_]:
+    """Which of the recommended items are held out.
+
+    Args:
+        users: rows of `held_out`; shape (block,).
+        items: of each, -1 for none; shape (block, n).
+        held_out: shape (users, items), nonzero where the user has the item held out.
+    Returns: shape (block, n).
+    """
+    columns = held_out.shape[1]
+    relevant = held_out[users]
     if not relevant.has_sorted_indices:
         relevant.sort_indices()
-    row = np.arange(len(top.users))
+    row = np.arange(len(users))
     # One number per cell of the block, so that one sorted search looks all of them up.
-    known = np.repeat(row, np.diff(relevant.indptr)) * items + relevant.indices
-    wanted = np.where(top.items < 0, -1, row[:, None] * items + top.items)
+    known = np.repeat(row, np.diff(relevant.indptr)) * columns + relevant.indices
+    wanted = np.where(items < 0, -1, row[:, None] * columns + items)
     at = np.searchsorted(known, wanted)
     found: NDArray[np.bool_] = np.append(known, -2)[at] == wanted
     return found

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from ecv_core.analysis.baselines import Entry
 from ecv_core.figures.palette import base_layout, lay_out, palette
-from ecv_core.records import Run
+from ecv_core.records.run import Run
 
 WHO = {
     "inventors": "its inventors",

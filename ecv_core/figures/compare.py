@@ -8,11 +8,12 @@ import pandas as pd
 
 from ecv_core import stopping
 from ecv_core.energy.savings import energy_of
-from ecv_core.frames import with_columns
-from ecv_core.records import FoldResult, IntervalKind, Run, RunSpec
+from ecv_core.figures.words import dataset_title, metric_label
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import FoldResult, IntervalKind, Run
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.base import OwnInterval
 from ecv_core.stopping.interval import difference_percent
-from ecv_core.words import dataset_title, metric_label
 
 COLUMNS = {
     "name": "the run's name among these: its algorithm, unless more is needed",

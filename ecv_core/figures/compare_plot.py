@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
-from ecv_core.words import dataset_title
+from ecv_core.figures.words import dataset_title
 
 AT_STOP, WHOLE = "mean at the stop", "mean of all k folds"
 BEST = "★"

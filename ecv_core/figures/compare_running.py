@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from ecv_core.figures.compare import NamedRun
 from ecv_core.figures.compare_plot import Stack
 from ecv_core.figures.palette import Palette, palette
-from ecv_core.frames import with_columns
-from ecv_core.words import metric_label
+from ecv_core.figures.words import metric_label
+from ecv_core.records.frames import with_columns
 
 COLUMNS = {
     "name": "the run",

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ecv_core.frames import with_columns
-from ecv_core.records import IntervalKind, Moment
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import IntervalKind, Moment
 
 COLUMNS = {
     "n": "folds seen so far, 1 .. k",

@@ -128,11 +128,11 @@ def heatmap_steps(
     patches, alts = [], []
     for at, text in zip(values, texts, strict=True):
         patches.append({0: {"z": rounded(at), "text": labels(at, label)}})
-        known = [(v, name) for v, name in zip(at.ravel().tolist(), names, strict=True) if v == v]
-        (low, least), (high, most) = min(known), max(known)
-        mean = sum(v for v, _ in known) / len(known)
+        scored = [(v, name) for v, name in zip(at.ravel().tolist(), names, strict=True) if v == v]
+        (low, least), (high, most) = min(scored), max(scored)
+        mean = sum(v for v, _ in scored) / len(scored)
         alts.append(
-            f"{title} at alpha {text}, {len(known)} cells: from {label(low)} ({least}) to "
+            f"{title} at alpha {text}, {len(scored)} cells: from {label(low)} ({least}) to "
             f"{label(high)} ({most}), mean {label(mean)}."
         )
     return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
@@ -213,13 +213,13 @@ def missing_cells(
 ) -> None:
     """A dash where there is no run, and the mark of a cell that has one."""
     gaps = [(datasets[row], algorithms[column]) for row, column in np.argwhere(np.isnan(values))]
-    known = [marks.get(gap, ("-", "no complete run")) for gap in gaps]
+    marked = [marks.get(gap, ("-", "no complete run")) for gap in gaps]
     figure.add_scatter(
         x=[algorithm for _, algorithm in gaps],
         y=[dataset for dataset, _ in gaps],
         mode="text",
-        text=[mark for mark, _ in known],
-        customdata=[why for _, why in known],
+        text=[mark for mark, _ in marked],
+        customdata=[why for _, why in marked],
         textfont={"size": number_size(len(algorithms), _SHORT), "color": colours.muted},
         hovertemplate="%{x} on %{y}: %{customdata}<extra></extra>",
     )

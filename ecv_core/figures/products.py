@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from ecv_core.figures.lecture import BIG, LABEL, axis, fold_axis, lecture_layout
 from ecv_core.figures.palette import lay_out, palette
 from ecv_core.figures.steps import Steps
-from ecv_core.records import Moment, RunSpec
+from ecv_core.records.run import Moment
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
 
 ABOVE, BELOW, SKIPPED, ALPHA, STOP = 1, 2, 3, 4, 5

@@ -41,7 +41,7 @@ def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
     It shows the contenders near the leader; whoever is far behind is an arrow at its end.
 
     Args:
-        lanes: as `selection.story.lanes` makes them.
+        lanes: as `analysis.selection.document.lanes` makes them.
     """
     last = lanes[lanes["step"] == lanes["step"].max()]
     behind = last.loc[last["state"] != "leader", "behind"].dropna()
@@ -56,7 +56,8 @@ def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Fig
     """One figure per step, on one axis.
 
     Args:
-        lanes: as `selection.story.lanes` makes them: step, contender, state, behind, low, high
+        lanes: as `analysis.selection.document.lanes` makes them: step, contender, state, behind,
+        low, high
             (percent of the leader's mean), says.
         dark: colours for a dark page.
     """

@@ -33,7 +33,7 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """A heatmap: the fainter the colour, the nearer to the dataset's best; the best is bold.
 
     Args:
-        scores: as `study.summary.scores_frame` makes it.
+        scores: as `figures.study_summary.scores_frame` makes it.
         dark: colours for a dark page.
     """
     datasets, algorithms = list(scores["dataset"].unique()), list(scores["algorithm"].unique())

@@ -11,8 +11,8 @@ from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTE
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
 from ecv_core.figures.scales import highest_difference
 from ecv_core.figures.steps import Steps
+from ecv_core.figures.words import setting_words
 from ecv_core.stopping import BASELINE, PAPERS_RULE, RULES
-from ecv_core.words import setting_words
 
 HERE, SYSTEMS_HERE = 0, 1
 """Numbers of the traces that move; they are drawn in `zorder`, not in this order."""

@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ecv_core import stopping
-from ecv_core.errors import InputError, RunError, StoreError
 from ecv_core.evaluation import METRICS
-from ecv_core.jobs.owner import this_process
 from ecv_core.jobs.plan import Task, next_fold
-from ecv_core.records import FoldResult, Progress, Role, Run, RunSpec, RunState
-from ecv_core.records.setting import SCORES
+from ecv_core.records.errors import InputError, RunError, StoreError
+from ecv_core.records.run import FoldResult, Progress, Run, RunState
+from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.stopping import StoppingRule, cheap_models
-from ecv_core.store import Results, Store
-from ecv_core.store.adjusting import adjusted_rule, aid_spec
+from ecv_core.store.ownership import this_process
+from ecv_core.store.results import Results, adjusted_rule, aid_spec
+from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ecv_core.errors import EcvError, RunError
 from ecv_core.fold import run_fold
-from ecv_core.records import FoldResult, Progress, RunSpec
+from ecv_core.records.errors import EcvError, RunError
+from ecv_core.records.run import FoldResult, Progress
+from ecv_core.records.spec import RunSpec
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     Raises: EcvError; any other error as a RunError that says what happened.
     """
     from ecv_core.energy import meter_for
-    from ecv_core.shared_fold import run_shared_fold
+    from ecv_core.fold.shared import run_shared_fold
 
     meter = meter_for(specs[0])
     try:

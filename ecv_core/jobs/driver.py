@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing as closed_after
 from contextlib import contextmanager
 
-from ecv_core.errors import Cancelled, EcvError, RunError, Terminated
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
 from ecv_core.jobs.computing import failure
 from ecv_core.jobs.executors import Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Plan, Task
-from ecv_core.records import RunState
-from ecv_core.store import GONE
+from ecv_core.records.errors import Cancelled, EcvError, RunError, Terminated
+from ecv_core.records.run import RunState
+from ecv_core.store.ownership import GONE
 
 log = logging.getLogger(__name__)
 

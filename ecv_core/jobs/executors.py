@@ -22,10 +22,10 @@ from typing import IO, Any, Protocol
 
 import psutil
 
-from ecv_core.errors import EcvError, RunError
 from ecv_core.jobs.computing import Compute, WorkerDied, compute, failure
 from ecv_core.jobs.plan import Task
-from ecv_core.records import FoldResult, Progress, no_progress
+from ecv_core.records.errors import EcvError, RunError
+from ecv_core.records.run import FoldResult, Progress, no_progress
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ecv_core.errors import EcvError, StoreError
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.computing import Compute, compute
 from ecv_core.jobs.driver import drive
@@ -17,8 +16,13 @@ from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan, selection_book
 from ecv_core.jobs.queue import Queue
-from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.store import SELECTION, START, Quota, Store, give_back, pack_some, plan_behind
+from ecv_core.records.errors import EcvError, StoreError
+from ecv_core.records.run import Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.packing import START, give_back, pack_some
+from ecv_core.store.plans import SELECTION, plan_behind
+from ecv_core.store.quota import Quota
+from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
 

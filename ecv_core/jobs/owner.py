@@ -1,72 +1,28 @@
-"""Who runs a run: processes with names that stay theirs, and the sign of life they give."""
+"""Signs of life: who has runs gives them, and the runs of who is gone are interrupted."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import re
-import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from functools import lru_cache
-from pathlib import Path
 
-import psutil
-
-from ecv_core.errors import StoreError
-from ecv_core.store import Store, active_owners, beat, interrupt, take_over
+from ecv_core.records.errors import StoreError
+from ecv_core.store.ownership import (
+    active_owners,
+    beat,
+    interrupt,
+    is_alive,
+    take_over,
+    this_process,
+)
+from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 3.0
 """How often a process says in the database that it is there."""
-GONE_SECONDS = 10.0
-"""After this long without a sign of life a process on another machine is gone."""
-
-
-def this_process() -> str:
-    """Names this process for good: machine, process id and start, for a process id comes back."""
-    process = psutil.Process()
-    return f"{_machine()}:{process.pid}:{process.create_time():.0f}"
-
-
-@lru_cache(maxsize=1)
-def _machine() -> str:
-    """Where process ids mean the same: this host since it was started, or this container."""
-    space = "".join(map(_text, ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")))
-    return f"{socket.gethostname()}/{hashlib.sha256(space.encode()).hexdigest()[:8]}"
-
-
-def _text(path: str) -> str:
-    try:
-        return os.readlink(path) if Path(path).is_symlink() else Path(path).read_text()
-    except OSError:
-        return ""
-
-
-def is_alive(owner: str, last: datetime | None) -> bool:
-    """Whether the process that `this_process` named is still there; of another name who knows.
-
-    Args:
-        owner: its name.
-        last: its last sign of life, by its own clock; None if it never gave one.
-    """
-    named = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
-    if named is None:
-        return True
-    machine, pid, started = named.groups()
-    if machine not in (_machine(), socket.gethostname()):  # the latter: as versions before named it
-        return last is not None and (datetime.now(UTC) - last).total_seconds() < GONE_SECONDS
-    try:
-        process = psutil.Process(int(pid))
-        same = abs(process.create_time() - float(started)) < 2
-        return same and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
 
 
 def recover(store: Store, *, serves: bool = False) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ecv_core.records import FoldResult, Run, RunSpec
+from ecv_core.records.run import FoldResult, Run
+from ecv_core.records.spec import RunSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class Task:
     """What is computed at once, on one machine, under one meter."""
 
     specs: tuple[RunSpec, ...]
-    """One run, or several configurations that share work (see `shared_fold.shares_with`). Their
+    """One run, or several configurations that share work (see `fold.shared.shares_with`). Their
     `only_folds` are those that the run is to have where it has to be made or goes on."""
     fold: int
     """The held-out fold, 0 .. k-1."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ecv_core import models
-from ecv_core.jobs.owner import this_process
-from ecv_core.records import RunSpec
-from ecv_core.spec import to_the_end
-from ecv_core.store import Quota, Store
+from ecv_core.fold.spec import to_the_end
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import this_process
+from ecv_core.store.quota import Quota
+from ecv_core.store.store import Store
 
 
 class RunQueue(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ecv_core import splits
 from ecv_core.datasets import synthetic
-from ecv_core.records import Interactions
+from ecv_core.records.interactions import Interactions
 
 MOST_K, SEED = 10, 7
 SMALL = synthetic.Parameters(

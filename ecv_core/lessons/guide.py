@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError
-from ecv_core.records import Run
-from ecv_core.runs.recorded import recorded_runs
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run
+from ecv_core.store.recorded import recorded_runs
 
 GUIDE = ("hetrec-lastfm", "user-knn")
 """Its fold scores differ enough to be seen from the last row."""

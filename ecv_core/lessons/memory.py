@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core import evaluation, models, splits
-from ecv_core.errors import InputError
 from ecv_core.fold import fold_seed, folds_of, prepared
-from ecv_core.places import SHIPPED
-from ecv_core.records import Progress, no_progress
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.places import SHIPPED
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.errors import InputError
 from ecv_core.lessons.guide import CONFIDENCE, scores_of
-from ecv_core.records import Moment, Run
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Moment, Run
 from ecv_core.stopping import EFold, moments, stop_of
 from ecv_core.stopping.efold import least_alpha
 

@@ -9,9 +9,9 @@ import pandas as pd
 
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.energy.savings import energy_facts
-from ecv_core.frames import with_columns
 from ecv_core.lessons.guide import CONFIDENCE, scores_of
-from ecv_core.records import Run
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import Run
 from ecv_core.stopping.interval import difference_percent
 
 SAVED_COLUMNS = {

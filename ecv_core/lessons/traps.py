@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.exploration import explore, fixed
 from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.errors import InputError
-from ecv_core.frames import with_columns
 from ecv_core.lessons.guide import CONFIDENCE
-from ecv_core.records import Scores
+from ecv_core.records.errors import InputError
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import Scores
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent, mean_interval
 

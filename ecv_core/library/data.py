@@ -11,9 +11,10 @@ from scipy.sparse import csr_array
 
 import ecv_core.datasets as on_disk
 from ecv_core import evaluation, fold, splits
-from ecv_core.errors import InputError
 from ecv_core.evaluation import Scorer
-from ecv_core.records import Folds, Interactions, ParamValue
+from ecv_core.records.errors import InputError
+from ecv_core.records.interactions import Folds, Interactions
+from ecv_core.records.parameters import ParamValue
 
 if TYPE_CHECKING:
     import pandas as pd

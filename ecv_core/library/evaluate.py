@@ -10,10 +10,10 @@ from typing import Any
 from ecv_core import fold
 from ecv_core.library.run import Run
 from ecv_core.library.settings import spec_for
-from ecv_core.plugins import naming_code
-from ecv_core.records import RunSpec
+from ecv_core.records.plugins import naming_code
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
-from ecv_core.store import Store, open_store
+from ecv_core.store.store import Store, open_store
 
 
 def evaluate(
@@ -38,7 +38,8 @@ def evaluate(
         anew: compute every fold, also those that a run of the database has; by default these are
             used again, and `document()["folds"][i]["reused"]` says so.
         on_fold: told of the run after every fold.
-        settings: as of `spec.make_spec`: params, split, split_params, k, seed, metric, n, full, ...
+        settings: as of `fold.spec.make_spec`: params, split, split_params, k, seed, metric, n,
+        full, ...
     Returns: the finished run.
     Raises: InputError for what cannot be run; RunError if a fold fails, its finished folds kept.
     """
@@ -70,7 +71,10 @@ def _executed(
     anew: bool,
     on_fold: Callable[[Run], None],
 ) -> Run:
-    from ecv_core.jobs import Book, RunPlan, Says, drive, refuse, this_process
+    from ecv_core.jobs.book import Book, Says, refuse
+    from ecv_core.jobs.driver import drive
+    from ecv_core.jobs.plans.run import RunPlan
+    from ecv_core.store.ownership import this_process
 
     (run_id,) = store.create([asked], owner=this_process(), anew=anew)
     says = Says(fold=lambda run: on_fold(Run(run)), trouble=refuse)

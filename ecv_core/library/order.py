@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders import Outcome
-from ecv_core.errors import InputError
 from ecv_core.library.run import Run
-from ecv_core.records import Scores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import StoppingRule, TakesAids
-from ecv_core.store import Results, open_store
-from ecv_core.store.adjusting import aids_of
+from ecv_core.store.results import Results, aids_of
+from ecv_core.store.store import open_store
 
 
 def orders(

@@ -8,12 +8,13 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
-from ecv_core.records import IntervalKind, RunSpec
-from ecv_core.records import Run as RunRecord
-from ecv_core.runs.document import run_document
-from ecv_core.runs.recorded import recorded_under_splits
-from ecv_core.store import open_store
-from ecv_core.words import metric_label, run_name
+from ecv_core.figures.words import metric_label, run_name
+from ecv_core.records.run import IntervalKind
+from ecv_core.records.run import Run as RunRecord
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.document import run_document
+from ecv_core.store.recorded import recorded_under_splits
+from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
     import pandas as pd

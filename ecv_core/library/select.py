@@ -8,6 +8,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ecv_core.analysis.selection.document import selection_document
+from ecv_core.analysis.selection.rounds import Until
 from ecv_core.jobs.plans.select import (
     Standing,
     compute,
@@ -16,9 +18,7 @@ from ecv_core.jobs.plans.select import (
     tracked_names,
 )
 from ecv_core.library.evaluate import kept_or_not
-from ecv_core.selection.document import selection_document
-from ecv_core.selection.rounds import Until
-from ecv_core.store import open_store
+from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,7 @@ def select(
         confidence: of the verdict, in (0, 1).
         keep: leave it in the database, where the page "Which is best?" finds it.
         on_fold: told where the selection is after every fold.
-        settings: as of `spec.make_spec`, the same for all: split, k, seed, metric, n, ...
+        settings: as of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
     """
     tracked = tracked_names(open_store(), dataset)

@@ -6,9 +6,10 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
-from ecv_core import spec, stopping
-from ecv_core.errors import InputError, UnknownName
-from ecv_core.records import RunSpec
+from ecv_core import stopping
+from ecv_core.fold import spec
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
 from ecv_core.stopping.registering import record_of
 
@@ -24,7 +25,7 @@ def spec_for(
     Args:
         dataset, algorithm: ids.
         rule: an instance, or an id; None for the usual one.
-        settings: as of `spec.make_spec`.
+        settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run, or a setting that is said twice.
     """
     known: dict[str, Any] = {}

@@ -14,16 +14,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from ecv_core.energy import EnergyMeter, meter_for
-from ecv_core.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.evaluation import id_and_length
-from ecv_core.jobs import Book, Says, Task, beating, machine_alone, next_fold, refuse, this_process
+from ecv_core.jobs.book import Book, Says, refuse
+from ecv_core.jobs.computing import machine_alone
+from ecv_core.jobs.owner import beating
+from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
+from ecv_core.jobs.tracking import Handed, measure
 from ecv_core.library.run import Run
 from ecv_core.library.settings import spec_for
-from ecv_core.records import FoldResult, RunSpec, RunState
+from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
+from ecv_core.records.run import FoldResult, RunState
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
-from ecv_core.store import Store, open_store
-from ecv_core.tracking import Handed, measure
+from ecv_core.store.ownership import this_process
+from ecv_core.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
 PHASE = "your code"
@@ -59,7 +64,8 @@ def track(
         rule: as of `evaluate`.
         resume: False for a new run in any case.
         keep: as of `evaluate`.
-        settings: as of `spec.make_spec`: k, n, split, seed, full, ...; `params` may say what is to
+        settings: as of `fold.spec.make_spec`: k, n, split, seed, full, ...; `params` may say what
+        is to
             be known of the model, name -> value.
     Raises: InputError for what cannot be run.
     """

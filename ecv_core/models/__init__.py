@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ecv_core.errors import InputError, UnknownName
 from ecv_core.models import components
+from ecv_core.models.base import Algorithm
 from ecv_core.models.bayesian import (
     BAYESIAN_MF,
     BAYESIAN_SVD_PP,
@@ -25,15 +25,15 @@ from ecv_core.models.multi_vae import MULTI_VAE
 from ecv_core.models.neu_mf import NEU_MF
 from ecv_core.models.ngcf import NGCF
 from ecv_core.models.nmf import NMF_MODEL
-from ecv_core.models.parameters import Algorithm
 from ecv_core.models.popular import POPULAR
 from ecv_core.models.rp3beta import RP3BETA
 from ecv_core.models.sgd_mf import SGD_MF
 from ecv_core.models.triple2vec import TRIPLE2VEC
 from ecv_core.models.user_knn import USER_KNN
 from ecv_core.models.vbcar import VBCAR
-from ecv_core.plugins import Registry
-from ecv_core.records import RunSpec, Task
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.plugins import Registry
+from ecv_core.records.spec import RunSpec, Task
 
 __all__ = ["ALGORITHMS", "algorithm", "computed_here", "computing", "of", "serving", "tracked"]
 
@@ -66,7 +66,7 @@ _OWN: dict[str, Algorithm] = {
 def _offered(found: object, name: str) -> tuple[str, Algorithm]:
     """What an entry point gave, as an entry of the registry."""
     if not isinstance(found, Algorithm):
-        raise TypeError(f"it names {found!r}, which is no ecv_core.models.parameters.Algorithm")
+        raise TypeError(f"it names {found!r}, which is no ecv_core.models.base.Algorithm")
     if not re.fullmatch(r"[a-z0-9][a-z0-9+-]{0,39}", found.id):
         raise ValueError(f"its id '{found.id}' is not small letters, digits and hyphens")
     return found.id, found

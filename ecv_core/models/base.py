@@ -1,15 +1,20 @@
-"""What a model is to this project: it scores items for users, or it predicts ratings."""
+"""What a model is to this project, and an algorithm as users know it, with its parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.records import History, Pairs, Progress, Ratings, no_progress
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import LACKS, History, Interactions, Need, Pairs, Ratings
+from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
+from ecv_core.records.run import Progress, no_progress
+from ecv_core.records.spec import Task
 
 if TYPE_CHECKING:
     import torch
@@ -79,7 +84,7 @@ class SharedFit(Protocol):
 
 
 class Report(Protocol):
-    """Told of each step of a fit; it may raise `errors.Cancelled` to end it."""
+    """Told of each step of a fit; it may raise `records.errors.Cancelled` to end it."""
 
     def __call__(
         self, step: int, steps: int, predicted: NDArray[np.float64] | None = None, /
@@ -119,3 +124,131 @@ class RatingPredictor(Protocol):
 
 Model = Recommender | RatingPredictor
 """What `Algorithm.build` makes; `Algorithm.task` says which."""
+
+
+# Algorithms as users know them, with the parameters that they take.
+
+
+PAPER_COUNTS = (10, 14, 20, 28, 40, 57, 80, 113, 160, 226, 320, 452, 640, 905, 1809)
+"""Neighbours and latent factors of Anelli et al. (2019), table 2."""
+
+
+def with_source(source: str, *parameters: Parameter) -> tuple[Parameter, ...]:
+    """Parameters whose defaults come from one place, but for those that say another."""
+    return tuple(replace(parameter, source=parameter.source or source) for parameter in parameters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """Which configurations of an algorithm can be fitted together, and how."""
+
+    parameters: frozenset[str]
+    """In which they may differ; they are equal in all others."""
+    build: Callable[[Sequence[Any]], Any]
+    """Makes a `models.base.SharedFit` of the unfitted models of configurations."""
+    goes_on: bool = False
+    """Whether each fit goes on from the one before, as iterations do: its work then serves those
+    after it too. Otherwise only what comes before the first fit serves all."""
+    possible: Callable[[Mapping[str, ParamValue]], bool] = lambda _: True
+    """Whether a configuration can take part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm:
+    """A model as users know it, before any of its code (torch, LensKit) is loaded."""
+
+    id: str
+    title: str
+    summary: str
+    """What it does, its cost and when to use it, in at most three sentences."""
+    paper: str
+    parameters: tuple[Parameter, ...]
+    build: Callable[[Mapping[str, ParamValue]], Any]
+    """Makes an unfitted `models.base.Model`, the kind that `task` says; imports what it needs only
+    when called."""
+    paper_default: Mapping[str, ParamValue] = field(default_factory=dict)
+    """Values of the paper, or of the system that made the model known, where they are not ours."""
+    paper_default_title: str = "paper default"
+    """How these values are called."""
+    log_odds: bool = False
+    """Whether its scores are log-odds of an interaction, so that they have a log loss."""
+    random: bool = True
+    """Whether fitting draws random numbers: all users of a fold then share the luck of its
+    training, of which the scores of one fold tell nothing."""
+    task: Task = Task.TOP_N
+    """What it can be asked for: `build` makes a `Recommender` or a `RatingPredictor`."""
+    rate: float = 0.0
+    """Of a model of ratings: seconds on one core for each rating, dimension and step (or epoch) of
+    a fit, roughly; 0 where every fit is quick."""
+    spaces: Mapping[str, Mapping[str, tuple[ParamValue, ...]]] = field(default_factory=dict)
+    """Values to try of its parameters, in their order: 'default', and 'paper' for those of Anelli
+    et al. (2019), table 2."""
+    limits: Callable[[Interactions], Mapping[str, float]] = lambda _: {}
+    """The most that parameters can be on a dataset, where that is less than their range."""
+    needs: Need = Need.NOTHING
+    """What it learns from beside who has what; then it is a `HistoryRecommender`."""
+    sharing: Sharing | None = None
+    """What configurations can share; None where each is fitted on its own."""
+
+    def shares_with(self, params: Params) -> Params | None:
+        """What configurations that are fitted together have in common; None for one on its own.
+
+        Args:
+            params: every parameter of a configuration.
+        """
+        if self.sharing is None or not self.sharing.possible(dict(params)):
+            return None
+        return tuple(one for one in params if one[0] not in self.sharing.parameters)
+
+    @property
+    def presets(self) -> dict[str, dict[str, ParamValue]]:
+        """Named sets of values for every parameter; 'tuned' are the defaults."""
+        tuned = {parameter.name: parameter.default for parameter in self.parameters}
+        return {"tuned": tuned, self.paper_default_title: tuned | dict(self.paper_default)}
+
+    def resolve(self, given: Mapping[str, ParamValue]) -> Params:
+        """Every parameter with its value: the given ones checked, the rest by default.
+
+        Raises: InputError for an unknown name or a bad value.
+        """
+        return resolve(self.parameters, given, of=self.id)
+
+    def rough_seconds(self, params: Mapping[str, ParamValue], ratings: int) -> float:
+        """How long a fit takes on one core, within a factor of about two; 0 where it is quick.
+
+        Args:
+            params: every parameter.
+            ratings: to learn from.
+        """
+        steps = float(params.get("steps", params.get("epochs", 0)))
+        return self.rate * ratings * float(params.get("dimension", 0)) * steps
+
+    def check(self, interactions: Interactions) -> None:
+        """Refuse a dataset without what the model learns from. Raises: DatasetError."""
+        if not self.needs.met(interactions):
+            raise DatasetError(
+                f"{interactions.dataset} has {LACKS[self.needs]}, which {self.id} learns from; "
+                "choose another dataset or another algorithm"
+            )
+
+    def fit(
+        self,
+        model: Recommender,
+        train: csr_array,
+        history: Callable[[], History],
+        *,
+        seed: int,
+        progress: Progress = no_progress,
+    ) -> None:
+        """Fit a model of this algorithm, with the history of the entries of `train` if it needs it.
+
+        Args:
+            model: that `build` has made.
+            history: asked for only where it is needed.
+            train, seed, progress: as for `Recommender.fit`.
+        """
+        if self.needs is Need.NOTHING:
+            model.fit(train, seed=seed, progress=progress)
+        else:
+            learner = cast("HistoryRecommender", model)
+            learner.fit(train, seed=seed, progress=progress, history=history())

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.models.base import Report
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Pairs, Ratings, Task
+from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.spec import Task
 
 Floats = NDArray[np.float64]
 
@@ -54,8 +55,6 @@ def _damped(left: Floats, codes: NDArray[np.int32], size: int, damping: float) -
     return damped
 
 
-_LENSKIT = "LensKit 2025.8"
-
 BIAS = Algorithm(
     id="bias",
     title="Bias (damped means)",
@@ -66,14 +65,14 @@ BIAS = Algorithm(
     ),
     paper="Koren, Bell (2011): Advances in Collaborative Filtering",
     task=Task.RATINGS,
-    parameters=(
+    parameters=with_source(
+        "LensKit 2025.8",
         Parameter(
             "user_damping",
             5.0,
             "Ratings without deviation that every user is given beside the own ones.",
             low=0,
             high=1e6,
-            source=_LENSKIT,
         ),
         Parameter(
             "item_damping",
@@ -81,7 +80,6 @@ BIAS = Algorithm(
             "Ratings without deviation that every item is given beside the own ones.",
             low=0,
             high=1e6,
-            source=_LENSKIT,
         ),
     ),
     build=Bias,

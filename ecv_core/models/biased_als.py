@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import RunError
-from ecv_core.models.base import Report
+from ecv_core.models.base import Algorithm, Report, with_source
 from ecv_core.models.lenskit_start import load_lenskit, panics_as
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Pairs, Ratings, Task
+from ecv_core.records.errors import RunError
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.spec import Task
 
 _DIVERGED = (
     "biased-als could not be trained: its equations have no finite solution in single precision; "
@@ -82,8 +83,6 @@ class BiasedALS:
         return predicted
 
 
-_LENSKIT = "LensKit 2025.8"
-
 BIASED_ALS = Algorithm(
     id="biased-als",
     title="Biased MF (ALS)",
@@ -93,18 +92,16 @@ BIASED_ALS = Algorithm(
     ),
     paper="Zhou, Wilkinson, Schreiber, Pan (2008): Large-Scale Parallel Collaborative Filtering",
     task=Task.RATINGS,
-    parameters=(
-        Parameter("dimension", 50, "Length of a vector.", low=1, high=2048, source=_LENSKIT),
-        Parameter(
-            "epochs", 10, "Passes over all users and all items.", low=1, high=1000, source=_LENSKIT
-        ),
+    parameters=with_source(
+        "LensKit 2025.8",
+        Parameter("dimension", 50, "Length of a vector.", low=1, high=2048),
+        Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
         Parameter(
             "regularization",
             0.1,
             "Pulls vectors towards zero, times the number of ratings.",
             low=1e-6,
             high=1e6,
-            source=_LENSKIT,
         ),
         Parameter(
             "damping",
@@ -112,7 +109,6 @@ BIASED_ALS = Algorithm(
             "Ratings without deviation that every user and item is given, for the biases.",
             low=0,
             high=1e6,
-            source=_LENSKIT,
         ),
     ),
     build=BiasedALS,

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
+from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:
@@ -26,7 +25,8 @@ BPR_MF = Algorithm(
         "Seconds on a processor; a classic to compare with, usually a little behind ImplicitMF."
     ),
     paper="Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009): BPR",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         common.regularization(0.02),
         common.negatives(

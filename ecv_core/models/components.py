@@ -1,6 +1,7 @@
 """Any scorer that is a LensKit component, named 'lenskit:module.Class' on the command line.
 
-Naming one imports its module, which runs code. So it is done only within `plugins.naming_code`,
+Naming one imports its module, which runs code. So it is done only within
+`records.plugins.naming_code`,
 which the command line and the library open, and never because a link, a form or an imported run
 says so.
 """
@@ -19,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core import plugins
-from ecv_core.errors import EcvError, InputError, RunError
+from ecv_core.models.base import Algorithm
 from ecv_core.models.lenskit_start import load_lenskit, panics_as
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import ParamValue, Progress, no_progress
+from ecv_core.records import plugins
+from ecv_core.records.errors import EcvError, InputError, RunError
+from ecv_core.records.parameters import Parameter, ParamValue
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +44,7 @@ def component(algorithm_id: str) -> Algorithm:
 
     Args:
         algorithm_id: 'lenskit:module.Class'.
-    Raises: InputError outside `plugins.naming_code`, and for what is no LensKit scorer.
+    Raises: InputError outside `records.plugins.naming_code`, and for what is no LensKit scorer.
     """
     if not plugins.may_name_code():
         raise InputError(
@@ -54,19 +56,19 @@ def component(algorithm_id: str) -> Algorithm:
 
 @lru_cache(maxsize=32)
 def _component(algorithm_id: str) -> Algorithm:
-    found = _NAME.fullmatch(algorithm_id.removeprefix(PREFIX))
-    if found is None:
+    named = _NAME.fullmatch(algorithm_id.removeprefix(PREFIX))
+    if named is None:
         raise InputError(
             f"a LensKit scorer is named as lenskit:module.Class, such as "
             f"lenskit:lenskit.knn.ItemKNNScorer, but this is '{algorithm_id}'"
         )
-    module, name = found[1].rstrip("."), found[2]
+    module, name = named[1].rstrip("."), named[2]
     try:
         made = getattr(import_module(module), name)
     except (Exception, SystemExit) as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise InputError(
-            f"'{algorithm_id}' cannot be imported ({said}); its package must be installed here"
+            f"'{algorithm_id}' cannot be imported ({reason}); its package must be installed here"
         ) from error
     from lenskit.pipeline import Component
 
@@ -126,8 +128,8 @@ def _build(made: Any, params: Mapping[str, ParamValue]) -> LensKitScorer:  # noq
     try:
         return LensKitScorer(made(**params), made.__name__)
     except (TypeError, ValueError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise InputError(f"{made.__name__} refuses its parameters: {said}") from error
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"{made.__name__} refuses its parameters: {reason}") from error
 
 
 class LensKitScorer:
@@ -168,11 +170,11 @@ class LensKitScorer:
         given = ranked.scores("numpy")
         if given is None:
             raise RunError(f"the LensKit component {self._name} gives no scores: it is no scorer")
-        found = np.full(len(self._items), np.nan)
-        found[np.asarray(ranked.ids())] = given
-        known = found[np.isfinite(found)]
-        found[~np.isfinite(found)] = known.min() - 1 if len(known) else 0.0
-        return found
+        scores = np.full(len(self._items), np.nan)
+        scores[np.asarray(ranked.ids())] = given
+        scored = scores[np.isfinite(scores)]
+        scores[~np.isfinite(scores)] = scored.min() - 1 if len(scored) else 0.0
+        return scores
 
     @contextmanager
     def _said(self, doing: str) -> Iterator[None]:
@@ -184,5 +186,5 @@ class LensKitScorer:
         except EcvError:
             raise
         except Exception as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            raise RunError(f"{sentence} ({said})") from error
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            raise RunError(f"{sentence} ({reason})") from error

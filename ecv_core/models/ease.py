@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import RunError
+from ecv_core.models.base import Algorithm, Sharing
 from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper, sparse_counts
 from ecv_core.models.device import Rows, best_device
-from ecv_core.models.parameters import Algorithm, Parameter, Sharing
-from ecv_core.records import History, Progress, no_progress
+from ecv_core.records.errors import RunError
+from ecv_core.records.interactions import History
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch

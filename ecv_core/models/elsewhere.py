@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping
 from typing import NoReturn
 
-from ecv_core.errors import InputError
-from ecv_core.limits import MAX_TEXT
-from ecv_core.models.parameters import Algorithm
-from ecv_core.parameters import Params
-from ecv_core.records import RATING_METRICS, ParamValue, Task
+from ecv_core.models.base import Algorithm
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import Params, ParamValue
+from ecv_core.records.spec import RATING_METRICS, Task
+from ecv_core.untrusted.limits import MAX_TEXT
 
 MAX_NAME = 60
 

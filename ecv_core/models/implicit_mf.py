@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import RunError
 from ecv_core.models import training_parameters as common
+from ecv_core.models.base import Algorithm, with_source
 from ecv_core.models.lenskit_start import load_lenskit, panics_as
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Progress, no_progress
+from ecv_core.records.errors import RunError
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -92,23 +93,16 @@ IMPLICIT_MF = Algorithm(
         "Fits in seconds; strong when its weight and regularization suit the data, weak when not."
     ),
     paper="Hu, Koren, Volinsky (2008): Collaborative filtering for implicit feedback datasets",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
-        Parameter(
-            "epochs",
-            10,
-            "Passes over all users and all items.",
-            low=1,
-            high=1000,
-            source=common.SEARCH,
-        ),
+        Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
         Parameter(
             "regularization",
             40.0,
             "Pulls vectors towards zero; more for small or sparse data.",
             low=1e-6,
             high=1e6,
-            source=common.SEARCH,
         ),
         Parameter(
             "weight",
@@ -116,7 +110,6 @@ IMPLICIT_MF = Algorithm(
             "How much more an interaction counts than a missing one.",
             low=1e-3,
             high=1e6,
-            source=common.SEARCH,
         ),
     ),
     build=ImplicitMF,

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 from scipy.sparse import csr_array
 
-from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
-from ecv_core.models.shared_neighbours import (
+from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
+from ecv_core.models.neighbourhood import (
     SHARED_NEIGHBOURS,
     Blocks,
+    Closeness,
     NearestItems,
     Nearness,
     NearVoting,
+    NeighbourModel,
+    cosine,
 )
 from ecv_core.models.voting import DENSE_ITEMS, narrow
+from ecv_core.records.parameters import Parameter
 
 if TYPE_CHECKING:
     from ecv_core.models.base import Fitted
@@ -57,14 +60,14 @@ ITEM_KNN = Algorithm(
         "Fits in seconds or less; a strong and explainable default."
     ),
     paper="Deshpande, Karypis (2004): Item-based top-N recommendation algorithms",
-    parameters=(
+    parameters=with_source(
+        "RecBole 1.2.1",
         Parameter(
             "neighbours",
             DEFAULT_NEIGHBOURS,
             "Most similar items that each item keeps.",
             low=1,
             high=100_000,
-            source="RecBole 1.2.1",
         ),
         Parameter(
             "shrink",
@@ -72,7 +75,6 @@ ITEM_KNN = Algorithm(
             "Added to the cosine's denominator: distrusts pairs with few users.",
             low=0,
             high=1e6,
-            source="RecBole 1.2.1",
         ),
     ),
     build=ItemKNN,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
-from ecv_core.errors import RunError
+from ecv_core.records.errors import RunError
 
 
 def load_lenskit(*modules: str) -> None:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
-    from ecv_core.models.light_gcn_net import LightGCNNet
+    from ecv_core.models.graph_net import LightGCNNet
 
     return NeuralRecommender("light-gcn", LightGCNNet, params)
 
@@ -27,7 +26,8 @@ LIGHT_GCN = Algorithm(
         "to minutes on a processor."
     ),
     paper="He, Deng, Wang, Li, Zhang, Wang (2020): LightGCN",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         common.layers(2),
         common.regularization(0.005),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
+from ecv_core.records.parameters import Parameter
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:
@@ -29,18 +29,10 @@ MULTI_VAE = Algorithm(
         "many items, and the place to look for what deep models cost in energy."
     ),
     paper="Liang, Krishnan, Hoffman, Jebara (2018): Variational autoencoders for CF",
-    parameters=(
-        Parameter(
-            "hidden", 500, "Width of the hidden layers.", low=1, high=8192, source=common.SEARCH
-        ),
-        Parameter(
-            "latent",
-            100,
-            "Length of a user's latent vector.",
-            low=1,
-            high=4096,
-            source=common.SEARCH,
-        ),
+    parameters=with_source(
+        common.SEARCH,
+        Parameter("hidden", 500, "Width of the hidden layers.", low=1, high=8192),
+        Parameter("latent", 100, "Length of a user's latent vector.", low=1, high=4096),
         Parameter(
             "dropout",
             0.5,
@@ -63,7 +55,6 @@ MULTI_VAE = Algorithm(
             "Epochs over which the KL term grows to its weight.",
             low=0,
             high=10_000,
-            source=common.SEARCH,
         ),
         common.learning_rate(0.004),
         common.batch_size(128, "Users per step."),

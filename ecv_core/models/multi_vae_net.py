@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.models.device import Rows, low_precision
 from ecv_core.models.sampled_net import SampledNet
-from ecv_core.records import History
+from ecv_core.records.interactions import History
 
 SHARED_WORK = 150_000_000
 """Multiplications of the last layer in a step from which it is shared by the cores."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
+from ecv_core.records.parameters import Parameter
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:
@@ -29,14 +29,10 @@ NEU_MF = Algorithm(
         "reports it, and to see what a deep model costs."
     ),
     paper="He, Liao, Zhang, Nie, Hu, Chua (2017): Neural collaborative filtering",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         Parameter(
-            "factors",
-            32,
-            "Length of the vectors; each user and item has two.",
-            low=1,
-            high=1024,
-            source=common.SEARCH,
+            "factors", 32, "Length of the vectors; each user and item has two.", low=1, high=1024
         ),
         Parameter(
             "hidden",
@@ -44,7 +40,6 @@ NEU_MF = Algorithm(
             "Width of the perceptron's first layer; its second is half as wide.",
             low=2,
             high=4096,
-            source=common.SEARCH,
         ),
         Parameter(
             "dropout",
@@ -52,7 +47,6 @@ NEU_MF = Algorithm(
             "Share of the first layer that is switched off in training.",
             low=0,
             high=0.99,
-            source=common.SEARCH,
         ),
         common.negatives(4, source=_PAPER),
         common.learning_rate(0.005),

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
+from ecv_core.records.parameters import Parameter
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
-    from ecv_core.models.ngcf_net import NGCFNet
+    from ecv_core.models.graph_net import NGCFNet
 
     return NeuralRecommender("ngcf", NGCFNet, params)
 
@@ -27,7 +27,8 @@ NGCF = Algorithm(
         "better; take it to compare with work that reports it."
     ),
     paper="Wang, He, Wang, Feng, Chua (2019): Neural graph collaborative filtering",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         common.layers(1),
         Parameter(

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models import training_parameters as common
+from ecv_core.models.base import Algorithm, with_source
 from ecv_core.models.device import Rows, best_device, one_thread
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Progress, no_progress
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -85,15 +86,11 @@ NMF_MODEL = Algorithm(
         "or two of fitting; strong on dense data once regularized, weak on very sparse data."
     ),
     paper="Lee, Seung (2001): Algorithms for non-negative matrix factorization",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         Parameter(
-            "epochs",
-            20,
-            "Passes over all factors of users and of items.",
-            low=1,
-            high=10_000,
-            source=common.SEARCH,
+            "epochs", 20, "Passes over all factors of users and of items.", low=1, high=10_000
         ),
         Parameter(
             "regularization",
@@ -101,7 +98,6 @@ NMF_MODEL = Algorithm(
             "Weight of the squared factors: more for small or sparse data.",
             low=0,
             high=1e6,
-            source=common.SEARCH,
         ),
     ),
     build=NMF,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.models.parameters import Algorithm
-from ecv_core.records import Progress, no_progress
+from ecv_core.models.base import Algorithm
+from ecv_core.records.run import Progress, no_progress
 
 if TYPE_CHECKING:
     import torch

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.neighbourhood import Closeness, NeighbourModel
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.neighbourhood import SHARED_NEIGHBOURS, Closeness, NeighbourModel
+from ecv_core.records.parameters import Parameter
 
 DEFAULT_NEIGHBOURS = 200
 
@@ -45,14 +45,14 @@ RP3BETA = Algorithm(
         "hard to beat."
     ),
     paper="Paudel, Christoffel, Newell, Bernstein (2017): Updatable, accurate, diverse, scalable",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         Parameter(
             "neighbours",
             DEFAULT_NEIGHBOURS,
             "Items from which each item can be reached: those with the largest weights.",
             low=1,
             high=100_000,
-            source=common.SEARCH,
         ),
         Parameter(
             "alpha",
@@ -60,7 +60,6 @@ RP3BETA = Algorithm(
             "Power of each step's chance: less evens out how much busy nodes spread.",
             low=0,
             high=2,
-            source=common.SEARCH,
         ),
         Parameter(
             "beta",
@@ -68,7 +67,6 @@ RP3BETA = Algorithm(
             "Power of an item's number of users that divides its score; 0 holds none back.",
             low=0,
             high=2,
-            source=common.SEARCH,
         ),
     ),
     build=RP3Beta,

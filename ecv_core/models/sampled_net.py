@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.device import best_device, one_thread
-from ecv_core.records import History
+from ecv_core.records.interactions import History
 
 
 class SampledNet(ABC):

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import RunError
-from ecv_core.models.base import Report
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.records import Pairs, Ratings, Task
+from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.records.errors import RunError
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.spec import Task
 
 Floats = NDArray[np.float64]
 
@@ -126,8 +127,6 @@ class _Fit:
         return answers + self._mean
 
 
-_PAPER = "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3"
-
 SGD_MF = Algorithm(
     id="sgd-mf",
     title="SGD MF",
@@ -139,16 +138,16 @@ SGD_MF = Algorithm(
     paper="Koren, Bell, Volinsky (2009): Matrix Factorization Techniques; set-up of Rendle (2019)",
     task=Task.RATINGS,
     rate=1e-8,
-    parameters=(
-        Parameter("dimension", 64, "Length of a vector.", low=1, high=2048, source=_PAPER),
-        Parameter("epochs", 128, "Passes over all ratings.", low=1, high=10_000, source=_PAPER),
+    parameters=with_source(
+        "Rendle, Zhang, Koren (2019): On the Difficulty of Evaluating Baselines, section 5.3",
+        Parameter("dimension", 64, "Length of a vector.", low=1, high=2048),
+        Parameter("epochs", 128, "Passes over all ratings.", low=1, high=10_000),
         Parameter(
             "learning_rate",
             0.003,
             "Size of a step; smaller is better but needs more epochs.",
             low=1e-6,
             high=1.0,
-            source=_PAPER,
         ),
         Parameter(
             "regularization",
@@ -156,7 +155,6 @@ SGD_MF = Algorithm(
             "Pulls vectors and biases towards zero; more for small data and large dimensions.",
             low=0.0,
             high=10.0,
-            source=_PAPER,
         ),
         Parameter(
             "deviation",
@@ -164,14 +162,12 @@ SGD_MF = Algorithm(
             "Standard deviation of the normal distribution from which vectors are drawn.",
             low=0.0,
             high=10.0,
-            source=_PAPER,
         ),
         Parameter(
             "search",
             False,
             "Choose learning rate (0.001, 0.003) and regularization (0.02 to 0.05) in each "
             "fold, on 5 % of its training ratings; takes nine times as long.",
-            source=_PAPER,
         ),
     ),
     build=SgdMF,

@@ -1,8 +1,8 @@
-"""Parameters that several models take, each with a default of its own."""
+"""Parameters that several models take, each with a default of its own; see `with_source`."""
 
 from __future__ import annotations
 
-from ecv_core.parameters import Parameter
+from ecv_core.records.parameters import Parameter
 
 SEARCH = "own search on inner validation folds, benchmarks/README.md"
 """Where most defaults come from."""
@@ -10,9 +10,7 @@ SEARCH = "own search on inner validation folds, benchmarks/README.md"
 
 def learning_rate(default: float) -> Parameter:
     """Adam's step size."""
-    return Parameter(
-        "learning_rate", default, "Adam's step size.", low=1e-6, high=1.0, source=SEARCH
-    )
+    return Parameter("learning_rate", default, "Adam's step size.", low=1e-6, high=1.0)
 
 
 def batch_size(default: int, step: str) -> Parameter:
@@ -22,7 +20,7 @@ def batch_size(default: int, step: str) -> Parameter:
         default: how many.
         step: of what: 'Users per step.'
     """
-    return Parameter("batch_size", default, step, low=1, high=1_000_000, source=SEARCH)
+    return Parameter("batch_size", default, step, low=1, high=1_000_000)
 
 
 def weight_decay(default: float) -> Parameter:
@@ -33,11 +31,10 @@ def weight_decay(default: float) -> Parameter:
         "Shrinks all weights a little at each step (AdamW).",
         low=0,
         high=10.0,
-        source=SEARCH,
     )
 
 
-def negatives(default: int, source: str = SEARCH) -> Parameter:
+def negatives(default: int, source: str = "") -> Parameter:
     """Items drawn beside each training pair."""
     return Parameter(
         "negatives",
@@ -51,7 +48,7 @@ def negatives(default: int, source: str = SEARCH) -> Parameter:
 
 def factors(default: int) -> Parameter:
     """Length of the vectors of users and items."""
-    return Parameter("factors", default, "Length of a vector.", low=1, high=2048, source=SEARCH)
+    return Parameter("factors", default, "Length of a vector.", low=1, high=2048)
 
 
 def regularization(default: float) -> Parameter:
@@ -62,7 +59,6 @@ def regularization(default: float) -> Parameter:
         "Weight of the squared length of the vectors in a batch.",
         low=0,
         high=100.0,
-        source=SEARCH,
     )
 
 
@@ -74,7 +70,6 @@ def layers(default: int) -> Parameter:
         "Steps over the graph: with 2, a user also learns from users who share an item.",
         low=1,
         high=10,
-        source=SEARCH,
     )
 
 
@@ -86,7 +81,6 @@ def noise_popularity() -> Parameter:
         "Negatives are drawn by popularity to this power; 0 draws all alike.",
         low=0,
         high=1,
-        source=SEARCH,
     )
 
 
@@ -105,7 +99,6 @@ def schedule(epochs: int, over: str, *, averaging: float) -> tuple[Parameter, ..
             f"Passes over {over}; at most, with early stopping.",
             low=1,
             high=10_000,
-            source=SEARCH,
         ),
         Parameter(
             "averaging",
@@ -114,14 +107,12 @@ def schedule(epochs: int, over: str, *, averaging: float) -> tuple[Parameter, ..
             "epoch: 0.9 averages about ten epochs, 0 takes the newest weights alone.",
             low=0,
             high=0.999,
-            source=SEARCH,
         ),
         Parameter(
             "early_stopping",
             False,
             "Hide a part of the training data, stop when it is ranked no better any more, and "
             "keep the best epoch; off: train all epochs on all of it.",
-            source=SEARCH,
         ),
         Parameter(
             "patience",

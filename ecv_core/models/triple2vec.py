@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
-from ecv_core.records import Need
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
+from ecv_core.records.interactions import Need
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
-    from ecv_core.models.triple2vec_net import Triple2vecNet
+    from ecv_core.models.triple_net import Triple2vecNet
 
     return NeuralRecommender("triple2vec", Triple2vecNet, params)
 
@@ -27,7 +26,8 @@ TRIPLE2VEC = Algorithm(
         "baskets, such as groceries; it needs them."
     ),
     paper="Wan, Wang, Liu, Bennett, McAuley (2018): Representing and recommending shopping baskets",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         common.negatives(5),
         common.noise_popularity(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 
@@ -9,12 +10,64 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from torch.nn.functional import logsigmoid
+from torch.nn.functional import embedding, logsigmoid
 
-from ecv_core.errors import DatasetError
 from ecv_core.models.sampled_net import SampledNet
-from ecv_core.models.triples import Triples
-from ecv_core.records import History
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import History
+
+# Baskets -> triples of a user and two items of one basket, at random; loads torch.
+
+
+class Triples:
+    """Each interaction, with another item of its basket that is drawn anew in every pass.
+
+    An item that was bought alone is in no triple.
+    """
+
+    def __init__(self, train: csr_array, baskets: NDArray[np.int64], device: torch.device) -> None:
+        """Put the interactions in the order of baskets.
+
+        Args:
+            train: shape (users, items).
+            baskets: of each stored entry; equal numbers of one user are one basket.
+            device: where triples are drawn.
+        """
+        users = np.repeat(np.arange(train.shape[0]), np.diff(train.indptr))
+        order = np.lexsort((baskets, users))
+        users, baskets = users[order], baskets[order]
+        new = np.ones(len(users), dtype=bool)
+        new[1:] = (users[1:] != users[:-1]) | (baskets[1:] != baskets[:-1])
+        starts = np.flatnonzero(new)
+        sizes = np.diff(np.append(starts, len(users)))
+        self._users, self._items, self._starts, self._sizes = (
+            torch.from_numpy(values.astype(np.int64)).to(device)
+            for values in (
+                users,
+                train.indices[order],
+                np.repeat(starts, sizes),
+                np.repeat(sizes, sizes),
+            )
+        )
+        self._paired = (self._sizes > 1).nonzero()[:, 0]
+
+    def __len__(self) -> int:
+        return len(self._paired)
+
+    def shuffled(
+        self, size: int, random: torch.Generator
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+        """All of them once, in random order, in batches: users, items, others of the basket."""
+        device = self._users.device
+        order = torch.randperm(len(self), generator=random, device=device)
+        for part in torch.split(self._paired[order], size):
+            sizes, starts = self._sizes[part], self._starts[part]
+            chance = torch.rand(len(part), generator=random, device=device)
+            # From 1 to size - 1 places further, and around: any other of the basket alike.
+            ahead = 1 + (chance * (sizes - 1)).long().clamp_(max=sizes - 2)
+            others = starts + (part - starts + ahead) % sizes
+            yield self._users[part], self._items[part], self._items[others]
+
 
 SHARED = 256
 """Users and items drawn at random for a batch; all of its triples share them, so that scoring them
@@ -112,3 +165,83 @@ class TripleNet(SampledNet):
 
     def _drawn(self, chance: torch.Tensor) -> torch.Tensor:
         return torch.multinomial(chance, SHARED, replacement=True, generator=self.random)
+
+
+# The vectors of Triple2vec; loads torch.
+
+
+class Triple2vecNet(TripleNet):
+    """One vector per user and two per item: as the first and as the second of a pair."""
+
+    def start(self) -> None:
+        super().start()
+        factors = self.params["factors"]
+        self._users = self.normal(self.n_users, factors, std=0.1)
+        self._firsts = self.normal(self.n_items, factors, std=0.1)
+        self._seconds = self.normal(self.n_items, factors, std=0.1)
+
+    def weights(self) -> list[torch.Tensor]:
+        return [self._users, self._firsts, self._seconds, *self.biases()]
+
+    def vectors(
+        self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor
+    ) -> tuple[list[torch.Tensor], torch.Tensor]:
+        tables = (users, self._users), (firsts, self._firsts), (seconds, self._seconds)
+        return [embedding(*table) for table in tables], torch.zeros((), device=self.device)
+
+    def final(self, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self._users[users], self._firsts + self._seconds
+
+
+# The network of VBCAR; loads torch.
+
+
+class VBCARNet(TripleNet):
+    """Vectors are drawn from a normal distribution for each user and item, which a network learns.
+
+    From which user or item it is, through a hidden layer with tanh, to a mean and a variance for
+    each factor. Both items of a pair come from the same network. Ranking takes the means.
+    """
+
+    def start(self) -> None:
+        super().start()
+        self._of_users = self._encoder(self.n_users)
+        self._of_items = self._encoder(self.n_items)
+
+    def _encoder(self, rows: int) -> list[torch.Tensor]:
+        """A first layer as a table: its input is 1 for one user or item and 0 for all others."""
+        hidden, factors = self.params["hidden"], self.params["factors"]
+        return [
+            self.normal(rows, hidden, std=0.1),
+            self.normal(hidden, 2 * factors, std=math.sqrt(1 / hidden)),
+            self.normal(2 * factors, std=0.0),
+        ]
+
+    def weights(self) -> list[torch.Tensor]:
+        return [*self._of_users, *self._of_items, *self.biases()]
+
+    def vectors(
+        self, users: torch.Tensor, firsts: torch.Tensor, seconds: torch.Tensor
+    ) -> tuple[list[torch.Tensor], torch.Tensor]:
+        found = []
+        divergence = torch.zeros((), device=self.device)
+        sides = (users, self._of_users), (firsts, self._of_items), (seconds, self._of_items)
+        for rows, encoder in sides:
+            mean, log_variance = _encoded(encoder, rows)
+            noise = torch.empty_like(mean).normal_(generator=self.random)
+            found.append(mean + noise * torch.exp(log_variance / 2))
+            apart = mean.square() + log_variance.exp() - 1 - log_variance
+            divergence = divergence + 0.5 * apart.sum(dim=1).mean()
+        return found, self.params["kl_weight"] * divergence
+
+    def final(self, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        everything = torch.arange(self.n_items, device=self.device)
+        return _encoded(self._of_users, users)[0], 2 * _encoded(self._of_items, everything)[0]
+
+
+def _encoded(encoder: list[torch.Tensor], rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mean and logarithm of the variance of each row's distribution; shape (rows, factors) each."""
+    table, weight, bias = encoder
+    hidden = torch.tanh(embedding(rows, table))
+    mean, log_variance = torch.addmm(bias, hidden, weight).chunk(2, dim=1)
+    return mean, log_variance

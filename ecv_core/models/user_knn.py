@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.neighbourhood import Closeness, NeighbourModel, cosine
-from ecv_core.models.parameters import PAPER_COUNTS, Algorithm, Parameter
-from ecv_core.models.shared_neighbours import SHARED_NEIGHBOURS
+from ecv_core.models.base import PAPER_COUNTS, Algorithm, with_source
+from ecv_core.models.neighbourhood import SHARED_NEIGHBOURS, Closeness, NeighbourModel, cosine
+from ecv_core.records.parameters import Parameter
 
 if TYPE_CHECKING:
     import torch
@@ -61,14 +61,14 @@ USER_KNN = Algorithm(
         "Fits in seconds or less, but the work grows with the square of the users."
     ),
     paper="Herlocker, Konstan, Borchers, Riedl (1999): An algorithmic framework for CF",
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         Parameter(
             "neighbours",
             DEFAULT_NEIGHBOURS,
             "Most similar users who vote for each user.",
             low=1,
             high=100000,
-            source=common.SEARCH,
         ),
         Parameter(
             "shrink",
@@ -76,7 +76,6 @@ USER_KNN = Algorithm(
             "Added to the cosine's denominator: distrusts users who share few items.",
             low=0,
             high=1e6,
-            source=common.SEARCH,
         ),
     ),
     build=UserKNN,

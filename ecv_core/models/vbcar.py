@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ecv_core.models import training_parameters as common
-from ecv_core.models.parameters import Algorithm, Parameter
-from ecv_core.models.shared_epochs import SHARED_EPOCHS
-from ecv_core.models.training import NeuralRecommender
-from ecv_core.records import Need
+from ecv_core.models.base import Algorithm, with_source
+from ecv_core.models.training import SHARED_EPOCHS, NeuralRecommender
+from ecv_core.records.interactions import Need
+from ecv_core.records.parameters import Parameter
 
 
 def build(params: Mapping[str, Any]) -> NeuralRecommender:
     """An unfitted model with these parameters."""
-    from ecv_core.models.vbcar_net import VBCARNet
+    from ecv_core.models.triple_net import VBCARNet
 
     return NeuralRecommender("vbcar", VBCARNet, params)
 
@@ -30,7 +30,8 @@ VBCAR = Algorithm(
         "Meng, McCreadie, Macdonald, Ounis (2019): Variational Bayesian context-aware "
         "representation for grocery recommendation"
     ),
-    parameters=(
+    parameters=with_source(
+        common.SEARCH,
         common.factors(64),
         Parameter(
             "hidden",
@@ -38,7 +39,6 @@ VBCAR = Algorithm(
             "Width of the layer between a user or item and its distribution.",
             low=1,
             high=8192,
-            source=common.SEARCH,
         ),
         Parameter(
             "kl_weight",
@@ -46,7 +46,6 @@ VBCAR = Algorithm(
             "Weight of the KL term (alpha): more pulls what is seldom seen to the average.",
             low=0,
             high=10,
-            source=common.SEARCH,
         ),
         common.negatives(5),
         common.noise_popularity(),

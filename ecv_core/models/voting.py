@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 DENSE_ITEMS = 5_000
 """Up to this many items the item x item weights are held dense: at most 100 MB."""
+WIDTH = 512
+"""Columns of the weights that are summed at once, so that they stay in cache while in use."""
 
 
 class Voting:
@@ -73,11 +75,11 @@ def narrow(matrix: csr_array) -> csr_array:
     )
 
 
-def _dense_parts(votes: csr_array, width: int = 512) -> list[torch.Tensor]:
-    """The weights as dense blocks of columns, each small enough to stay in cache while in use."""
+def _dense_parts(votes: csr_array) -> list[torch.Tensor]:
+    """The weights as dense blocks of columns."""
     import torch
 
     return [
-        torch.from_numpy(np.ascontiguousarray(votes[start : start + width].toarray().T))
-        for start in range(0, votes.shape[0], width)
+        torch.from_numpy(np.ascontiguousarray(votes[start : start + WIDTH].toarray().T))
+        for start in range(0, votes.shape[0], WIDTH)
     ]

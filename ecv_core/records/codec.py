@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 T = TypeVar("T")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import FoldsError
-from ecv_core.parameters import ParamValue
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.parameters import ParamValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,3 +115,167 @@ class Folds:
         if self.assignment is None:
             raise FoldsError(f"these {self.k} folds hold neither an assignment nor a way to draw")
         return np.where(self.assignment == index, Part.TEST, Part.TRAIN).astype(np.int8)
+
+
+# What is known of when the interactions in a training matrix were.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class History:
+    """A value for each stored entry of a matrix of users and items, in the order of its entries.
+
+    Beside a matrix, so that most models need not know of it.
+    """
+
+    order: NDArray[np.int64] | None = None
+    """Within one user larger is later; equal where nothing tells which was first."""
+    baskets: NDArray[np.int64] | None = None
+    """Within one user equal numbers are one basket, larger is later."""
+
+    @classmethod
+    def of(cls, interactions: Interactions, chosen: NDArray[np.bool_]) -> Self:
+        """What is known of these interactions, in the order of users and then items.
+
+        Args:
+            chosen: which; shape (interactions,), no user and item twice among them.
+        """
+        places = np.flatnonzero(chosen)
+        places = places[np.lexsort((interactions.items[places], interactions.users[places]))]
+        return cls(
+            order=_taken(interactions.history, places),
+            baskets=_taken(interactions.baskets, places),
+        )
+
+    def take(self, kept: NDArray[np.bool_]) -> Self:
+        """Of the entries that are kept alone; shape (entries,)."""
+        return type(self)(order=_taken(self.order, kept), baskets=_taken(self.baskets, kept))
+
+
+def _taken(
+    values: NDArray[np.integer] | None, places: NDArray[np.integer] | NDArray[np.bool_]
+) -> NDArray[np.int64] | None:
+    return None if values is None else values[places].astype(np.int64)
+
+
+# Ratings of a fold: those a model learns from, and who asks about what in the held-out part.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pairs:
+    """Who asks about what, and when; every array has shape (pairs,)."""
+
+    users: NDArray[np.int32]
+    """Codes, as in the interactions; a user may be unknown to training, as may an item."""
+    items: NDArray[np.int32]
+    timestamps: NDArray[np.int64] | None = None
+    """Unix seconds."""
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    @classmethod
+    def of(cls, interactions: Interactions, chosen: NDArray[np.bool_]) -> Self:
+        """These interactions without their ratings; `chosen` has shape (interactions,)."""
+        times = interactions.timestamps
+        return cls(
+            users=interactions.users[chosen],
+            items=interactions.items[chosen],
+            timestamps=None if times is None else times[chosen],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ratings:
+    """What a model learns from: a rating for each of some pairs, on a scale."""
+
+    pairs: Pairs
+    values: NDArray[np.float64]
+    """As given; shape (pairs,), at least one."""
+    n_users: int
+    """Of the whole dataset: codes go from 0 to n_users - 1."""
+    n_items: int
+    low: float
+    """The lowest rating of the scale."""
+    high: float
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def users(self) -> NDArray[np.int32]:
+        """Whose each rating is; shape (pairs,)."""
+        return self.pairs.users
+
+    @property
+    def items(self) -> NDArray[np.int32]:
+        """What each rating is of; shape (pairs,)."""
+        return self.pairs.items
+
+    @property
+    def mean(self) -> float:
+        """Of all ratings."""
+        return float(self.values.mean())
+
+    @classmethod
+    def of(
+        cls,
+        interactions: Interactions,
+        chosen: NDArray[np.bool_],
+        scale: tuple[float, float],
+    ) -> Self:
+        """Some of the ratings of a dataset; `chosen` has shape (interactions,)."""
+        assert interactions.ratings is not None  # `check_ratings` has looked
+        return cls(
+            pairs=Pairs.of(interactions, chosen),
+            values=interactions.ratings[chosen].astype(np.float64),
+            n_users=interactions.n_users,
+            n_items=interactions.n_items,
+            low=scale[0],
+            high=scale[1],
+        )
+
+    def take(self, kept: NDArray[np.bool_]) -> Self:
+        """Those that are kept alone; shape (pairs,)."""
+        times = self.pairs.timestamps
+        return type(self)(
+            pairs=Pairs(
+                users=self.users[kept],
+                items=self.items[kept],
+                timestamps=None if times is None else times[kept],
+            ),
+            values=self.values[kept],
+            n_users=self.n_users,
+            n_items=self.n_items,
+            low=self.low,
+            high=self.high,
+        )
+
+
+# What a split or a model may need of a dataset beside who interacted with what.
+
+
+class Need(StrEnum):
+    """What a dataset must have."""
+
+    NOTHING = "nothing"
+    HISTORY = "history"
+    """The order of each user's interactions: timestamps, baskets, or rows in order."""
+    BASKETS = "baskets"
+    TIMESTAMPS = "timestamps"
+    """Times that compare between users."""
+
+    def met(self, interactions: Interactions) -> bool:
+        """Whether the dataset has it."""
+        if self is Need.HISTORY:
+            return interactions.history is not None
+        if self is Need.BASKETS:
+            return interactions.baskets is not None
+        return self is Need.NOTHING or interactions.timestamps is not None
+
+
+LACKS = {
+    Need.HISTORY: "no timestamps and no known order of a user's interactions",
+    Need.BASKETS: "no baskets (a column 'basket')",
+    Need.TIMESTAMPS: "no timestamps",
+}
+"""What a dataset has that does not meet a need, for messages."""

@@ -2,14 +2,283 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
-from ecv_core.records.fold import FoldResult
-from ecv_core.records.moment import Moment
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
 from ecv_core.records.spec import RunSpec
+
+# What one fold gave: scores and what it cost.
+
+
+AMOUNT = 1e15
+"""No score, second or joule is further from 0: what claims to be would break every sum."""
+Number = Annotated[float, Ge(-AMOUNT), Le(AMOUNT)]
+Amount = Annotated[float, Ge(0), Le(AMOUNT)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy:
+    """What one fold cost the machine, in joules and grams CO2e."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # there is no other kind of energy
+
+    joules: Amount
+    cpu_joules: Amount
+    gpu_joules: Amount
+    ram_joules: Amount
+    grams_co2e: Amount
+    source: str
+    """How it is known: 'rapl' is measured, 'cpu-load' and 'constant' are estimates, 'told' is from
+    whoever computed the fold elsewhere, 'none' is no meter."""
+
+    @property
+    def measured(self) -> bool:
+        """True when a power counter was read, False for an estimate."""
+        return self.source == "rapl"
+
+    @property
+    def watt_hours(self) -> float:
+        """The energy in Wh, as pages show it."""
+        return self.joules / 3600
+
+    @classmethod
+    def none(cls) -> Self:
+        """No meter, or one that failed."""
+        return cls(
+            joules=0.0,
+            cpu_joules=0.0,
+            gpu_joules=0.0,
+            ram_joules=0.0,
+            grams_co2e=0.0,
+            source="none",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Of a fold that was computed together with those of other configurations.
+
+    Its seconds and joules are its own work and an equal part of what each needed with others, so
+    that their sum over all of them is what was spent. Here is what it needs in all.
+    """
+
+    configurations: int
+    """That were computed together, this one among them."""
+    alone_seconds: Amount
+    """Of all the work that it needed: about what it would have taken on its own."""
+    alone_joules: Amount
+    """Likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UserScores:
+    """Per-user scores of one fold, at the run's n: the raw material of later analyses.
+
+    `users` has shape (evaluated users,), codes into the prepared Interactions; `values` has shape
+    (evaluated users, len(metrics)).
+    """
+
+    __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}  # arrays, which no JSON holds
+
+    users: NDArray[np.int32]
+    metrics: tuple[str, ...]
+    values: NDArray[np.float32]
+
+    def of(self, metric: str) -> NDArray[np.float32]:
+        """One metric's scores; shape (evaluated users,)."""
+        return self.values[:, self.metrics.index(metric)]
+
+
+def user_table(
+    scores: Sequence[UserScores], metric: str
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """One metric's per-user scores of several folds side by side.
+
+    Args:
+        scores: of at least one fold, each with this metric.
+        metric: as in UserScores.metrics.
+    Returns: the users seen, ascending, of shape (users,); and their scores, of shape (folds,
+        users), NaN where a user has nothing held out in a fold.
+    """
+    # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
+    users = np.sort(np.concatenate([one.users for one in scores]), kind="stable")
+    users = users[np.diff(users, prepend=users[:1] - 1) > 0]
+    values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
+    for row, one in zip(values, scores, strict=True):
+        row[np.searchsorted(users, one.users)] = one.of(metric)
+    return users, values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldResult:
+    """What one fold gave: its score, all metrics, what it cost."""
+
+    fold: int
+    score: Number
+    """Mean over the evaluated users of the run's metric at its n; over all ratings of RMSE."""
+    metrics: Mapping[str, float]
+    """Every metric at every cut-off, 'ndcg@10' -> mean over users."""
+    users: int
+    """How many users had something held out, and so count."""
+    inner_curve: tuple[float, ...] = ()
+    """nDCG@100 on the inner validation part after each epoch, where a model stops early by it; of
+    predicted ratings the RMSE of the held-out part after each step, by which nothing is stopped."""
+    fit_seconds: Amount
+    evaluate_seconds: Amount
+    total_seconds: Amount
+    energy: Energy
+    reused: bool = False
+    """Whether another run had computed it: its seconds and joules were spent there."""
+    shared: Shared | None = None
+    """Where its work was shared with other configurations; None for a fold on its own."""
+    user_scores: UserScores | None = field(default=None, compare=False, repr=False)
+
+
+# Where a run stood after a fold, and what its rule made of it.
+
+
+class IntervalKind(StrEnum):
+    """What an interval holds with its confidence; two kinds are not to be compared."""
+
+    MEAN = "mean"
+    """The mean that endlessly many such folds would have (Student's t): how uncertain the mean is,
+    and what belongs into a paper."""
+    K_FOLD_MEAN = "k-fold mean"
+    """The mean of all k folds: how far the mean of those seen is from it, nothing once all are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval of a mean."""
+
+    low: float
+    high: float
+    kind: IntervalKind = IntervalKind.MEAN
+
+    @property
+    def width(self) -> float:
+        """c_n of the paper: the full width."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A stopping rule's answer after a fold."""
+
+    stop: bool
+    reason: str
+    """One sentence with the numbers of this moment, fit to show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Where a run stood after its n-th fold: one point of figure 1."""
+
+    n: int
+    """Folds seen so far, 1 .. k."""
+    fold: int
+    """Index of the newest fold."""
+    score: float
+    mean: float
+    interval: Interval | None
+    """None after one fold: one score has no interval."""
+    decision: Decision
+
+
+# How work says where it is.
+
+
+class Progress(Protocol):
+    """Told where some work is, as it goes on; it may raise `records.errors.Cancelled` to end the
+    work."""
+
+    def __call__(
+        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
+    ) -> None:
+        """Note a step.
+
+        Args:
+            phase: what is being done: "fit".
+            step: how far it is.
+            steps: 0 where the total is not known.
+            curve: of a fit so far, as `FoldResult.inner_curve`.
+        """
+
+
+def no_progress(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+    """Report nothing."""
+
+
+# The fold scores of one run, or of anything else that was evaluated in folds.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scores:
+    """What is known of k folds: a score each, what they cost, and every user's score."""
+
+    folds: NDArray[np.float64]
+    """Mean of each fold, by fold index; shape (k,); NaN where it has not been run."""
+    joules: NDArray[np.float64] | None = None
+    """Of each fold; shape (k,); NaN where it is not known. None where none is."""
+    users: NDArray[np.floating] | None = None
+    """The score of every user in every fold; shape (k, users); NaN where a user has nothing held
+    out, or the fold has not been run. None where a fold that was run came without."""
+    user_ids: NDArray[np.integer] | None = None
+    """Whose they are: sorted codes into the prepared data; shape (users,). None where `users` is,
+    or where its columns have no names."""
+    results: tuple[FoldResult, ...] | None = None
+    """All that is known of the folds that were run, by fold index. None where there is nothing but
+    the scores."""
+    aids: Any = None
+    """Cheap models on the same users (stopping.adjustment.Aids) that correct the precision rule's
+    mean; None: the plain one."""
+    random: bool = True
+    """Whether the model draws random numbers in training; True where that is not known."""
+    higher_is_better: bool = True
+    name: str = ""
+    """What it is called among others."""
+    dataset: str = ""
+    """What it was evaluated on: scores of one dataset are left out together."""
+    algorithm: str = ""
+    """What was evaluated; empty where only the name is known."""
+    metric: str = ""
+    """The score's name, as in RunSpec.metric_name or as shown."""
+    run_id: str | None = None
+    """Of the run whose folds these all are; None for no run, or several."""
+    source: str = "none"
+    """How the joules are known, as in Energy; 'none' where some are not, so that folds count."""
+    other_work: bool = False
+    """Whether the joules hold other work of the machine too: then they are in no sum of joules."""
+
+    @property
+    def k(self) -> int:
+        """Number of folds."""
+        return len(self.folds)
+
+    @property
+    def content(self) -> str:
+        """A hash of all that a curve depends on."""
+        costs = b"" if self.costs is None else self.costs.tobytes()
+        head = f"{self.name}\0{self.dataset}\0{self.metric}\0{self.source}\0{self.run_id}\0"
+        return sha256(head.encode() + self.folds.tobytes() + costs).hexdigest()
+
+    @property
+    def fold_joules(self) -> NDArray[np.float64]:
+        """The joules, NaN where they are not known; shape (k,)."""
+        return np.full(self.k, np.nan) if self.joules is None else self.joules
+
+    @property
+    def costs(self) -> NDArray[np.float64] | None:
+        """The joules, where every fold has some; None where folds are to be counted instead."""
+        return self.joules if self.joules is not None and (self.joules > 0).all() else None
 
 
 class RunState(StrEnum):

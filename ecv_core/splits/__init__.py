@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ecv_core.errors import FoldsError, InputError, UnknownName
-from ecv_core.records import Folds, Interactions, ParamValue
-from ecv_core.splits.exchange.archive import FORMS, split_archive, write_split
-from ecv_core.splits.exchange.archive_reading import read_split
-from ecv_core.splits.exchange.files import IMPORTED, folds_csv, read_folds, write_folds
-from ecv_core.splits.exchange.storage import store_folds, stored_folds_path
+from ecv_core.records.errors import FoldsError, InputError, UnknownName
+from ecv_core.records.interactions import Folds, Interactions
+from ecv_core.records.parameters import ParamValue
+from ecv_core.splits.exchange.files import IMPORTED, write_bytes
 from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices, usable_parts
 from ecv_core.splits.leakage import Leakage, leakage
 from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
@@ -17,7 +15,6 @@ from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import Past, Strategy, check_need
 
 __all__ = [
-    "FORMS",
     "IMPORTED",
     "SPLITS",
     "FoldMatrices",
@@ -31,20 +28,13 @@ __all__ = [
     "exchangeable",
     "fold_matrices",
     "fold_parts",
-    "folds_csv",
     "leakage",
     "matrices",
     "obstacle",
-    "read_folds",
-    "read_split",
     "split",
-    "split_archive",
-    "store_folds",
-    "stored_folds_path",
     "strategy",
     "usable_parts",
-    "write_folds",
-    "write_split",
+    "write_bytes",
 ]
 
 

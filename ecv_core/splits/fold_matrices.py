@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, History, Interactions, Part
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Folds, History, Interactions, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

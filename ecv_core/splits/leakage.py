@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits.fold_matrices import checked_parts
 
 Codes = NDArray[np.int32]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits.fold_matrices import checked_parts
 
 
@@ -56,9 +56,7 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     """
     parts = checked_parts(interactions, folds, index)
     counts = {part: _counts(interactions, parts == part) for part in Part}
-    learnt = parts == Part.TRAIN
-    users = np.bincount(interactions.users[learnt], minlength=interactions.n_users) > 0
-    items = np.bincount(interactions.items[learnt], minlength=interactions.n_items) > 0
+    users, items = known_to_training(interactions, parts)
     held = (parts == Part.TEST) | (parts == Part.UNKNOWN)
     held_users, held_items = interactions.users[held], interactions.items[held]
     strange_user, strange_item = ~users[held_users], ~items[held_items]
@@ -68,6 +66,16 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
         unknown_items=len(np.unique(held_items[strange_item])),
         unknown_interactions=int(np.sum(strange_user | strange_item)),
     )
+
+
+def known_to_training(
+    interactions: Interactions, parts: NDArray[np.int8]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which users and which items occur in training; shapes (users,) and (items,)."""
+    learnt = parts == Part.TRAIN
+    users = np.bincount(interactions.users[learnt], minlength=interactions.n_users) > 0
+    items = np.bincount(interactions.items[learnt], minlength=interactions.n_items) > 0
+    return users, items
 
 
 def _counts(interactions: Interactions, chosen: NDArray[np.bool_]) -> PartCounts:

@@ -1,10 +1,10 @@
-"""Every way to split, as users know it: what it does, whence it comes, what can be set."""
+"""Every way to split, as users know it: what it does, where it comes from, what can be set."""
 
 from __future__ import annotations
 
-from ecv_core.parameters import Parameter
-from ecv_core.records import Need
-from ecv_core.splits import holdouts, k_fold, nested, timeline, user_splits
+from ecv_core.records.interactions import Need
+from ecv_core.records.parameters import Parameter
+from ecv_core.splits import holdouts, strategies, timeline
 from ecv_core.splits.strategies import Past, Strategy
 
 MENG = "Meng et al. (2020), Exploring Data Splitting Strategies"
@@ -66,11 +66,11 @@ SPLITS: dict[str, Strategy] = {
             ),
             source="e-fold cross-validation for recommender systems, protocol section",
             ecv="The paper's own: every interaction is held out in exactly one of the k folds.",
-            make=k_fold.by_users,
+            make=strategies.by_users,
             least_k=2,
         ),
         Strategy(
-            id=nested.ID,
+            id=holdouts.NESTED_K_FOLD,
             title="Early part, evenly",
             help=(
                 "The last share of every user's history is put aside for the configuration that "
@@ -81,7 +81,7 @@ SPLITS: dict[str, Strategy] = {
                 "e-CV applies to the folds of the early part; the part put aside is tested once, "
                 "as a split of its own (part = test, k = 1)."
             ),
-            make=nested.nested_k_fold,
+            make=holdouts.nested_k_fold,
             parameters=(
                 Parameter(
                     "aside",
@@ -101,9 +101,9 @@ SPLITS: dict[str, Strategy] = {
                 ),
                 Parameter(
                     "part",
-                    nested.CHOOSE,
+                    holdouts.CHOOSE_PART,
                     "Whether the folds of the early part are tested, or what is put aside.",
-                    choices=(nested.CHOOSE, nested.TEST),
+                    choices=(holdouts.CHOOSE_PART, holdouts.TEST_PART),
                 ),
             ),
             needs=Need.HISTORY,
@@ -117,7 +117,7 @@ SPLITS: dict[str, Strategy] = {
             ),
             source="plain k-fold cross-validation",
             ecv="e-CV applies: every interaction is held out in exactly one of the k folds.",
-            make=k_fold.by_records,
+            make=strategies.by_records,
             least_k=2,
         ),
         Strategy(
@@ -129,7 +129,7 @@ SPLITS: dict[str, Strategy] = {
             ),
             source="Liang et al. (2018), as k folds; " + MENG,
             ecv="e-CV applies: every user is tested in exactly one of the k folds.",
-            make=user_splits.user_fold_in,
+            make=holdouts.user_fold_in,
             parameters=(
                 _FOLD_IN,
                 Parameter(
@@ -149,7 +149,7 @@ SPLITS: dict[str, Strategy] = {
             ),
             source=MENG + ": user split",
             ecv=_REPEATED,
-            make=user_splits.user_split,
+            make=holdouts.user_split,
             parameters=(_TEST, _FOLD_IN, _VALIDATION),
             fold_word="repetition",
         ),

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import FoldsError
-from ecv_core.records import Interactions, Part
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Interactions, Part
+from ecv_core.splits.part_counts import day, known_to_training
 from ecv_core.splits.strategies import Draw, Settings
 
 KEEP, DROP = "keep", "drop"
@@ -93,18 +94,10 @@ def _known_only(
     """The parts, without what is held out of users or items that training lacks, if so chosen."""
     if settings["unknown"] == KEEP:
         return parts
-    unknown = ~known_to_training(parts, interactions)
+    users, items = known_to_training(interactions, parts)
+    unknown = ~(users[interactions.users] & items[interactions.items])
     parts[unknown & ((parts == Part.TEST) | (parts == Part.VALIDATION))] = Part.UNKNOWN
     return parts
-
-
-def known_to_training(parts: NDArray[np.int8], interactions: Interactions) -> NDArray[np.bool_]:
-    """Whether both user and item of each interaction occur in training; shape (interactions,)."""
-    learnt = parts == Part.TRAIN
-    users = np.bincount(interactions.users[learnt], minlength=interactions.n_users) > 0
-    items = np.bincount(interactions.items[learnt], minlength=interactions.n_items) > 0
-    known: NDArray[np.bool_] = users[interactions.users] & items[interactions.items]
-    return known
 
 
 def _time_point(text: str, ordered: NDArray[np.int64], dataset: str) -> int:
@@ -116,10 +109,11 @@ def _time_point(text: str, ordered: NDArray[np.int64], dataset: str) -> int:
             f"the time point '{text}' is no date; give it as 2003-01-31, as 2003-01-31T12:00 (UTC) "
             "or in Unix seconds"
         ) from None
-    if not ordered[0] < moment <= ordered[-1]:
+    first, last = int(ordered[0]), int(ordered[-1])
+    if not first < moment <= last:
         raise FoldsError(
-            f"the time point {text} is outside {dataset}, which goes from {_date(ordered[0])} to "
-            f"{_date(ordered[-1])}; choose one after the first and up to the last"
+            f"the time point {text} is outside {dataset}, which goes from {day(first)} to "
+            f"{day(last)}; choose one after the first and up to the last"
         )
     return int(np.ceil(moment))
 
@@ -134,13 +128,6 @@ def _is_number(text: str) -> bool:
 def _seconds(text: str) -> float:
     moment = datetime.fromisoformat(f"{text}-01-01" if len(text) == 4 else text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _date(seconds: np.int64) -> str:
-    try:
-        return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError, OSError):
-        return f"{int(seconds)} s"  # own files may have any numbers for times
 
 
 def _all_at_once(interactions: Interactions, name: str, share: object) -> str:

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, cast, overload
 
-from ecv_core.errors import InputError, UnknownName
-from ecv_core.limits import MAX_TEXT
-from ecv_core.parameters import Parameter
-from ecv_core.plugins import Registry
-from ecv_core.records import SETTINGS, FoldResult, Interval, Moment, RunSpec
-from ecv_core.stopping.after_stop import stop_interval
-from ecv_core.stopping.base import (
-    OwnInterval,
-    OwnMean,
-    Rule,
-    StoppingRule,
-    TakesAids,
-    first_stop,
-)
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.plugins import Registry
+from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
+from ecv_core.records.spec import SETTINGS, RunSpec
+from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
 from ecv_core.stopping.efold import E_FOLD, EFold
 from ecv_core.stopping.fixed import FIXED, Fixed
-from ecv_core.stopping.interval import difference_percent, mean_and_deviation, mean_interval
+from ecv_core.stopping.interval import (
+    difference_percent,
+    mean_and_deviation,
+    mean_interval,
+    stop_interval,
+)
 from ecv_core.stopping.never import NEVER, Never
 from ecv_core.stopping.precision import PRECISION, Precision
 from ecv_core.stopping.registering import load_plugins, record_of
 from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
+from ecv_core.untrusted.limits import MAX_TEXT
 
 __all__ = [
     "BASELINE",
@@ -124,7 +123,8 @@ def _is_again(known: Rule, new: Rule) -> bool:
 
 
 def settings_of(instance: StoppingRule) -> Mapping[str, Any] | None:
-    """The rule and its settings as arguments of `spec.make_spec`; None if it is not registered."""
+    """The rule and its settings as arguments of `fold.spec.make_spec`; None if it is not
+    registered."""
     for known in RULES.values():
         if known.instance is instance:
             return {"rule": known.id}
@@ -187,7 +187,7 @@ def rule(rule_id: str) -> Rule:
 
 
 def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
-    """The rule that a run is stopped by, with its settings; `spec.rule_of` is of a run.
+    """The rule that a run is stopped by, with its settings; `fold.spec.rule_of` is of a run.
 
     Args:
         spec: what is run.
@@ -280,3 +280,60 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
 
 
 load_plugins()
+
+
+# A run whose moments were not recorded, as before version 0.1 -> what its rule said then.
+
+
+def usual_kind(spec: RunSpec) -> IntervalKind:
+    """What the intervals of a run hold where that was not written beside them."""
+
+    return RULES[spec.rule].interval if spec.rule in RULES else IntervalKind.MEAN
+
+
+class MomentsAgain(Sequence[Moment]):
+    """Where a run stood after each of its folds, worked out when it is first looked at.
+
+    Of a rule that looks at every user's score no more is known than whether it said stop; its
+    intervals are those of the fold scores. Looking raises InputError where the rule is not known,
+    or a setting or score of the run cannot be.
+    """
+
+    def __init__(self, spec: RunSpec, folds: Sequence[FoldResult], stopped_at: int | None) -> None:
+        """Of a run of this spec, its folds in the order in which they came, and its stop."""
+        self._spec, self._folds, self._stopped_at = spec, folds, stopped_at
+        self._found: tuple[Moment, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self._folds)
+
+    @overload
+    def __getitem__(self, at: int) -> Moment: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Moment]: ...
+    def __getitem__(self, at: int | slice) -> Moment | Sequence[Moment]:
+        if self._found is None:
+            self._found = self._worked_out()
+        return self._found[at]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # like a list
+
+    def _worked_out(self) -> tuple[Moment, ...]:
+
+        spec, folds = self._spec, self._folds
+        if not rule(spec.rule).needs_user_scores:
+            return tuple(moments(rule_for(spec), folds, spec.confidence))
+        plain = moments(Never(), folds, spec.confidence)
+        return tuple(map(self._of_users, plain))
+
+    def _of_users(self, moment: Moment) -> Moment:
+        at_stop = moment.n == self._stopped_at
+        said = f"the rule said {'stop' if at_stop else 'go on'}, where the run was made."
+        decision = Decision(
+            stop=at_stop and moment.n < self._spec.max_folds,
+            reason=f"After {moment.n} folds: {said}",
+        )
+        return replace(moment, decision=decision)

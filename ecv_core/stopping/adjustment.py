@@ -18,10 +18,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError
-from ecv_core.records import UserScores
-from ecv_core.stopping.fold_variance import TRUST, FoldVariance
-from ecv_core.stopping.user_moments import user_moments
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import UserScores
+from ecv_core.stopping.fold_variance import TRUST, FoldVariance, user_moments
 
 Floats = NDArray[np.float64]
 

@@ -9,9 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError
-from ecv_core.parameters import Parameter, Params, resolve
-from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, Moment, RunSpec
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import Parameter, Params, resolve
+from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.adjustment import Aids
 
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.parameters import Parameter, scientific
-from ecv_core.records import Decision, FoldResult, Moment
+from ecv_core.records.parameters import Parameter, scientific
+from ecv_core.records.run import Decision, FoldResult, Moment
 from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
 from ecv_core.stopping.interval import mean_interval
 

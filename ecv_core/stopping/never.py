@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ecv_core.records import Decision, FoldResult
+from ecv_core.records.run import Decision, FoldResult
 from ecv_core.stopping.base import Rule, after
 
 

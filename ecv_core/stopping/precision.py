@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.errors import InputError
-from ecv_core.parameters import Parameter
-from ecv_core.records import Decision, FoldResult, Interval, IntervalKind, Moment
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
 from ecv_core.stopping.fold_variance import ONE_FOLD, UNSTABLE, FoldVariance, fold_variance
@@ -222,13 +222,8 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
                 "as ndcg, or another rule"
             )
         scores.append(result.user_scores)
-    # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
-    users = np.sort(np.concatenate([score.users for score in scores]), kind="stable")
-    users = users[np.diff(users, prepend=users[:1] - 1) > 0]
-    values = np.full((len(scores), len(users)), np.nan)
-    for row, score in zip(values, scores, strict=True):
-        row[np.searchsorted(users, score.users)] = score.of(metric)
-    return values
+    _, values = user_table(scores, metric)
+    return values.astype(np.float64)
 
 
 def _sentence(say: Phrases) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 from importlib import import_module
 
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 from ecv_core.stopping.base import Rule, StoppingRule
 
 

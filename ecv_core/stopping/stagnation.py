@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.records import Decision, FoldResult
+from ecv_core.records.run import Decision, FoldResult
 from ecv_core.stopping.base import AT_LEAST, Rule, after
 from ecv_core.stopping.interval import mean_and_deviation, running
 

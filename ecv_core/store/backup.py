@@ -8,11 +8,11 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ecv_core.errors import InputError, StoreError
-from ecv_core.files import replacing
+from ecv_core.records.errors import InputError, StoreError
 from ecv_core.store.engine import sqlite_file
 from ecv_core.store.schema import SCHEMA_VERSION
 from ecv_core.store.store import Store, open_store
+from ecv_core.untrusted.files import replacing
 
 _PAGES = 1000
 """Copied at once; others may write between two such steps, and the copy is still of one moment."""

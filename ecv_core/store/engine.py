@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,37 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from ecv_core.errors import StoreError
-from ecv_core.places import OWN
-from ecv_core.store.database_errors import first_line, way_out, without_password
+from ecv_core.records.errors import StoreError
+from ecv_core.records.places import OWN
 from ecv_core.store.older_versions import take_over
 from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
+
+# What a database complains of, as words for whoever reads the sentence.
+
+
+def without_password(text: str) -> str:
+    """An address that may be shown."""
+    return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", r"\1:***@", text)
+
+
+def first_line(error: BaseException) -> str:
+    """What the database itself said."""
+    return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+def way_out(error: BaseException) -> str:
+    """What to do about it."""
+    text = str(error).lower()
+    if "not a database" in text or "malformed" in text:
+        return "move the damaged file away, or set ECV_DATABASE_URL to another"
+    if "full" in text:
+        return "free some disk space"
+    if "readonly" in text or "read-only" in text or "unable to open" in text:
+        return "make it writable, or set ECV_DATABASE_URL to a place you can write to"
+    if "locked" in text:
+        return "another program holds it; try again"
+    return "set ECV_DATABASE_URL to a database that works"
+
 
 _PATIENCE_SECONDS, _RETRY_SECONDS = 15.0, 0.05
 """How long another process may take to make the tables."""
@@ -25,7 +52,7 @@ _FILE = "ecv-file"
 
 
 def database_url() -> str:
-    """Where runs live: `ECV_DATABASE_URL`, else a SQLite file in `places.OWN`."""
+    """Where runs live: `ECV_DATABASE_URL`, else a SQLite file in `records.places.OWN`."""
     return os.environ.get("ECV_DATABASE_URL") or f"sqlite:///{OWN / 'runs.sqlite'}"
 
 

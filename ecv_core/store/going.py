@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ecv_core.records import FoldProgress, RunState
+from ecv_core.records.run import FoldProgress, RunState
 from ecv_core.store.rows import progress_record
 from ecv_core.store.schema import folds, progress, removed, runs
 from ecv_core.store.store import Store

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from ecv_core.records import Run, RunState
+from ecv_core.records.run import Run, RunState
 from ecv_core.store import removal
 from ecv_core.store.rows import fold_row, now, run_rows
 from ecv_core.store.schema import folds, imports, removed, runs

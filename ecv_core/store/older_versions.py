@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ecv_core.records import RunSpec
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.schema import metadata, plans, progress, runs
 
 

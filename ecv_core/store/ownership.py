@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import socket
 from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 
+import psutil
 import sqlalchemy as sa
 
-from ecv_core.records import RunState
+from ecv_core.records.run import RunState
 from ecv_core.store.rows import now
 from ecv_core.store.schema import owners, progress, runs
 from ecv_core.store.store import Store
@@ -76,3 +83,51 @@ def interrupt(store: Store, gone: Collection[str]) -> None:
             .where(*theirs)
             .values(state=RunState.INTERRUPTED, finished_at=now(), error=GONE)
         )
+
+
+# Processes, by names that stay theirs.
+
+
+GONE_SECONDS = 10.0
+"""After this long without a sign of life a process on another machine is gone."""
+
+
+def this_process() -> str:
+    """Names this process for good: machine, process id and start, for a process id comes back."""
+    process = psutil.Process()
+    return f"{_machine()}:{process.pid}:{process.create_time():.0f}"
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    """Where process ids mean the same: this host since it was started, or this container."""
+    space = "".join(map(_text, ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")))
+    return f"{socket.gethostname()}/{hashlib.sha256(space.encode()).hexdigest()[:8]}"
+
+
+def _text(path: str) -> str:
+    try:
+        return os.readlink(path) if Path(path).is_symlink() else Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def is_alive(owner: str, last: datetime | None) -> bool:
+    """Whether the process that `this_process` named is still there; of another name who knows.
+
+    Args:
+        owner: its name.
+        last: its last sign of life, by its own clock; None if it never gave one.
+    """
+    named = re.fullmatch(r"(.+):(\d+):(\d+)", owner)
+    if named is None:
+        return True
+    machine, pid, started = named.groups()
+    if machine not in (_machine(), socket.gethostname()):  # the latter: as versions before named it
+        return last is not None and (datetime.now(UTC) - last).total_seconds() < GONE_SECONDS
+    try:
+        process = psutil.Process(int(pid))
+        same = abs(process.create_time() - float(started)) < 2
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 
 import sqlalchemy as sa
 
-from ecv_core.errors import StoreError
+from ecv_core.records.errors import StoreError
 from ecv_core.store.engine import sqlite_file
 from ecv_core.store.schema import user_scores
 from ecv_core.store.store import Store

@@ -13,8 +13,8 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from ecv_core.errors import InputError
-from ecv_core.records import RunSpec
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.rows import now
 from ecv_core.store.schema import plans
 from ecv_core.store.store import Store

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from ecv_core.errors import RightsError
-from ecv_core.records import RunState
+from ecv_core.records.errors import RightsError
+from ecv_core.records.run import RunState
 from ecv_core.store.schema import runs, schema
 
 

@@ -6,14 +6,65 @@ recorded runs by the names of their files, which begin with dataset and algorith
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ecv_core.records import FoldResult, Run, RunSpec, Scores, UserScores
-from ecv_core.runs.recorded import has_user_scores, recorded_like, recorded_user_scores
-from ecv_core.runs.scores import scores_of, scores_of_run
+import numpy as np
+
+from ecv_core import models
+from ecv_core.evaluation import METRICS
+from ecv_core.fold.spec import rule_of
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import FoldResult, Run, Scores, UserScores, user_table
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_models
+from ecv_core.stopping.adjustment import Aids
+from ecv_core.store.recorded import has_user_scores, recorded_like, recorded_user_scores
 from ecv_core.store.store import Store
+
+# The folds of a run -> its scores as arrays.
+
+
+def scores_of_run(run: Run) -> Scores:
+    """The scores of a run's folds so far, with users' scores where its folds carry them."""
+    scores = scores_of(run.spec, run.folds)
+    return replace(scores, run_id=run.run_id, other_work=bool(run.other_work))
+
+
+def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
+    """The scores of some folds of a spec, named after its algorithm and dataset.
+
+    Args:
+        spec: of them all.
+        results: each fold once, in any order; with users' scores where they are known.
+    """
+    by_fold = tuple(sorted(results, key=lambda result: result.fold))
+    folds, joules = np.full(spec.k, np.nan), np.full(spec.k, np.nan)
+    for result in by_fold:
+        folds[result.fold] = result.score
+        if result.energy.source != "none":
+            joules[result.fold] = result.energy.joules
+    users = [result.user_scores for result in by_fold if result.user_scores is not None]
+    ids = values = None
+    if users and len(users) == len(by_fold) and all(spec.metric_name in u.metrics for u in users):
+        ids, table = user_table(users, spec.metric_name)
+        values = np.full((spec.k, len(ids)), np.nan, dtype=np.float32)
+        values[[result.fold for result in by_fold]] = table
+    scores = Scores(
+        folds=folds,
+        joules=joules,
+        users=values,
+        user_ids=ids,
+        results=by_fold,
+        random=models.of(spec).random,
+        higher_is_better=METRICS[spec.metric].higher_is_better,
+        name=f"{spec.algorithm} on {spec.dataset}",
+        dataset=spec.dataset,
+        algorithm=spec.algorithm,
+        metric=spec.metric_name,
+    )
+    return scores if scores.costs is None else replace(scores, source=by_fold[0].energy.source)
 
 
 class Results:
@@ -143,3 +194,69 @@ class Results:
             recorded = recorded_user_scores(run, self._folder)
             found = {one: users for one, users in recorded.items() if not folds or one in folds}
         return found
+
+
+# The cheap models by which a run's mean is corrected: their specs, their folds, their scores.
+
+
+def aid_spec(spec: RunSpec, name: str) -> RunSpec:
+    """All folds of a cheap model, on the folds of this run; its parameters are at their defaults.
+
+    Args:
+        spec: of the run that is adjusted.
+        name: id of the cheap model.
+    Raises: UnknownName.
+    """
+    return replace(
+        spec,
+        algorithm=name,
+        params=models.algorithm(name).resolve({}),
+        tracked=False,
+        rule=NEVER_STOPS,
+        rule_params=(),
+        min_folds=1,
+        full=False,
+    )
+
+
+def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldResult]]:
+    """The folds of each cheap model that a run is adjusted by; empty for one that lacks some."""
+    found: dict[str, Mapping[int, FoldResult]] = {}
+    for name in cheap_models(spec):
+        folds = results.folds(aid_spec(spec, name))
+        found[name] = {} if set(spec.fold_order) - set(folds) else folds
+    return found
+
+
+def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
+    """The scores of these cheap models, at least one.
+
+    Args:
+        results: to look in.
+        spec: of the run that is adjusted.
+        names: ids.
+    Raises: InputError for one without all folds.
+    """
+    found: dict[str, Mapping[int, UserScores]] = {}
+    for name in names:
+        aid = aid_spec(spec, name)
+        scores = results.user_scores(aid)
+        if set(aid.fold_order) - set(scores):
+            raise InputError(
+                f"to adjust by '{name}' all {spec.max_folds} folds of it on {spec.dataset} are "
+                "needed, with the same settings; run it with the rule 'never'"
+            )
+        found[name] = {fold: scores[fold] for fold in aid.fold_order}
+    random = any(models.algorithm(name).random for name in found)
+    return Aids(found, spec.metric_name, random=random)
+
+
+def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
+    """The rule of a run, with the scores of the cheap models that it is adjusted by, if any.
+
+    Raises: InputError where such a model lacks a fold.
+    """
+    rule = rule_of(spec)
+    if not (isinstance(rule, TakesAids) and rule.needs_aids):
+        return rule
+    return rule.with_aids(aids_of(results, spec, rule.needs_aids))

@@ -12,11 +12,36 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from ecv_core.errors import StoreError
-from ecv_core.records import FoldProgress, FoldResult, Moment, Run, RunSpec, RunState
-from ecv_core.runs.again import MomentsAgain, usual_kind
-from ecv_core.store.holding import OUTSIDE
+from ecv_core.records.errors import StoreError
+from ecv_core.records.run import FoldProgress, FoldResult, Moment, Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import MomentsAgain, usual_kind
 from ecv_core.store.schema import folds, progress, runs
+
+# Whether a process still has the run that it computes.
+
+
+OUTSIDE = "outside"
+"""Owner of a run whose folds are asked for and told by programs that come and go. It names no
+process, so that nobody takes it for dead: a fold may take days to be told."""
+
+
+def held(connection: sa.Connection, run_id: str, owner: str) -> bool:
+    """Whether the owner has this run and goes on with it.
+
+    One that was taken for dead, and whose run nobody has resumed, has it again.
+    """
+    mine = (runs.c.run_id == run_id, runs.c.owner == owner)
+    back = (
+        runs.update()
+        .where(*mine, runs.c.state == RunState.INTERRUPTED)
+        .values(state=RunState.RUNNING, finished_at=None, error=None)
+    )
+    if connection.execute(back).rowcount:
+        return True
+    query = sa.select(runs.c.run_id).where(*mine, runs.c.state == RunState.RUNNING)
+    return connection.scalar(query) is not None
+
 
 Rows = Sequence[Any]
 """Rows as SQLAlchemy gives them, with a column per attribute."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records import UserScores
+from ecv_core.records.run import UserScores
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 0, "pb": 0}]
 _FROM_HITS = ("ndcg", "map", "recall", "precision", "mrr", "hit")

@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager
 
 import sqlalchemy as sa
 
-from ecv_core.errors import InputError
-from ecv_core.records import FoldResult, Moment, Run, RunSpec, RunState, UserScores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
+from ecv_core.records.spec import RunSpec
 from ecv_core.store import removal
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.holding import OUTSIDE, held
 from ecv_core.store.quota import Quota, insist
-from ecv_core.store.rows import fold_row, now, queued_rows, run_rows
+from ecv_core.store.rows import OUTSIDE, fold_row, held, now, queued_rows, run_rows
 from ecv_core.store.schema import folds, imports, progress, runs, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 

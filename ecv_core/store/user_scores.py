@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ecv_core.errors import StoreError
-from ecv_core.records import UserScores
+from ecv_core.records.errors import StoreError
+from ecv_core.records.run import UserScores
 from ecv_core.store import schema_4_scores
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 2, "pb": 2}]

@@ -25,9 +25,9 @@ from ecv_core.figures.baselines import (
     spread_frame,
     steps_frame,
 )
+from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import Energy, FoldResult, Run, RunState
-from ecv_core.spec import make_spec
+from ecv_core.records.run import Energy, FoldResult, Run, RunState
 
 
 @pytest.fixture

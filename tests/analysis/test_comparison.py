@@ -16,7 +16,8 @@ from ecv_core.analysis.comparison import (
     user_means,
 )
 from ecv_core.analysis.comparison.spec_differences import ABSENT, differences, names
-from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState, UserScores
+from ecv_core.records.run import Energy, FoldResult, Run, RunState, UserScores
+from ecv_core.records.spec import RunSpec
 
 SPEC = RunSpec(dataset="ml-100k", algorithm="item-knn", params=(("neighbours", 100),))
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.analysis.replay import explanations, order_of, replay, replayed, stops_at
-from ecv_core.errors import InputError
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
 from ecv_core.stopping import EFold, stop_of
 from ecv_core.stopping import moments as live_moments
 from tests.fake_folds import fold_result

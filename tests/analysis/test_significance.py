@@ -15,7 +15,7 @@ from ecv_core.analysis.significance import (
     over_users,
     signed_rank_p,
 )
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 SCORES = st.lists(

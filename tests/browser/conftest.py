@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from ecv_core import stopping
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import FOR_TESTS, TEST_FLAGS, Dashboard
 from tests.browser.tab import PATIENCE, VIEW, watched_tab
 from tests.fake_folds import SCORES, fold_result

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import psutil
 
-from ecv_core.store import STUDY, forget_plan, open_store, stored_plans
+from ecv_core.store.plans import STUDY, forget_plan, stored_plans
+from ecv_core.store.store import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
 

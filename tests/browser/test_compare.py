@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from ecv_core.records import Energy, FoldResult, RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Energy, FoldResult, RunState
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import click_row
 

@@ -11,10 +11,10 @@ import psutil
 import pytest
 from websockets.sync.client import connect
 
-from ecv_core.jobs import this_process
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import beat, open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.ownership import beat, this_process
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.test_main_job import computing, wait_for
 

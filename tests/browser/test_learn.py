@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from ecv_core.evaluation import per_user
-from pages.components.learn.chapters import CHAPTERS
+from pages.learn.course import CHAPTERS
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import drawn, followed
 

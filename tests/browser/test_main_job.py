@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from ecv_core import datasets, models
-from ecv_core.records import Run, RunState
-from ecv_core.store import open_store
+from ecv_core.records.run import Run, RunState
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import click_row, followed
 

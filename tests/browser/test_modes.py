@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ecv_core.store import open_store
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.provider import CLIENT, CLIENT_SECRET, Provider, provider
 from tests.browser.tab import watched_tab

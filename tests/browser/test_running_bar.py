@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from ecv_core.records import RunState
-from ecv_core.store import open_store
+from ecv_core.records.run import RunState
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import watched_tab
 from tests.browser.test_main_job import LONG, computing, start, wait_for

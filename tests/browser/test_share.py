@@ -11,9 +11,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from ecv_core import stopping
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.fake_folds import SCORES, fold_result
 

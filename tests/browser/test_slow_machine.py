@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from ecv_core.store import open_store
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import followed
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from ecv_core.runs.recorded import recorded_runs
-from pages.components.learn.chapters import CHAPTERS
+from ecv_core.store.recorded import recorded_runs
+from pages.learn.course import CHAPTERS
 from tests.browser.dashboard import ROOT, Dashboard
 from tests.browser.tab import followed
 

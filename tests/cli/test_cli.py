@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core import cli
-from ecv_core.errors import RunError
+from ecv_core.cli.run_command import parse_spec
 from ecv_core.fold import run_fold
-from ecv_core.runs.document import command_for
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import RunError
+from ecv_core.store.command import command_for
+from ecv_core.store.store import open_store
 
 
 def run(*arguments: str) -> int:
@@ -203,5 +204,5 @@ def test_the_command_of_a_run_repeats_it(
         n=n,
         country="FRA",
     )
-    again = cli.parse_spec(shlex.split(command_for(spec))[3:])
+    again = parse_spec(shlex.split(command_for(spec))[3:])
     assert again == spec

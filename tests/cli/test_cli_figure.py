@@ -47,7 +47,7 @@ def test_an_own_run_has_its_figure_too(tmp_path, capsys):
 
 
 def test_a_recorded_run_goes_by_its_name_or_by_its_id(tmp_path):
-    from ecv_core.runs.recorded import recorded_run
+    from ecv_core.store.recorded import recorded_run
 
     by_name = recorded_run("ml-1m--ease")
     assert (by_name.spec.dataset, by_name.spec.algorithm) == ("ml-1m", "ease")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ecv_core import cli
-from ecv_core.store import open_store
+from ecv_core.store.store import open_store
 
 
 @pytest.fixture

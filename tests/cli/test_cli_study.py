@@ -5,10 +5,10 @@ import json
 import pytest
 
 from ecv_core.cli import main
-from ecv_core.records import RunState
-from ecv_core.runs.document import run_document
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.document import run_document
+from ecv_core.store.store import open_store
 from tests.fake_folds import fold_result
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)

@@ -6,9 +6,9 @@ import pytest
 
 from ecv_core.analysis.rank_swaps import block_of, headline, ranks_frame, swaps, taus_frame
 from ecv_core.cli import main
-from ecv_core.records import RunState
-from ecv_core.runs.recorded import recorded_under_splits, recorded_user_scores
-from ecv_core.store import open_store
+from ecv_core.records.run import RunState
+from ecv_core.store.recorded import recorded_under_splits, recorded_user_scores
+from ecv_core.store.store import open_store
 
 SPLITS = "temporal-windows,temporal-global,leave-last-item"
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from ecv_core import datasets
-from ecv_core.datasets._content import Unreadable
-from ecv_core.datasets._load import read
-from ecv_core.errors import DatasetError
-from ecv_core.records import Interactions
+from ecv_core.datasets._load import Unreadable, read
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import Interactions
 
 
 def rows(data: Interactions) -> list[tuple[object, ...]]:

@@ -9,7 +9,7 @@ import pytest
 
 from ecv_core import datasets
 from ecv_core.datasets import _catalogue
-from ecv_core.datasets.prepare import prepare
+from ecv_core.datasets.ready import prepare
 
 
 def test_a_plain_file_may_have_baskets_and_the_earliest_of_a_pair_is_kept(data_folder: Path):

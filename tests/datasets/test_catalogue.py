@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ecv_core import datasets
-from ecv_core.errors import DatasetError, UnknownName
-from ecv_core.records import Interactions
+from ecv_core.records.errors import DatasetError, UnknownName
+from ecv_core.records.interactions import Interactions
 
 # Table 1 of the e-fold paper.
 PAPER = {

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.datasets.prepare import prepare
-from ecv_core.errors import DatasetError
-from ecv_core.records import Interactions
+from ecv_core.datasets.ready import prepare
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import Interactions
 
 Pairs = list[tuple[str, str]]
 

@@ -14,7 +14,7 @@ import pytest
 
 from ecv_core import datasets
 from ecv_core.datasets import DatasetEntry
-from ecv_core.errors import Cancelled, DatasetError
+from ecv_core.records.errors import Cancelled, DatasetError
 
 U_DATA = "".join(
     f"{u}\t{i}\t{r}\t881250949\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from ecv_core import datasets
-from ecv_core.datasets.prepare import prepare
+from ecv_core.datasets.ready import prepare
 
 # Table 1 of the e-fold paper: users, items, interactions after 5-core pruning.
 PAPER = {

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from ecv_core import datasets
-from ecv_core.errors import DatasetError
+from ecv_core.records.errors import DatasetError
 
 # Ids are text: 007 is not 7, and NA is an item like any other.
 TEXT = "user_id,item_id,rating,timestamp\n007,b,3,30\nann,NA,4.5,10\n007,a,1,20\n"

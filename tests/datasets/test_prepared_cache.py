@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecv_core.datasets.prepare import cached
-from ecv_core.records import Interactions
+from ecv_core.datasets.ready import cached
+from ecv_core.records.interactions import Interactions
 
 NAMES = ("users", "items", "user_ids", "item_ids")
 NAMES += ("ratings", "timestamps", "baskets", "sequence")

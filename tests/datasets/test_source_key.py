@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ecv_core import datasets
-from ecv_core.errors import DatasetError
+from ecv_core.records.errors import DatasetError
 
 ROOT = Path(__file__).resolve().parents[2]
 

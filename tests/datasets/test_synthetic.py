@@ -3,8 +3,8 @@ import pytest
 
 from ecv_core import datasets
 from ecv_core.datasets import synthetic
-from ecv_core.datasets.prepare import prepare
-from ecv_core.records import Interactions
+from ecv_core.datasets.ready import prepare
+from ecv_core.records.interactions import Interactions
 
 
 @pytest.fixture(scope="module")

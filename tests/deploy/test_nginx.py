@@ -172,9 +172,9 @@ HANDSHAKE = {
 }
 
 
-def shaken(port: int, origin: str) -> int:
+def shaken(port: int, origin: str, path: str = "/_stcore/stream") -> int:
     """The status of a websocket's handshake, asked for by a page of this origin."""
-    return asked(port, "/_stcore/stream", Origin=origin, **HANDSHAKE).status
+    return asked(port, path, Origin=origin, **HANDSHAKE).status
 
 
 def test_the_page_and_its_websocket_come_through_with_the_password(site: int) -> None:
@@ -184,11 +184,13 @@ def test_the_page_and_its_websocket_come_through_with_the_password(site: int) ->
     assert page.secure == "max-age=31536000"
     assert asked(site, "/_stcore/health").body == b"ok"
     assert shaken(site, f"https://{NAME}") == 101
+    assert shaken(site, f"https://{NAME}", "/events") == 101
 
 
 def test_nothing_comes_through_without_it(site: int) -> None:
     assert asked(site, "/", password="guessed").status == 401
     assert asked(site, "/_stcore/stream", password="").status == 401
+    assert asked(site, "/events", password="").status == 401
 
 
 def test_a_page_of_elsewhere_gets_no_websocket(site: int) -> None:
@@ -200,12 +202,14 @@ def test_the_public_gets_pages_and_a_few_tabs_and_uploads_nothing(tmp_path: Path
         assert b"<title>" in asked(port, "/", password="").body
         assert asked(port, "/_stcore/upload_file/any/any").status == 403
         lines = [f"{name.replace('_', '-')}: {value}" for name, value in HANDSHAKE.items()]
-        head = ["GET /_stcore/stream HTTP/1.1", f"Host: {NAME}", f"Origin: https://{NAME}", *lines]
         with ExitStack() as open_tabs:
-            statuses = []
-            for _ in range(21):
-                plain = socket.create_connection(("127.0.0.1", port), 30)
-                tab = open_tabs.enter_context(trusting().wrap_socket(plain, server_hostname=NAME))
-                tab.sendall("\r\n".join([*head, "", ""]).encode())
-                statuses.append(tab.recv(64).split()[1])
-            assert statuses == [b"101"] * 20 + [b"503"]
+            for path in ("/_stcore/stream", "/events"):
+                head = [f"GET {path} HTTP/1.1", f"Host: {NAME}", f"Origin: https://{NAME}", *lines]
+                statuses = []
+                for _ in range(21):
+                    plain = socket.create_connection(("127.0.0.1", port), 30)
+                    tab = trusting().wrap_socket(plain, server_hostname=NAME)
+                    open_tabs.enter_context(tab)
+                    tab.sendall("\r\n".join([*head, "", ""]).encode())
+                    statuses.append(tab.recv(64).split()[1])
+                assert statuses == [b"101"] * 20 + [b"503"]

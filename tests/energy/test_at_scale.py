@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.energy import AtScale, at_scale, carbon_source
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 # 200 W for a minute a fold
 WORK = AtScale(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ecv_core.energy import equivalents, like
 from ecv_core.energy import sources as files
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 
 @pytest.fixture

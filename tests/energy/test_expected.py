@@ -6,7 +6,7 @@ import pytest
 
 from ecv_core.energy.expected import KnownCosts, together
 from ecv_core.energy.expected import expected as expected_in
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
 from ecv_core.stopping import folds_planned
 
 SPEC = make_spec(dataset="ml-100k", algorithm="item-knn", rule="e-fold", k=10)

@@ -8,8 +8,8 @@ import pytest
 
 from ecv_core import energy
 from ecv_core.energy import CodeCarbonMeter, FakeMeter, NoMeter, countries, country
-from ecv_core.errors import InputError
-from ecv_core.records import Energy
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy
 
 
 def test_an_unknown_country_is_refused_and_not_silently_the_worlds_average() -> None:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from ecv_core.energy import energy_parts, parts_sentence, parts_words
-from ecv_core.energy.parts import counted, left_in_words, left_out_words
-from ecv_core.records import Energy, FoldResult, Run, RunState
-from ecv_core.spec import make_spec
+from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Energy, FoldResult, Run, RunState
 
 
 def fold(seconds=1.0, *, cpu=0.0, gpu=0.0, ram=0.0, source="cpu-load"):
@@ -84,7 +84,7 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
         created_at=datetime(2026, 3, 4, tzinfo=UTC),
     )
     disturbed = replace(own, other_work="the machine was busy")
-    assert counted([own, disturbed]) == [own]
+    assert with_own_joules([own, disturbed]) == [own]
     assert left_out_words([own, disturbed]) == (
         "1 of 2 runs is in no sum of joules: other work ran on the machine while it did."
     )

@@ -7,8 +7,8 @@ import pytest
 
 from ecv_core.energy import CodeCarbonMeter
 from ecv_core.energy.meter import _meter, meter_for
-from ecv_core.errors import InputError
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
 
 RAPL = "/sys/class/powercap/intel-rapl/subsystem"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.energy.savings import energy_facts, tallies
-from ecv_core.records import Energy, FoldResult
+from ecv_core.records.run import Energy, FoldResult
 
 
 def fold(index, seconds, joules, grams):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.evaluation import auc as module
-from ecv_core.evaluation.auc import block_auc
+from ecv_core.evaluation import full as module
+from ecv_core.evaluation.full import block_auc
 
 NONE = float("-inf")  # the item is no candidate
 

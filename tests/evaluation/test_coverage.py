@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.evaluation.coverage import exposures, gini, item_coverage
+from ecv_core.evaluation.full import exposures, gini, item_coverage
 
 ALL = np.ones(5, dtype=bool)
 LISTS = np.array([[0, 1, 2], [0, 1, -1], [0, 3, 1]])

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.errors import Cancelled, InputError, RunError
-from ecv_core.evaluation import Protocol, evaluate, recommend
+from ecv_core.evaluation import Protocol, evaluate, topn
+from ecv_core.evaluation.topn import best_items, candidate_scores
+from ecv_core.records.errors import Cancelled, InputError, RunError
 
 
 class Fixed:
@@ -31,8 +32,9 @@ HELD_OUT = matrix([0, 1, 0, 0, 0], [1, 0, 0, 0, 1], [0, 0, 0, 0, 0])
 SCORES = [[9, 2, 3, 1, 0], [5, 4, 3, 2, 1], [1, 9, 2, 3, 4]]
 
 
-def lists(score, train, users, n, **sizes):
-    return np.concatenate([top.items for top in recommend(score, train, users, n, **sizes)])
+def lists(score, train, users, n):
+    blocks = candidate_scores(score, train, users)
+    return np.concatenate([best_items(scores, n) for _, scores in blocks])
 
 
 def test_training_items_are_never_recommended():
@@ -40,11 +42,11 @@ def test_training_items_are_never_recommended():
     assert lists(Fixed(SCORES).score, TRAIN, users, 2).tolist() == [[2, 1], [0, 1], [4, 3]]
 
 
-def test_users_come_back_in_the_order_they_were_asked_for():
-    users = np.array([2, 0])
-    blocks = list(recommend(Fixed(SCORES).score, TRAIN, users, 1, block=1))
-    assert [top.users.tolist() for top in blocks] == [[2], [0]]
-    assert [top.items.tolist() for top in blocks] == [[[4]], [[2]]]
+def test_users_come_back_in_the_order_they_were_asked_for(monkeypatch):
+    monkeypatch.setattr(topn, "BLOCK_CELLS", 1)  # one user at a time
+    blocks = list(candidate_scores(Fixed(SCORES).score, TRAIN, np.array([2, 0])))
+    assert [users.tolist() for users, _ in blocks] == [[2], [0]]
+    assert [best_items(scores, 1).tolist() for _, scores in blocks] == [[[4]], [[2]]]
 
 
 def test_places_without_a_candidate_left_are_empty():
@@ -103,7 +105,9 @@ def test_any_block_size_gives_the_lists_of_a_full_sort(seed, block):
     masked = np.where(train.toarray() > 0, -np.inf, dense)
     order = np.argsort(-masked, axis=1)[:, :5]
     expected = np.where(np.isinf(np.take_along_axis(masked, order, axis=1)), -1, order)[users]
-    actual = lists(Fixed(dense).score, train, users, 5, block=block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(topn, "BLOCK_CELLS", block * 11)
+        actual = lists(Fixed(dense).score, train, users, 5)
     np.testing.assert_array_equal(actual, expected)
 
 

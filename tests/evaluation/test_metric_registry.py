@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS, Kind, check_metric, column_title
-from ecv_core.evaluation.coverage import LIST_METRICS
+from ecv_core.evaluation.full import LIST_METRICS
 from ecv_core.evaluation.novelty import NOVELTY_METRICS
 from ecv_core.evaluation.ranking import HIT_METRICS
-from ecv_core.records import WITHOUT_CUTOFF
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import WITHOUT_CUTOFF
 
 DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 

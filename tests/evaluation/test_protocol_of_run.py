@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from ecv_core.cli import parse_spec
-from ecv_core.errors import InputError
+from ecv_core.cli.run_command import parse_spec
 from ecv_core.evaluation import METRICS, Kind
+from ecv_core.figures.words import metric_label
 from ecv_core.fold import protocol_of, run_fold
-from ecv_core.records import RunSpec
-from ecv_core.runs.document import command_for
-from ecv_core.spec import make_spec
-from ecv_core.words import metric_label
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.command import command_for
 
 
 def spec(**given):

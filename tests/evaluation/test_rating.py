@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.errors import RunError
 from ecv_core.evaluation import evaluate_ratings
 from ecv_core.evaluation.rating import errors_by_user, log_loss
+from ecv_core.records.errors import RunError
 
 
 def test_log_loss_is_minus_the_log_of_the_probability_of_what_happened():

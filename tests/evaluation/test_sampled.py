@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.errors import RunError
 from ecv_core.evaluation import Protocol, evaluate, sampled, topn
 from ecv_core.evaluation.rating import log_loss
 from ecv_core.evaluation.sampled import Against, sampled_auc, sampled_hits
+from ecv_core.records.errors import RunError
 
 
 def against(owners, higher, tied=None, negatives=9):

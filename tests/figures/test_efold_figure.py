@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ecv_core.figures.efold import COLUMNS, alt_text, efold_frame, score_range, side_of_stop
 from ecv_core.figures.efold_plot import efold_figure
-from ecv_core.records import Decision, Interval, Moment
+from ecv_core.records.run import Decision, Interval, Moment
 
 GO_ON = Decision(stop=False, reason="go on")
 # Scores 0.30, 0.34, 0.32, 0.36; the intervals are made up, round numbers.

@@ -3,8 +3,8 @@
 import pytest
 
 from ecv_core.figures.efold import efold_frame, score_range
-from ecv_core.figures.efold_steps import efold_figures, efold_steps
-from ecv_core.records import Decision, Interval, Moment
+from ecv_core.figures.efold_plot import efold_figures, efold_steps
+from ecv_core.records.run import Decision, Interval, Moment
 
 GO_ON = Decision(stop=False, reason="go on")
 MOMENTS = [

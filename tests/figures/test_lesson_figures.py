@@ -19,7 +19,7 @@ from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
 from ecv_core.figures.wander import wander_figure
 from ecv_core.figures.widths import LIT, SEEN, widths_figure, widths_steps
 from ecv_core.lessons.draws import draws_frame, widths_frame
-from ecv_core.records import RunSpec
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
 from tests.fake_folds import fold_result
 

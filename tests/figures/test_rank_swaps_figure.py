@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from ecv_core.analysis.rank_swaps import points_frame
-from ecv_core.figures.rank_scatter import rank_scatter_figure, rank_scatter_words
 from ecv_core.figures.rank_swaps import (
     arrow,
+    rank_scatter_figure,
+    rank_scatter_words,
     rank_table_figure,
     rank_table_words,
     tau_figure,

@@ -11,11 +11,16 @@ from contextlib import closing
 import pytest
 
 from ecv_core.energy import NoMeter
-from ecv_core.jobs import Book, Here, RunPlan, compute, drive, this_process
-from ecv_core.jobs.computing import Results
-from ecv_core.records import Energy, Progress, RunSpec
-from ecv_core.spec import make_spec
-from ecv_core.store import open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.computing import Results, compute
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.records.run import Energy, Progress
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import this_process
+from ecv_core.store.store import open_store
 
 BUSY_SECONDS = 10.0
 """Less than a program waits for a locked database, and a hundred times what the fold takes."""

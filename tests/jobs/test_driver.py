@@ -11,19 +11,28 @@ from random import Random
 import numpy as np
 import pytest
 
-from ecv_core.errors import Cancelled, RunError, StoreError
-from ecv_core.jobs import Book, Here, RunPlan, Says, book, drive, this_process
+from ecv_core.analysis.selection import Terms
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs import book
+from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.computing import Compute, Results
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans import select, study
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan
 from ecv_core.jobs.plans.study import StudyPlan, planned
 from ecv_core.jobs.plans.tune import make_tuning, tune
-from ecv_core.records import FoldResult, Progress, Run, RunSpec, RunState, UserScores
-from ecv_core.runs.recorded import record, recorded_path
-from ecv_core.selection import Terms
-from ecv_core.spec import make_spec
-from ecv_core.store import SELECTION, RunList, Store, import_run, open_store, stored_plan
-from ecv_core.store.adjusting import aid_spec
+from ecv_core.records.errors import Cancelled, RunError, StoreError
+from ecv_core.records.run import FoldResult, Progress, Run, RunState, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.imports import import_run
+from ecv_core.store.listing import RunList
+from ecv_core.store.ownership import this_process
+from ecv_core.store.plans import SELECTION, stored_plan
+from ecv_core.store.recorded import record, recorded_path
+from ecv_core.store.results import aid_spec
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, computing, fold_result, quick, unpicklable_error
 from tests.jobs.threads import Threads
 
@@ -441,7 +450,7 @@ def test_anew_computes_every_fold(store: Store) -> None:
 def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", tmp_path)
+    monkeypatch.setattr("ecv_core.store.recorded.FOLDER", tmp_path)
     other = open_store(f"sqlite:///{tmp_path / 'other'}.sqlite")
     known = run(other, spec(rule="never"), computing(drawn))
     import_run(store, known, sha256="0", file_name="theirs.json", made_with={})

@@ -9,14 +9,17 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecv_core.errors import RunError
-from ecv_core.jobs import Book, RunPlan, Says, drive
+from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.computing import Compute
+from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
-from ecv_core.records import FoldResult, Progress, Run, RunSpec, RunState, no_progress
-from ecv_core.store import Store, open_store
+from ecv_core.records.errors import RunError
+from ecv_core.records.run import FoldResult, Progress, Run, RunState, no_progress
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 
 NAMES = ("popular", "item-knn", "ease")

@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from ecv_core.jobs import RunManager
-from ecv_core.records import RunSpec, RunState
-from ecv_core.store import Store, open_store
+from ecv_core.jobs.manager import RunManager
+from ecv_core.records.run import RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import quick
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 PROGRAM = """
 import signal, sys, threading
-from ecv_core.jobs import RunManager
-from ecv_core.store import open_store
+from ecv_core.jobs.manager import RunManager
+from ecv_core.store.store import open_store
 from tests.fake_folds import sleepy
 from tests.jobs.test_ending import SPEC
 

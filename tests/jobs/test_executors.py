@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 import psutil
 import pytest
 
-from ecv_core.errors import InputError, RunError, UnknownName
-from ecv_core.jobs import Here, Task, Worker
 from ecv_core.jobs.computing import Compute, Results
-from ecv_core.jobs.executors import Computed, Ended
-from ecv_core.records import Progress, RunSpec, no_progress
+from ecv_core.jobs.executors import Computed, Ended, Here, Worker
+from ecv_core.jobs.plan import Task
+from ecv_core.records.errors import InputError, RunError, UnknownName
+from ecv_core.records.run import Progress, no_progress
+from ecv_core.records.spec import RunSpec
 from tests.fake_folds import fold_result, quick, shared, unpicklable_error
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from ecv_core.jobs import RunManager, owner
-from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.store import Store, open_store
+from ecv_core.jobs.manager import RunManager
+from ecv_core.records.run import Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import this_process
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import ASLEEP, SCORES, quick, sleepy, suicidal
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
@@ -115,7 +117,7 @@ def test_a_worker_that_died_while_idle_is_replaced(store: Store, manage: Callabl
 def test_runs_of_a_program_that_is_gone_are_found_interrupted_and_resume(
     store: Store, manage: Callable
 ) -> None:
-    gone = owner.this_process().rsplit(":", 2)[0] + ":4194304:1"  # beyond the largest process id
+    gone = this_process().rsplit(":", 2)[0] + ":4194304:1"  # beyond the largest process id
     run_id = store.create([SPEC], owner=gone)[0]
     store.start(run_id, owner=gone)
     manager = manage(compute=quick)

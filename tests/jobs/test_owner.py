@@ -8,10 +8,16 @@ from threading import Barrier
 
 import pytest
 
-from ecv_core.jobs import Book, Here, RunPlan, drive, owner, recover
-from ecv_core.records import FoldResult, RunSpec, RunState
-from ecv_core.store import Store, beat, interrupt, open_store
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.owner import recover
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.records.run import FoldResult, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import beat, interrupt, is_alive, this_process
 from ecv_core.store.schema import owners
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, computing, fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
@@ -32,11 +38,11 @@ def last_seen(store: Store, whose: str, seconds: float) -> None:
 
 
 def test_a_process_here_is_known_by_its_id_and_its_start() -> None:
-    me = owner.this_process()
-    assert owner.is_alive(me, None)
+    me = this_process()
+    assert is_alive(me, None)
     machine, pid, started = me.rsplit(":", 2)
-    assert not owner.is_alive(f"{machine}:4194304:{started}", datetime.now(UTC))
-    assert not owner.is_alive(f"{machine}:{pid}:{int(started) - 60}", datetime.now(UTC))
+    assert not is_alive(f"{machine}:4194304:{started}", datetime.now(UTC))
+    assert not is_alive(f"{machine}:{pid}:{int(started) - 60}", datetime.now(UTC))
 
 
 def test_a_name_that_no_process_gives_itself_is_left_alone(store: Store) -> None:
@@ -74,7 +80,7 @@ def test_the_queue_of_a_dashboard_that_is_gone_goes_on_in_the_next_one(store: St
     assert recover(store, serves=True)
     assert store.run(run_id).state is RunState.INTERRUPTED
     assert store.run(waiting).state is RunState.QUEUED
-    assert store.next_queued(owner.this_process()) == waiting
+    assert store.next_queued(this_process()) == waiting
 
 
 def test_one_that_was_wrongly_taken_for_dead_has_its_run_again(store: Store) -> None:
@@ -90,12 +96,12 @@ def test_a_run_that_was_resumed_elsewhere_is_left_to_who_resumed_it(store: Store
     """The fold that was under way is kept; the driver that lost the run goes no further."""
     computed: list[int] = []
 
-    (run_id,) = store.create([SPEC], owner=owner.this_process())
+    (run_id,) = store.create([SPEC], owner=this_process())
 
     def fold(spec: RunSpec, index: int) -> FoldResult:
         computed.append(index)
         if index == 1:
-            interrupt(store, [owner.this_process()])
+            interrupt(store, [this_process()])
             assert store.requeue(run_id, spec, owner=ELSEWHERE)
         return fold_result(index, SCORES[index])
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from ecv_core.jobs.computing import Compute
 from ecv_core.jobs.executors import Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
-from ecv_core.records import Progress
+from ecv_core.records.run import Progress
 
 
 class Threads:

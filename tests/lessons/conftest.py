@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.records import Energy, FoldResult, Run, RunState
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Energy, FoldResult, Run, RunState
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from ecv_core import evaluation
-from ecv_core.errors import InputError
 from ecv_core.lessons import memory
 from ecv_core.lessons.memory import GRADED, MEMORISER, Memoriser, computed_grades, grades
+from ecv_core.records.errors import InputError
 
 
 def test_the_memoriser_ranks_what_it_has_seen_first():

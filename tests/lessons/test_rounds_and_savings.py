@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.errors import InputError
 from ecv_core.lessons.guide import GUIDE, complete_runs, guide_run
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, round_of
 from ecv_core.lessons.saved import saved_frame
+from ecv_core.records.errors import InputError
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -87,6 +87,6 @@ def test_the_chapters_follow_the_guide_where_it_was_recorded(make_run):
 
 
 def test_without_recorded_runs_a_chapter_says_how_to_get_them(tmp_path, monkeypatch):
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", tmp_path)
+    monkeypatch.setattr("ecv_core.store.recorded.FOLDER", tmp_path)
     with pytest.raises(InputError, match="python -m ecv_core study"):
         complete_runs()

@@ -11,10 +11,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import ecv_core as ecv
-from ecv_core.errors import DatasetError, InputError, RunError, UnknownName
 from ecv_core.fold import folds_of
-from ecv_core.runs.recorded import recorded_runs
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import DatasetError, InputError, RunError, UnknownName
+from ecv_core.store.recorded import recorded_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 

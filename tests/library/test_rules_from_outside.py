@@ -14,13 +14,12 @@ import pytest
 
 import ecv_core as ecv
 from ecv_core.analysis.tradeoff import tradeoff, tradeoff_frame
-from ecv_core.analysis.tradeoff.registered import other_lines, registered_curves
-from ecv_core.analysis.tradeoff.rules import rules_frame
-from ecv_core.errors import InputError
+from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves, rules_frame
 from ecv_core.figures.tradeoff import tradeoff_figure
-from ecv_core.records import Scores
+from ecv_core.figures.words import setting_words
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES, rule_for
-from ecv_core.words import setting_words
 
 SCORES = [0.30, 0.34, 0.31, 0.37, 0.33]
 ROOT = Path(__file__).resolve().parents[2]

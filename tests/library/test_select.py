@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ecv_core as ecv
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 
 def test_the_winner_is_the_best_over_all_folds_and_losers_stop_early():

@@ -18,14 +18,15 @@ import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.cli.run_command import spec_of
 from ecv_core.energy import FakeMeter
-from ecv_core.errors import Cancelled, InputError
-from ecv_core.jobs import Queue
-from ecv_core.records import Energy, RunState
-from ecv_core.runs.document import command_for, run_document, track_call
-from ecv_core.runs.run_file import read_run
-from ecv_core.store import open_store
-from tests.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures
-from tests.tracking.loops import HAND, ROOT, all_of, lists, loop, tracked
+from ecv_core.jobs.queue import Queue
+from ecv_core.records.errors import Cancelled, InputError
+from ecv_core.records.run import Energy, RunState
+from ecv_core.store.command import command_for, track_call
+from ecv_core.store.document import run_document
+from ecv_core.store.run_file import read_run
+from ecv_core.store.store import open_store
+from tests.jobs.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures
+from tests.jobs.tracking.loops import HAND, ROOT, all_of, lists, loop, tracked
 
 
 def test_each_fold_is_handed_out_with_the_ids_of_the_file():

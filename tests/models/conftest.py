@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from ecv_core.records import History
+from ecv_core.records.interactions import History
 
 
 @pytest.fixture

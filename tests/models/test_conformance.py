@@ -5,10 +5,12 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-from ecv_core.errors import Cancelled, DatasetError
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.models.base import Recommender
-from ecv_core.records import History, Need, Task, no_progress
+from ecv_core.records.errors import Cancelled, DatasetError
+from ecv_core.records.interactions import History, Need
+from ecv_core.records.run import no_progress
+from ecv_core.records.spec import Task
 
 RANKING = sorted(serving(Task.TOP_N))
 PERSONAL = sorted(set(RANKING) - {"popular"})

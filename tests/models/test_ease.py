@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from ecv_core.errors import RunError
 from ecv_core.models import algorithm, ease
+from ecv_core.records.errors import RunError
 
 
 def scores_of(dense, **params):

@@ -4,9 +4,7 @@ import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
-from ecv_core.models.graph_net import Graph
-from ecv_core.models.light_gcn_net import LightGCNNet
-from ecv_core.models.ngcf_net import NGCFNet
+from ecv_core.models.graph_net import Graph, LightGCNNet, NGCFNet
 
 HOW = dict(factors=5, regularization=0.3, batch_size=8, negatives=2, learning_rate=0.01)
 

@@ -4,8 +4,8 @@ import sys
 import numpy as np
 import pytest
 
-from ecv_core.errors import RunError
 from ecv_core.models import algorithm
+from ecv_core.records.errors import RunError
 
 FIT = """
 import warnings

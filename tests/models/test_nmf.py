@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from ecv_core.errors import Cancelled
 from ecv_core.models import algorithm
+from ecv_core.records.errors import Cancelled
 
 
 def fitted(dense, **params):

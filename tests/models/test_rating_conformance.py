@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from ecv_core.errors import Cancelled
 from ecv_core.models import ALGORITHMS, serving
-from ecv_core.records import Pairs, Ratings, Task
+from ecv_core.records.errors import Cancelled
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.spec import Task
 
 FEW = {"steps": 12, "dimension": 3, "epochs": 6}
 """Of each parameter that costs time, as little as tests need."""

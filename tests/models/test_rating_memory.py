@@ -10,7 +10,7 @@ PROGRAM = """
 import json, resource, sys
 from ecv_core.fold import run_fold
 from ecv_core.jobs.computing import failure
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
 
 def run(name, dimension):
     once = "epochs" if name == "sgd-mf" else "steps"

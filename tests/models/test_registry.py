@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.errors import DatasetError, InputError, UnknownName
 from ecv_core.fold import run_fold
+from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, algorithm
-from ecv_core.records import Interactions, Need
-from ecv_core.spec import make_spec
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
+from ecv_core.records.interactions import Interactions, Need
 
 CLASSES = {
     "popular": "Popular",

@@ -7,7 +7,8 @@ from scipy.sparse import csr_array
 
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.base import SharedFit
-from ecv_core.records import History, Need, no_progress
+from ecv_core.records.interactions import History, Need
+from ecv_core.records.run import no_progress
 
 VALUES = {
     "neighbours": (7, 1, 30, 3, 12, 100),
@@ -69,8 +70,7 @@ def test_together_as_on_their_own(algorithm_id: str, lopsided: csr_array) -> Non
 def test_neighbours_that_tie(
     algorithm_id: str, dense: bool, tied: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("neighbourhood", "shared_neighbours"):
-        monkeypatch.setattr(f"ecv_core.models.{module}.dense_is_cheaper", lambda _: dense)
+    monkeypatch.setattr("ecv_core.models.neighbourhood.dense_is_cheaper", lambda _: dense)
     check(algorithm_id, configurations(algorithm_id, shrink=0.5), tied)
 
 
@@ -78,8 +78,7 @@ def test_neighbours_that_tie(
 def test_neighbours_of_a_matrix_in_parts(
     algorithm_id: str, lopsided: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("neighbourhood", "shared_neighbours"):
-        monkeypatch.setattr(f"ecv_core.models.{module}.dense_is_cheaper", lambda _: False)
+    monkeypatch.setattr("ecv_core.models.neighbourhood.dense_is_cheaper", lambda _: False)
     monkeypatch.setattr("ecv_core.models.neighbourhood.PAIRS", 300)
     check(algorithm_id, configurations(algorithm_id), lopsided)
 

@@ -3,10 +3,10 @@ import math
 import pytest
 import torch
 
-from ecv_core.errors import Cancelled, RunError
 from ecv_core.models import ALGORITHMS
 from ecv_core.models.training import Average, run_epochs
-from ecv_core.records import no_progress
+from ecv_core.records.errors import Cancelled, RunError
+from ecv_core.records.run import no_progress
 
 NEURAL = ["multi-vae", "neu-mf", "bpr-mf", "light-gcn", "ngcf", "triple2vec", "vbcar"]
 

@@ -3,10 +3,9 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from ecv_core.errors import DatasetError
-from ecv_core.models.triple2vec_net import Triple2vecNet
-from ecv_core.models.vbcar_net import VBCARNet
-from ecv_core.records import History
+from ecv_core.models.triple_net import Triple2vecNet, VBCARNet
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import History
 
 HOW = dict(factors=4, learning_rate=0.01, batch_size=8, negatives=3, noise_popularity=0.5)
 

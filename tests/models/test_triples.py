@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from ecv_core.models.triples import Triples
+from ecv_core.models.triple_net import Triples
 
 # Users 0 and 1; the baskets of user 0 are {0, 2, 5} and {1, 4} and {3} alone, of user 1 {1, 2}.
 TRAIN = csr_array(np.array([[1, 1, 1, 1, 1, 1], [0, 1, 1, 0, 0, 0]], dtype=np.float32))

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from ecv_core.errors import InputError
 from ecv_core.models import algorithm, neighbourhood
+from ecv_core.records.errors import InputError
 
 
 def textbook_scores(dense, k, shrink=0.0):

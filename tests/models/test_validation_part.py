@@ -3,7 +3,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-from ecv_core.models.validation import Validation
+from ecv_core.models.training import Validation
 
 
 @pytest.fixture

@@ -11,9 +11,12 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import Quota, Store, database_url, open_store
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.engine import database_url
+from ecv_core.store.quota import Quota
+from ecv_core.store.store import Store, open_store
 
 APP = str(Path(__file__).resolve().parents[2] / "pages" / "main.py")
 
@@ -68,13 +71,13 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder where pages look for recorded runs."""
     folder = tmp_path / "recorded"
     folder.mkdir()
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", folder)
+    monkeypatch.setattr("ecv_core.store.recorded.FOLDER", folder)
     return folder
 
 
 @pytest.fixture(autouse=True)
 def queue_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.components.shared.state.RunManager", QueueOnly)
+    monkeypatch.setattr("pages.shared.live.state.RunManager", QueueOnly)
     st.cache_resource.clear()
     st.cache_data.clear()
 

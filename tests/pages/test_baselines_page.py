@@ -11,7 +11,7 @@ def page(app):
         app.run()
         for name, value in asked.items():
             app.query_params[name] = value
-        app.switch_page("baselines.py").run()
+        app.switch_page("baselines/baselines.py").run()
         assert not app.exception
         return app
 

@@ -5,17 +5,18 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.jobs import this_process
+from ecv_core.analysis.selection import Terms
 from ecv_core.jobs.plans.select import begin, go_on
-from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection import Terms
-from ecv_core.store import SELECTION, Store, interrupt, stored_plans
+from ecv_core.store.ownership import interrupt, this_process
+from ecv_core.store.plans import SELECTION, stored_plans
+from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.store import Store
 from tests.jobs.plans.test_select import go, specs
 
 
 def open_best(app: AppTest, selection: str = "", **settings: str) -> AppTest:
     app.run()
-    app.switch_page("best.py")
+    app.switch_page("best/best.py")
     if selection:
         app.query_params["selection"] = selection
     for name, value in settings.items():
@@ -88,8 +89,8 @@ def test_back_to_the_bare_address_shows_the_usual_selection_again(app: AppTest) 
 def test_without_anything_recorded_there_is_a_file_and_the_form(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages.components.best.choice.recorded_runs", list)
-    monkeypatch.setattr("pages.components.best.choice.configuration_names", lambda folder: [])
+    monkeypatch.setattr("pages.best.choice.recorded_runs", list)
+    monkeypatch.setattr("pages.best.choice.configuration_names", lambda folder: [])
     open_best(app)
     assert app.selectbox(key="selection-choice").value == "file"
     assert any("one row per contender" in one.value.lower() for one in app.caption)

@@ -3,7 +3,8 @@
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.store import SELECTION, Store, stored_plans
+from ecv_core.store.plans import SELECTION, stored_plans
+from ecv_core.store.store import Store
 from tests.pages.test_best_page import address, open_best, verdict
 
 

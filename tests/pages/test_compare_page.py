@@ -7,10 +7,10 @@ import pytest
 
 from ecv_core.analysis.comparison import Comparison
 from ecv_core.analysis.significance import PairedTest
-from ecv_core.records import FoldResult, RunState, UserScores
-from ecv_core.runs.document import run_document
-from pages.components.runs.side_by_side import DIFFERS, PARTIAL, SAME
-from pages.components.runs.verdicts import details, effect_words, p_words, verdict
+from ecv_core.records.run import FoldResult, RunState, UserScores
+from ecv_core.store.document import run_document
+from pages.runs.side_by_side import DIFFERS, PARTIAL, SAME
+from pages.runs.verdicts import details, effect_words, p_words, verdict
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -32,7 +32,7 @@ def open_compare(app, *keys):
     if keys:
         app.query_params["runs"] = ",".join(keys)
     app.query_params["view"] = "Compare"
-    app.switch_page("runs.py").run()
+    app.switch_page("runs/runs.py").run()
     assert not app.exception
     return app
 

@@ -20,7 +20,7 @@ CONTENT = "\n".join(["Kunde;Artikel;Bewertung", *ROWS, ";i1;3", "u1;i1;gut"]).en
 def page(app, tmp_path, monkeypatch):
     monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path / "data"))
     app.run()
-    return app.switch_page("data.py").run()
+    return app.switch_page("data/data.py").run()
 
 
 def button(app, label):
@@ -73,7 +73,7 @@ def test_a_correction_is_read_at_once_and_outlives_a_reload(page):
     assert "**36** of **38** rows" in texts(page)  # 'gut' is no reason any more, but repeats a pair
     assert page.dataframe[1].value["why"].tolist()[1].startswith("a user and an item again")
     again = AppTest.from_file(APP, default_timeout=30).run()  # as another session does
-    again.switch_page("data.py")
+    again.switch_page("data/data.py")
     again.query_params["file"] = token
     again.run()
     rating = next(one for one in again.selectbox if one.label == "Rating")
@@ -153,7 +153,7 @@ def test_its_run_says_when_the_data_is_gone(shop, a_run):
     run = a_run([0.5, 0.6], dataset="shop", k=3, n=5)
     assert run.spec.data_sha256 == own.added()["shop"].sha256
     assert "1 run used it" in texts(shop.run())
-    opened = shop.switch_page("run.py")
+    opened = shop.switch_page("run/run.py")
     opened.query_params["run"] = run.run_id
     opened.run()
     assert not opened.warning
@@ -176,17 +176,17 @@ def test_the_page_says_how_much_the_server_takes(monkeypatch):
     for asked, megabytes in (("7", 7), ("", 200)):
         monkeypatch.setenv("ECV_MAX_UPLOAD_MB", asked)
         app = AppTest.from_file(APP, default_timeout=30).run()
-        app.switch_page("data.py").run()
+        app.switch_page("data/data.py").run()
         assert app.file_uploader[0].proto.max_upload_size_mb == megabytes
     monkeypatch.setenv("ECV_MAX_UPLOAD_MB", "lots")
     app = AppTest.from_file(APP, default_timeout=30).run()
-    app.switch_page("data.py").run()
+    app.switch_page("data/data.py").run()
     assert not app.exception
     assert "must be a whole number of megabytes" in app.error[0].value
 
 
 def test_a_large_file_is_read_when_asked_for(page, monkeypatch):
-    monkeypatch.setattr("pages.components.data.outcome.AT_ONCE", 100)
+    monkeypatch.setattr("pages.data.outcome.AT_ONCE", 100)
     dropped(page)
     assert len(page.metric) == 0
     button(page, "Read the file (0 MB)").click().run()

@@ -11,11 +11,11 @@ from starlette.routing import WebSocketRoute
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
-import pages.components.shared.events as module
-from ecv_core.errors import StoreError
-from ecv_core.records import RunState
-from ecv_core.store import going_on
-from pages.components.shared.events import ALL, CURVES, RUNS, STATES, STEPS, Events, topic
+import pages.shared.live.events as module
+from ecv_core.records.errors import StoreError
+from ecv_core.records.run import RunState
+from ecv_core.store.going import going_on
+from pages.shared.live.events import ALL, CURVES, RUNS, STATES, STEPS, Events, topic
 from tests.fake_folds import fold_result
 
 

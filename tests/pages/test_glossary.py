@@ -2,12 +2,12 @@
 
 import pytest
 
-from ecv_core.errors import UnknownName
 from ecv_core.evaluation import METRICS
+from ecv_core.records.errors import UnknownName
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
-from pages.components.learn.chapters import CHAPTERS
-from pages.components.shared.glossary import (
+from pages.learn.course import CHAPTERS
+from pages.shared.widgets.glossary import (
     glossary_address,
     glossary_link,
     metric_term,

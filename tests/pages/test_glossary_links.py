@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from ecv_core.records import RunState
-from pages.components.shared.glossary import explained, terms
+from ecv_core.records.run import RunState
+from pages.shared.widgets.glossary import explained, terms
 
 LINK = re.compile(r"\]\(learn\?chapter=glossary&term=([^)]*)\)")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
@@ -46,30 +46,30 @@ def test_a_page_links_its_words_and_every_link_has_an_entry(page, app, a_run):
             app.query_params["run"] = first.run_id
             app.run()
         case "runs compared":
-            app.switch_page("runs.py")
+            app.switch_page("runs/runs.py")
             app.query_params["view"] = "Compare"
             third = a_run(SCORES, stopped_at=4, k=5, algorithm="ease")  # several comparisons
             app.query_params["runs"] = f"{first.run_id},{second.run_id},{third.run_id}"
             app.run()
         case "compare":
-            app.switch_page("runs.py")
+            app.switch_page("runs/runs.py")
             app.query_params["view"] = "Compare"
             app.run()
         case "ranks under splits":
-            app.switch_page("studies.py")
+            app.switch_page("studies/studies.py")
             app.query_params["view"] = "Splits and ranks"
             app.run()
         case "replay" | "race":
-            app.switch_page("replay.py")
+            app.switch_page("replay/replay.py")
             app.query_params["view"] = "Race" if page == "race" else "Fold by fold"
             app.query_params["run"] = first.run_id
             app.run()
         case "studies" | "folds":
-            app.switch_page(f"{page}.py")
+            app.switch_page(f"{page}/{page}.py")
             app.query_params["study_datasets" if page == "studies" else "datasets"] = "ml-100k"
             app.run()
         case _:
-            app.switch_page(f"{page.split()[-1]}.py").run()
+            app.switch_page(f"{page.split()[-1]}/{page.split()[-1]}.py").run()
     assert not app.exception
     linked = {term for text in texts(app) for term in LINK.findall(text)}
     assert linked - set(terms()) == set()

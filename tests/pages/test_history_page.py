@@ -2,18 +2,18 @@
 
 import pytest
 
-from ecv_core.records import RunState
-from ecv_core.store import Label, RunList, label_runs
+from ecv_core.records.run import RunState
+from ecv_core.store.listing import Label, RunList, label_runs
 from ecv_core.store.schema import runs
-from pages.components.runs.actions import retagged
-from pages.components.runs.history import runs_frame, table_key
+from pages.runs.actions import retagged
+from pages.runs.history import runs_frame, table_key
 
 
 def open_history(app, *picked):
     """The page, with these runs picked."""
     if picked:
         app.session_state["runs-picked"] = [run.run_id for run in picked]
-    app.switch_page("runs.py").run()
+    app.switch_page("runs/runs.py").run()
     assert not app.exception
     return app
 

@@ -6,12 +6,12 @@ from unittest.mock import Mock
 
 import pytest
 
+from ecv_core.figures.words import algorithm_title, dataset_title
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.rounds import round_of
-from ecv_core.words import algorithm_title, dataset_title
-from pages.components.learn import course
-from pages.components.learn.chapters import CHAPTERS
-from pages.components.learn.rule import ALPHAS
+from pages.learn import course
+from pages.learn.course import CHAPTERS
+from pages.learn.rule import ALPHAS
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def learn(app):
     """Opens the page at an address."""
 
     def open_at(**address):
-        app.switch_page("learn.py")
+        app.switch_page("learn/learn.py")
         for name, value in address.items():
             app.query_params[name] = value
         app.run()
@@ -251,7 +251,7 @@ def test_an_unknown_term_is_said_and_the_glossary_is_there(learn):
 def test_without_recorded_runs_a_chapter_says_so_in_a_sentence(
     learn, tmp_path, monkeypatch, chapter
 ):
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", tmp_path)
+    monkeypatch.setattr("ecv_core.store.recorded.FOLDER", tmp_path)
     app = learn(chapter=chapter)
     (error,) = app.error
     assert "No recorded run came with this copy" in error.value

@@ -4,14 +4,14 @@ import json
 
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.runs.configurations import TUNINGS, read_configurations
-from ecv_core.tuning import spaces_study
-from ecv_core.tuning.metrics_study import study_metrics
+from ecv_core.analysis.tuning.metrics_study import study_metrics
+from ecv_core.figures import spaces_study
+from ecv_core.store.configurations import TUNINGS, read_configurations
 
 
 def section():
-    from pages.components.shared.state import sentences
-    from pages.components.studies.metrics_view import metrics_and_parameters
+    from pages.shared.live.state import sentences
+    from pages.studies.metrics_view import metrics_and_parameters
 
     with sentences():
         metrics_and_parameters()
@@ -57,7 +57,7 @@ def test_which_split_chooses_the_settings(tmp_path, monkeypatch) -> None:
     }
     (tmp_path / "ml-100k.json").write_text(json.dumps(document))
     monkeypatch.setattr(spaces_study.spaces_names, "__defaults__", (tmp_path,))
-    monkeypatch.setattr("pages.components.studies.spaces_view.SPACES", tmp_path)
+    monkeypatch.setattr("pages.studies.spaces_view.SPACES", tmp_path)
     app = AppTest.from_function(section, default_timeout=60)
     app.query_params["by"] = "Which split chooses them"
     app.run()

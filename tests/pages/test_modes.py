@@ -1,6 +1,7 @@
 """The pages that change something, as a visitor, a viewer, an editor and the one person see them.
 
-What is not for them to do is not there, or says why; that it would be refused is in tests/rights.
+What is not for them to do is not there, or says why; that it would be refused is in
+tests/jobs/rights.
 """
 
 import ast
@@ -13,10 +14,11 @@ from streamlit.testing.v1 import AppTest
 from ecv_core.datasets import own
 from ecv_core.datasets.own.plain import no_report
 from ecv_core.datasets.own.recognise import recognise
-from ecv_core.records import RunState
-from ecv_core.rights import visitor
-from ecv_core.spec import make_spec
-from ecv_core.store import SELECTION, STUDY, PlannedRun, introduce, keep_plan
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.rights.settings import visitor
+from ecv_core.records.run import RunState
+from ecv_core.store.people import introduce
+from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
 from tests.pages.conftest import APP, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -56,7 +58,7 @@ def opened(app, page, **query):
     for name, value in query.items():
         app.query_params[name] = value
     if page != "run":
-        app.switch_page(f"{page}.py")
+        app.switch_page(f"{page}/{page}.py")
     app.run()
     assert not app.exception
     return app

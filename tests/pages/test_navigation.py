@@ -73,7 +73,7 @@ def test_the_ranking_half_of_splits_is_a_view_of_studies(app):
     app.run()
     app.query_params["view"] = "What it does to the ranking"
     app.query_params["swaps_metric"] = "recall@10"
-    app.switch_page("splits.py").run()
+    app.switch_page("splits/splits.py").run()
     assert moved(app) == (
         "studies",
         {"view": ["Splits and ranks"], "swaps_metric": ["recall@10"]},
@@ -93,6 +93,6 @@ def test_a_view_is_in_the_address(app, page, view, title):
     app.run()
     if view:
         app.query_params["view"] = view
-    app.switch_page(f"{page}.py").run()
+    app.switch_page(f"{page}/{page}.py").run()
     assert not app.exception
     assert titles(app) == [title]

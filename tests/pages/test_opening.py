@@ -4,17 +4,19 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 
 import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.records import Run, RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import Store, going_on
-from ecv_core.store.holding import OUTSIDE
-from pages.components.shared import navigation
-from pages.components.shared.watch import Watch
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Run, RunState
+from ecv_core.store.going import going_on
+from ecv_core.store.rows import OUTSIDE
+from ecv_core.store.store import Store
+from pages.shared.address import navigation
+from pages.shared.live.watch import Watch
 from tests.fake_folds import fold_result
 
 
@@ -36,8 +38,11 @@ def statements() -> Iterator[list[str]]:
 def on_a_page(watch: Watch, group: str) -> list[Run]:
     """The runs of a group, as a page reads them that is drawn now."""
 
-    watch.look()
-    return watch.group(group)
+    def draw() -> list[Run]:
+        watch.page_begins()
+        return watch.group(group)
+
+    return copy_context().run(draw)
 
 
 def test_a_look_asks_twice_however_much_goes_on(store, a_run):

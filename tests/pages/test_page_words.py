@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from ecv_core.energy.savings import energy_facts
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 from ecv_core.stopping import PAPERS_RULE, axis_of
-from pages.components.run.stop_settings import nearest_step
-from pages.components.shared.state import sentence
-from pages.components.shared.words import (
+from pages.run.stop_settings import nearest_step
+from pages.shared.live.state import sentence
+from pages.shared.widgets.words import (
     ago,
     alpha_text,
     duration,

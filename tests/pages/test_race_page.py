@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from ecv_core.energy import AtScale, at_scale
-from ecv_core.records import RunState
-from ecv_core.runs.document import run_document
-from pages.components.replay.at_scale import Stops, at_scale_sentence, stops_of
-from pages.components.replay.race import race_frame, usual_speed
-from pages.components.replay.story import race_data, story_of
+from ecv_core.records.run import RunState
+from ecv_core.store.document import run_document
+from pages.replay.at_scale import Stops, at_scale_sentence, stops_of
+from pages.replay.race import race_frame, usual_speed
+from pages.replay.story import race_data, story_of
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
@@ -25,7 +25,7 @@ def counter(data, label):
 
 
 def open_race(app, **params):
-    app.switch_page("replay.py")
+    app.switch_page("replay/replay.py")
     app.query_params["view"] = "Race"
     for name, value in params.items():
         app.query_params[name] = value

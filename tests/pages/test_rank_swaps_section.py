@@ -7,20 +7,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.jobs.plans.study import Cell, begin, n_splits
-from ecv_core.records import UserScores
-from ecv_core.runs.document import run_document
-from ecv_core.runs.recorded import recorded_path, user_scores_path
-from ecv_core.runs.user_scores import write_user_scores
-from ecv_core.store import STUDY, stored_plans
-from pages.components.shared.state import manager
+from ecv_core.records.run import UserScores
+from ecv_core.store.document import run_document
+from ecv_core.store.plans import STUDY, stored_plans
+from ecv_core.store.recorded import recorded_path, user_scores_path, write_user_scores
+from pages.shared.live.state import manager
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SPLITS = ("random-holdout", "leave-last-item", "temporal-global")
 
 
 def section():
-    from pages.components.shared.state import sentences
-    from pages.components.studies.swaps_view import ranks_under_splits
+    from pages.shared.live.state import sentences
+    from pages.studies.swaps_view import ranks_under_splits
 
     with sentences():
         ranks_under_splits()
@@ -205,7 +204,7 @@ def test_an_unknown_study_in_the_address_is_a_sentence(page, three_by_three):
 def test_the_study_page_sends_a_study_of_splits_here(app, store, a_run):
     specs = [a_run([0.2], algorithm="ease", split=split, full=True).spec for split in SPLITS[1:]]
     app.query_params["study"] = begin(store, manager(), [Cell(spec=spec) for spec in specs])
-    app.switch_page("studies.py").run()
+    app.switch_page("studies/studies.py").run()
     assert not app.exception
     assert "it is in the view Splits and ranks" in app.warning[0].value
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ecv_core.records import RunState
-from ecv_core.runs.document import run_document
+from ecv_core.records.run import RunState
+from ecv_core.store.document import run_document
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -36,21 +36,21 @@ def calls(monkeypatch):
     def numbers(name, **given):
         seen[given["key"]] = given
 
-    monkeypatch.setattr("pages.components.shared.player.player", player)
-    monkeypatch.setattr("pages.components.shared.slider_watch.numbers", numbers)
-    monkeypatch.setattr("pages.components.replay.view.player", player)
-    monkeypatch.setattr("pages.components.replay.view.numbers", numbers)
+    monkeypatch.setattr("pages.shared.charts.player.player", player)
+    monkeypatch.setattr("pages.shared.widgets.slider_watch.numbers", numbers)
+    monkeypatch.setattr("pages.replay.view.player", player)
+    monkeypatch.setattr("pages.replay.view.numbers", numbers)
     return seen
 
 
 @pytest.fixture
 def undrawn(monkeypatch):
     """A figure for each of ten folds takes a second to draw, which other tests here do."""
-    monkeypatch.setattr("pages.components.replay.view.plot", lambda *_, **__: None)
+    monkeypatch.setattr("pages.replay.view.plot", lambda *_, **__: None)
 
 
 def open_replay(app, **params):
-    app.switch_page("replay.py")
+    app.switch_page("replay/replay.py")
     for name, value in params.items():
         app.query_params[name] = value
     app.run()

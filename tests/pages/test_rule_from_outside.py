@@ -15,22 +15,23 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ecv_core as ecv
-from ecv_core import cli
 from ecv_core.analysis.comparison.spec_differences import differences, names
-from ecv_core.analysis.exploration import Scores
 from ecv_core.analysis.replay import replay
-from ecv_core.analysis.tradeoff import System
-from ecv_core.analysis.tradeoff.registered import other_lines, registered_curves
-from ecv_core.errors import InputError
-from ecv_core.records import Run, RunSpec
-from ecv_core.report import provenance, run_report
-from ecv_core.report.describe import describe_runs
-from ecv_core.runs.document import command_for, run_document
-from ecv_core.runs.run_file import read_run
-from ecv_core.spec import make_spec
+from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves
+from ecv_core.cli.run_command import parse_spec
+from ecv_core.figures.report.describe import describe_runs
+from ecv_core.figures.report.provenance import provenance
+from ecv_core.figures.report.run_report import run_report
+from ecv_core.figures.words import rule_words, setting_words
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run, Scores
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES
-from ecv_core.store import Store
-from ecv_core.words import rule_words, setting_words
+from ecv_core.store.command import command_for
+from ecv_core.store.document import run_document
+from ecv_core.store.run_file import read_run
+from ecv_core.store.store import Store
 from tests.documents import EXTENDING, ROOT, blocks
 
 # By hand, t(0.975; 1, 2) = 12.7062, 4.30265: the widths of 0.30 0.32, 0.31 are 0.254 and 0.0497.
@@ -90,7 +91,7 @@ def test_it_stops_where_hand_work_says(spec: RunSpec, run: Run) -> None:
 def test_the_command_of_a_run_repeats_it(spec: RunSpec) -> None:
     words = shlex.split(command_for(spec))[3:]
     assert words[words.index("--rule-param") + 1] == "width=0.06"  # patience is as usual
-    assert cli.parse_spec(words) == spec
+    assert parse_spec(words) == spec
 
 
 def test_the_library_takes_it_by_name_and_as_an_instance() -> None:
@@ -129,7 +130,7 @@ def test_reports_and_texts_for_papers_say_them(run: Run) -> None:
 def test_it_is_a_line_and_a_curve_over_its_axis() -> None:
     import numpy as np
 
-    system = System(name="a", dataset="d", metric="m", scores=Scores(folds=np.array(SCORES)))
+    system = Scores(name="a", dataset="d", metric="m", folds=np.array(SCORES))
     (line,) = (one for one in other_lines([system]) if one.rule == ID)
     assert line.cost_percent[0, -1] == pytest.approx(100)
     assert np.all(np.diff(line.cost_percent[0]) >= 0)
@@ -164,7 +165,7 @@ def test_pages_that_know_rules_show_a_run_of_it(app: AppTest, run: Run, page: st
     app.query_params["run"] = run.run_id
     if page == "folds":
         app.query_params["source"] = "My runs"
-    app.switch_page(f"pages/{page}.py").run()
+    app.switch_page(f"pages/{page}/{page}.py").run()
     assert not app.exception
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ecv_core import datasets
 from ecv_core.fold import export_folds
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
 
 
 def button(app, label):

@@ -7,9 +7,9 @@ import zipfile
 import pytest
 
 from ecv_core.fold import prepared, split_archive
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
-from ecv_core.store import active_owners
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.ownership import active_owners
 from ecv_core.store.schema import user_scores
 from tests.pages.conftest import progress
 

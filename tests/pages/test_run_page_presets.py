@@ -3,10 +3,10 @@
 import pytest
 
 from ecv_core.energy.expected import KnownCosts
+from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
-from pages.components.run.expectation import expectation_words
+from ecv_core.records.run import RunState
+from pages.run.start_form import expectation_words
 from tests.pages.test_run_page_form import button
 
 

@@ -1,8 +1,8 @@
 """Metric and ranking protocol on the Run page: definition, negatives, warning, mistakes."""
 
 from ecv_core.evaluation import SAMPLED_WARNING
-from ecv_core.records import RunState
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
 
 
 def button(app, label):

@@ -5,7 +5,7 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.records import RunState
+from ecv_core.records.run import RunState
 from tests.pages.conftest import progress
 
 
@@ -13,7 +13,7 @@ def learn() -> None:
     """A page of the dashboard; in AppTest only the first run of app.py has a navigation."""
     from types import SimpleNamespace
 
-    from pages.components.shared.running import running_bar
+    from pages.shared.live.running import running_bar
 
     running_bar(SimpleNamespace(title="Learn", url_path="learn"))
 
@@ -91,7 +91,7 @@ def test_when_it_is_done_the_title_says_so_until_some_seconds_later(
     bar.run()
     assert done_title(bar) == "✓ finished: ItemKNN on Synthetic"
     now = time.monotonic()
-    monkeypatch.setattr("pages.components.shared.running.time.monotonic", lambda: now + 60)
+    monkeypatch.setattr("pages.shared.live.running.time.monotonic", lambda: now + 60)
     bar.run()
     assert done_title(bar) == ""
     assert labels(bar) == ["Hide"]

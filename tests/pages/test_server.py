@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages.components.shared.server import PLOTLY, middleware, routes
+from pages.shared.live.server import PLOTLY, middleware, routes
 
 UPLOAD = "/_stcore/upload_file/session/file"
 

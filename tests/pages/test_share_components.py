@@ -5,11 +5,11 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.runs.document import run_document
-from ecv_core.store import open_store
-from pages.components.run.details import _document, _report
-from pages.components.shared.link import chosen
-from pages.components.shared.tables import file_name
+from ecv_core.store.document import run_document
+from ecv_core.store.store import open_store
+from pages.run.details import _document, _report
+from pages.shared.address.link import chosen
+from pages.shared.widgets.tables import file_name
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -34,7 +34,7 @@ def one_chart():
     import plotly.graph_objects as go
     import streamlit as st
 
-    from pages.components.shared.plot import plot
+    from pages.shared.charts.plot import plot
 
     def table():
         st.session_state["made"] = st.session_state.get("made", 0) + 1
@@ -78,7 +78,7 @@ def test_the_report_and_the_document_of_a_run_say_what_it_was_made_with(a_run):
 def choices():
     import streamlit as st
 
-    from pages.components.shared.link import chosen
+    from pages.shared.address.link import chosen
 
     st.multiselect("d", ["a", "b"], default=["a", "b"], key="d")
     st.selectbox("one", ["x", "y"], key="one")
@@ -93,7 +93,7 @@ def test_a_link_names_what_is_at_its_default_too():
 
 @pytest.fixture
 def history(app):
-    app.switch_page("runs.py").run()
+    app.switch_page("runs/runs.py").run()
     assert not app.exception
     return app
 
@@ -117,7 +117,7 @@ def test_a_run_is_imported_and_its_page_says_where_it_came_from(history, app, a_
     assert "Imported, and marked as such." in [one.value for one in history.success]
     assert open_store().run(run.run_id).folds == run.folds
     app.query_params["run"] = run.run_id
-    app.switch_page("run.py").run()
+    app.switch_page("run/run.py").run()
     assert not app.exception
     said = [one.value for one in app.caption if one.value.startswith("Imported on")]
     assert len(said) == 1
@@ -155,7 +155,7 @@ def test_a_run_on_data_that_is_not_here_can_be_looked_at_and_leads_back_to_the_f
     upload(history, content.replace(b'"synthetic"', b'"their-shop"'))
     (run,) = open_store().runs()
     app.query_params["run"] = run.run_id
-    app.switch_page("run.py").run()
+    app.switch_page("run/run.py").run()
     assert not app.exception
     assert app.title[0].value == "ItemKNN on their-shop"
     assert "The split, for others to use" not in [

@@ -5,12 +5,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from ecv_core import datasets
-from pages.components.splits.view import address_of
+from pages.splits.view import address_of
 
 
 def open_splits(app, **query):
     """The page as the first one of a session, as from a link."""
-    app.switch_page("splits.py")
+    app.switch_page("splits/splits.py")
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -203,7 +203,7 @@ def test_the_link_fills_the_form_of_the_run_page(app):
 
 
 def test_a_single_split_has_no_k_in_its_link():
-    from ecv_core.spec import make_spec
+    from ecv_core.fold.spec import make_spec
 
     spec = make_spec(
         dataset="synthetic",
@@ -219,7 +219,7 @@ def test_a_single_split_has_no_k_in_its_link():
 
 def test_the_toy_says_what_is_left_out_and_names_its_leak():
     from ecv_core.analysis.split_tables.toy import toy_split
-    from pages.components.splits.toy import toy_sentence
+    from pages.splits.toy import toy_sentence
 
     # 61 of the 77 lie before day 156; Jon's five and items K and L of others are unknown
     dropped = toy_sentence(toy_split("temporal-global", 1, 42), 0)
@@ -237,7 +237,7 @@ def test_coming_from_a_form_with_a_fold_file_begins_with_a_strategy(app):
 
 
 def test_a_strategy_brings_its_own_number_of_folds(app):
-    app.switch_page("splits.py").run()
+    app.switch_page("splits/splits.py").run()
     assert app.number_input(key="k").value == 10
     app.selectbox(key="split").select("temporal-user").run()
     assert app.number_input(key="k").value == 1

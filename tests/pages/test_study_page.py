@@ -4,14 +4,14 @@ import json
 
 import pytest
 
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.plans.study import Cell, begin, look
-from ecv_core.records import RunState
-from ecv_core.runs.document import run_document
-from ecv_core.spec import make_spec
-from ecv_core.store import STUDY, stored_plans
-from pages.components.shared.state import manager
-from pages.components.studies.choice import missing_sentence
-from pages.components.studies.live import grid_html, progress_words
+from ecv_core.records.run import RunState
+from ecv_core.store.document import run_document
+from ecv_core.store.plans import STUDY, stored_plans
+from pages.shared.live.state import manager
+from pages.studies.choice import missing_sentence
+from pages.studies.live import grid_html, progress_words
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -33,7 +33,7 @@ def record(recorded, a_run, store):
 def open_study(app, **query):
     for name, value in query.items():
         app.query_params[name] = value
-    app.switch_page("studies.py").run()
+    app.switch_page("studies/studies.py").run()
     assert not app.exception
     return app
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from ecv_core.jobs.plans.study import Cell, begin
-from ecv_core.runs.document import run_document
-from pages.components.shared.state import manager
+from ecv_core.store.document import run_document
+from pages.shared.live.state import manager
 from tests.pages.test_study_page import SCORES, open_study, record, texts
 
 __all__ = ["record"]
@@ -123,7 +123,7 @@ def test_names_in_the_address_that_are_none_are_said(app, record):
 
 
 def test_a_click_on_a_run_that_its_rule_ended_plays_it(app, early):
-    app.switch_page("replay.py")
+    app.switch_page("replay/replay.py")
     app.query_params["run"] = early.run_id
     app.run()
     assert not app.exception

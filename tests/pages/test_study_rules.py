@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from ecv_core.analysis.tradeoff.rules import RULES_COLUMNS
-from pages.components.studies.tables import table_steps, verdicts
+from pages.studies.tables import table_steps, verdicts
 
 NAN = float("nan")
 

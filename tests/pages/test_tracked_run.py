@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.records import RunState, codec
+from ecv_core.records import codec
+from ecv_core.records.run import RunState
 from ecv_core.stopping import Never, moments
-from ecv_core.store import OUTSIDE, RunList, label_runs
+from ecv_core.store.listing import RunList, label_runs
+from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.schema import folds
-from pages.components.runs.history import matches, runs_frame
+from pages.runs.history import matches, runs_frame
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 MINE = {"algorithm": "my model", "tracked": True, "rule": "fixed", "min_folds": 4}
@@ -92,7 +94,7 @@ def test_the_table_of_runs_says_that_it_was_tracked(a_run, store):
 def test_a_tracked_run_is_picked_compared_and_never_resumed_here(app, a_run):
     runs = [a_run(SCORES, state=RunState.CANCELLED, **MINE), a_run(SCORES, k=10)]
     app.session_state["runs-picked"] = [runs[0].run_id]
-    app.switch_page("runs.py").run()
+    app.switch_page("runs/runs.py").run()
     assert not app.exception
     assert "Resume" not in labels(app)
     app.query_params["view"] = "compare"
@@ -139,7 +141,7 @@ def test_runs_of_plug_ins_that_are_not_here_break_no_page(app, a_run, gone, page
     a_run(SCORES)
     for what in GONE:
         gone(what, RunState.FINISHED)
-    app.switch_page(f"{page}.py")
+    app.switch_page(f"{page}/{page}.py")
     for name in ("datasets", "study_datasets"):  # all that is recorded takes seconds
         app.query_params[name] = "ml-100k"
     app.run()

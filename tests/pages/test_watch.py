@@ -2,10 +2,11 @@
 
 import pytest
 
-from ecv_core.records import RunState
-from ecv_core.store import Store, going_on
+from ecv_core.records.run import RunState
+from ecv_core.store.going import going_on
 from ecv_core.store.schema import progress
-from pages.components.shared.watch import Watch
+from ecv_core.store.store import Store
+from pages.shared.live.watch import Watch
 from tests.fake_folds import fold_result
 
 
@@ -22,13 +23,11 @@ def test_runs_are_read_again_only_when_one_has_gone_on(store, a_run, monkeypatch
     watch = Watch(store)
     for step in range(3):
         store.set_progress(run_id, 1, "fit", step, 9)
-        watch.look()
         (run,) = watch.active()
         assert run.progress is not None
         assert (run.progress.step, len(run.folds)) == (step, 1)
     assert len(reads) == 1
     store.add_fold(run_id, fold_result(1, 0.3), stopped_at=None)
-    watch.look()
     assert [len(run.folds) for run in watch.active()] == [2]
     assert len(reads) == 2
 

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.records import Energy, Interval, RunSpec
+from ecv_core.records.run import Energy, Interval
+from ecv_core.records.spec import RunSpec
 
 values = st.one_of(st.integers(-1000, 1000), st.floats(0, 1), st.booleans(), st.text(max_size=5))
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.records import Decision, Moment, Run, RunSpec, RunState
+from ecv_core.records.run import Decision, Moment, Run, RunState
+from ecv_core.records.spec import RunSpec
 from tests.fake_folds import fold_result
 
 SCORES = {2: 0.3, 0: 0.5, 1: 0.1, 3: 0.5}

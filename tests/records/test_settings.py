@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.cli import parse_spec
-from ecv_core.errors import InputError
-from ecv_core.records import SCORES, SETTINGS, Role, RunSpec
-from ecv_core.records.setting import Setting, setting, settings_of
-from ecv_core.spec import make_spec
+from ecv_core.cli.run_command import parse_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Setting, setting, settings_of
 
 SPEC = RunSpec(dataset="d", algorithm="a")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ecv_core.records import Interactions
+from ecv_core.records.interactions import Interactions
 
 
 def _interactions(sizes, *, n_items=None, seed=0, times=None, baskets=None):

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.errors import FoldsError
-from ecv_core.records import Folds, Interactions
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.splits import fold_matrices, matrices, split
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits import SPLITS, Past, leakage, split
 from ecv_core.splits.leakage import Leakage
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.errors import FoldsError
-from ecv_core.records import Interactions, Part
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Interactions, Part
 from ecv_core.splits import split
 
 RATINGS = np.array([5, 1, 5, 4, 3, 5, 2, 4, 5, 4], dtype=np.float32)

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.errors import FoldsError, UnknownName
-from ecv_core.records import Interactions
+from ecv_core.records.errors import FoldsError, UnknownName
+from ecv_core.records.interactions import Interactions
 from ecv_core.splits import SPLITS, split, strategy
-from ecv_core.splits.k_fold import MAX_K
+from ecv_core.splits.strategies import MAX_K
 
 K_FOLDS = ("user-k-fold", "record-k-fold")
 

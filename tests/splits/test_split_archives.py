@@ -7,18 +7,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from ecv_core.errors import FoldsError, InputError
-from ecv_core.records import Interactions, Part
-from ecv_core.splits import (
-    FORMS,
-    SPLITS,
-    read_split,
-    split,
-    split_archive,
-    store_folds,
-    stored_folds_path,
-    write_split,
-)
+from ecv_core.records.errors import FoldsError, InputError
+from ecv_core.records.interactions import Interactions, Part
+from ecv_core.splits import SPLITS, split
+from ecv_core.splits.exchange.archive import FORMS, read_split, split_archive
+from ecv_core.splits.exchange.files import store_folds, stored_folds_path
 
 USED = (Part.TRAIN, Part.VALIDATION, Part.TEST)
 
@@ -130,7 +123,7 @@ def test_the_same_split_is_the_same_bytes(timed):
 def test_a_stored_archive_is_found_again_by_its_hash(tmp_path, timed):
     path = tmp_path / "split.zip"
     folds = split(timed, "temporal-user", 1, 7)
-    write_split(path, timed, folds)
+    path.write_bytes(split_archive(timed, folds))
     found = stored_folds_path(tmp_path / "kept", store_folds(path, tmp_path / "kept"))
     assert found.suffix == ".zip"
     np.testing.assert_array_equal(read_split(found, timed).parts(0), folds.parts(0))
@@ -210,7 +203,7 @@ def test_a_damaged_archive_is_refused(tmp_path, timed):
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch, small):
-    monkeypatch.setattr("ecv_core.splits.exchange.archive_reading.MAX_FOLDS_BYTES", 2**20)
+    monkeypatch.setattr("ecv_core.splits.exchange.archive.MAX_FOLDS_BYTES", 2**20)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("fold-0.csv", b"\n" * 2**21)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ecv_core.errors import FoldsError
-from ecv_core.records import Need, Part
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Need, Part
 from ecv_core.splits import SPLITS, Past, fold_matrices, split
 
 SETTINGS = {

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from ecv_core.errors import FoldsError, UnknownName
+from ecv_core.records.errors import FoldsError, UnknownName
 from ecv_core.splits import SPLITS, obstacle, split
 
 TIMED = {"times": list(range(24)), "baskets": [n // 6 for n in range(24)]}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ecv_core.records import Interactions, Part
+from ecv_core.records.interactions import Interactions, Part
 from ecv_core.splits import split
 
 LETTERS = {

@@ -1,6 +1,6 @@
 import pytest
 
-from ecv_core.records import Energy, FoldResult
+from ecv_core.records.run import Energy, FoldResult
 
 
 def _fold_results(scores):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ecv_core.errors import InputError
-from ecv_core.records import Energy, FoldResult, UserScores
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy, FoldResult, UserScores
 from ecv_core.stopping import Precision, moments
 from ecv_core.stopping.adjustment import Aids, adjusted
 

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.coverage import made, made_of_groups, over_orders, recorded
 from ecv_core.lessons.at_the_stop import at_the_stop
-from ecv_core.runs.recorded import FOLDER
 from ecv_core.stopping import mean_interval
-from ecv_core.stopping.after_stop import look_level, stop_interval
+from ecv_core.stopping.interval import look_level, stop_interval
+from ecv_core.store.recorded import FOLDER
 from scripts.reproduction import LATER
 
 WORST = {1: 1.25, 3: 0.85, 10: 0.4}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ecv_core.errors import InputError
-from ecv_core.records import Energy, FoldResult, UserScores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy, FoldResult, UserScores
 from ecv_core.stopping import EFold, Precision, StdStagnation, moments
 from ecv_core.stopping.interval import difference_percent, mean_interval
 

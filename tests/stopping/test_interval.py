@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 from ecv_core.stopping.interval import (
     difference_percent,
     mean_and_deviation,

@@ -4,9 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.errors import InputError
-from ecv_core.records import Energy, FoldResult, RunSpec, UserScores
-from ecv_core.spec import rule_of
+from ecv_core.fold.spec import rule_of
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy, FoldResult, UserScores
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import Precision, moments, rule_for
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", rule="precision", min_folds=1)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.errors import InputError, UnknownName
-from ecv_core.records import RunSpec
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     RULES,
     EFold,

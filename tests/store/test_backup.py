@@ -10,9 +10,11 @@ from threading import Event
 import pytest
 
 from ecv_core import cli
-from ecv_core.errors import InputError, StoreError
-from ecv_core.records import RunSpec, RunState
-from ecv_core.store import Store, back_up, open_store, restore
+from ecv_core.records.errors import InputError, StoreError
+from ecv_core.records.run import RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.backup import back_up, restore
+from ecv_core.store.store import Store, open_store
 from tests.databases import PostgresServer
 from tests.fake_folds import fold_result
 

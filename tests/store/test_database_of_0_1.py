@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from ecv_core.jobs.plans import study
-from ecv_core.records import RunState
-from ecv_core.runs.run_file import read_run
-from ecv_core.store import STUDY, Results, import_run, open_store, origins, stored_plans
+from ecv_core.records.run import RunState
+from ecv_core.store.imports import import_run, origins
+from ecv_core.store.plans import STUDY, stored_plans
+from ecv_core.store.results import Results
+from ecv_core.store.run_file import read_run
+from ecv_core.store.store import open_store
 
 HERE = Path(__file__).parent
 EXPORTED = HERE.parent / "runs" / "run-0.1.json"

@@ -6,11 +6,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from ecv_core.errors import InputError, StoreError
-from ecv_core.records import RunSpec, RunState
-from ecv_core.store import Label, RunList, Store, checked_label, going_on, label_runs, open_store
+from ecv_core.records.errors import InputError, StoreError
+from ecv_core.records.run import RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.going import going_on
+from ecv_core.store.listing import Label, RunList, checked_label, label_runs
 from ecv_core.store.removal import UNDO_MINUTES
 from ecv_core.store.schema import folds, labels, removed, runs
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular")

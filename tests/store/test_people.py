@@ -9,9 +9,12 @@ from threading import Barrier
 
 import pytest
 
-from ecv_core.errors import RightsError
-from ecv_core.records import RunSpec, RunState
-from ecv_core.store import Quota, introduce, open_store, people_names, starters, used_by
+from ecv_core.records.errors import RightsError
+from ecv_core.records.run import RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.people import introduce, people_names, starters, used_by
+from ecv_core.store.quota import Quota
+from ecv_core.store.store import open_store
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 OLD = gzip.decompress((Path(__file__).parent / "runs-0.1.sqlite.gz").read_bytes())

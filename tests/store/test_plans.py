@@ -2,19 +2,19 @@
 
 import pytest
 
-from ecv_core.errors import InputError
-from ecv_core.records import RunSpec
-from ecv_core.store import (
+from ecv_core.records.errors import InputError
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.plans import (
     SELECTION,
     STUDY,
     PlannedRun,
     forget_plan,
     keep_plan,
-    open_store,
     plan_behind,
     stored_plan,
     stored_plans,
 )
+from ecv_core.store.store import open_store
 
 
 def planned(algorithm="popular", name=""):

@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecv_core.records import Energy, RunSpec, RunState, UserScores
-from ecv_core.runs.recorded import record, recorded_path, recorded_under_splits
-from ecv_core.store import Results, Store, import_run, open_store
+from ecv_core.records.run import Energy, RunState, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.imports import import_run
+from ecv_core.store.recorded import record, recorded_path, recorded_under_splits
+from ecv_core.store.results import Results
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")

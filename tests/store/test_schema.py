@@ -7,9 +7,9 @@ from threading import Barrier
 
 import pytest
 
-from ecv_core.errors import StoreError
-from ecv_core.records import RunSpec
-from ecv_core.store import open_store
+from ecv_core.records.errors import StoreError
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.store import open_store
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 

@@ -7,18 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecv_core.errors import InputError, StoreError
-from ecv_core.records import (
-    Decision,
-    Interval,
-    IntervalKind,
-    Moment,
-    RunSpec,
-    RunState,
-    UserScores,
-)
-from ecv_core.store import Store, interrupt, open_store
+from ecv_core.records.errors import InputError, StoreError
+from ecv_core.records.run import Decision, Interval, IntervalKind, Moment, RunState, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import interrupt
 from ecv_core.store.rows import RunRows, run_rows
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", params=(("a", 1), ("b", 0.5)))

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecv_core.errors import StoreError
 from ecv_core.evaluation.novelty import NOVELTY_METRICS, Popularity
 from ecv_core.evaluation.ranking import HIT_METRICS, Ranked
-from ecv_core.records import RunSpec, UserScores
-from ecv_core.store import START, Store, open_store, pack_some
+from ecv_core.records.errors import StoreError
+from ecv_core.records.run import UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.packing import START, pack_some
 from ecv_core.store.schema import user_scores
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecv_core.store import open_store
+from ecv_core.store.store import open_store
 
 HERE = Path(__file__).parent
 

@@ -8,12 +8,60 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from ecv_core.analysis.comparison.fairness import fair_key, measures, unfair
 from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_users
 from ecv_core.evaluation import METRICS
-from ecv_core.records import Run, UserScores
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import Run, UserScores
+from ecv_core.records.spec import SETTINGS, Role, RunSpec
+
+# Two specs -> whether a paired test of their runs would be fair, and if not, why.
+
+
+_APART = ("dataset", "metric", "n", "only_folds")
+"""Told first, by the names a run knows them by; and which folds ran, which may differ."""
+
+
+def fair_key(spec: RunSpec) -> Hashable:
+    """Two runs with the same key have the same metric, and the same held out in every fold."""
+    return tuple(_measured(spec).items())
+
+
+def unfair(one: RunSpec, other: RunSpec) -> str:
+    """Why a test of these two would not be fair; empty where nothing speaks against it."""
+    theirs = _measured(other)
+    for name, value in _measured(one).items():
+        if value != theirs[name]:
+            words = f"different {SETTINGS[name].differ or SETTINGS[name].words}"
+            if name in ("split_params", "folds_sha256", "data_sha256"):
+                return words
+            return f"{words} ({_both(value, theirs[name])})"
+    return ""
+
+
+def _measured(spec: RunSpec) -> dict[str, object]:
+    """Everything that decides what the score measures, and so must be the same."""
+    values: dict[str, object] = {"dataset": spec.dataset, "metric": spec.metric_name}
+    held_out = spec.part(Role.FOLDS, Role.MEASURE).items()
+    values |= {name: value for name, value in held_out if name not in _APART}
+    if spec.negatives is None:
+        values["negative_sampling"] = None
+        if spec.folds_sha256 is not None:
+            values["seed"] = None  # it draws neither folds nor negatives
+    return values
+
+
+def measures(spec: RunSpec) -> tuple[str, str]:
+    """What a run is about: its dataset and its metric."""
+    return spec.dataset, spec.metric_name
+
+
+def _both(one: object, other: object) -> str:
+    """The same text for a pair and for its reverse."""
+    return " and ".join(sorted((str(one), str(other)), key=lambda text: (len(text), text)))
+
 
 _UserMeans = tuple[NDArray[np.int32], NDArray[np.float64]]
 
@@ -238,3 +286,57 @@ def _corrected(
         )
         for (first, second, folds, test), p_one in zip(tests, p, strict=True)
     ]
+
+
+# Comparisons -> a tidy frame.
+
+
+FRAME_COLUMNS = {
+    "dataset": "what both ran on",
+    "metric": "their metric",
+    "better": "the run with the better mean",
+    "worse": "the run that it is compared with",
+    "difference": "by how much it is better, mean over the pairs",
+    "low": "lower end of the difference's interval, for this comparison alone",
+    "high": "upper end",
+    "p": "two-sided p of the t test, not corrected",
+    "p_holm": "corrected for all comparisons of the table",
+    "wilcoxon_p_holm": "of Wilcoxon's signed-rank test, corrected; missing over folds",
+    "effect": "Cohen's d of the differences: mean / standard deviation",
+    "over": "what is paired: users or folds",
+    "pairs": "how many",
+    "wins": "pairs in which the better run is better",
+    "ties": "pairs without a difference",
+    "losses": "pairs in which it is worse",
+    "folds": "the folds that both have",
+}
+"""The frame's columns and what they mean."""
+
+
+@with_columns(FRAME_COLUMNS)
+def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """One row per comparison with the FRAME_COLUMNS."""
+    rows = [
+        {
+            "dataset": one.dataset,
+            "metric": one.metric,
+            "better": one.first,
+            "worse": one.second,
+            "difference": one.test.difference,
+            "low": one.test.low,
+            "high": one.test.high,
+            "p": one.test.p,
+            "p_holm": one.p_holm,
+            "wilcoxon_p_holm": one.wilcoxon_holm,
+            "effect": one.test.effect,
+            "over": one.test.over,
+            "pairs": one.test.pairs,
+            "wins": one.test.wins,
+            "ties": one.test.ties,
+            "losses": one.test.losses,
+            "folds": " ".join(map(str, one.folds)),
+        }
+        for one in comparisons
+    ]
+    frame = pd.DataFrame(rows, columns=list(FRAME_COLUMNS))
+    return frame.astype({"wilcoxon_p_holm": "float64", "effect": "float64"})

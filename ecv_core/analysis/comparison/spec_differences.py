@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ecv_core.records import SETTINGS, Run, RunSpec
+from ecv_core.records.run import Run
+from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import RULES
 
 ABSENT = "-"

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import ecv_core.limits as limits
-from ecv_core.analysis.orders.lattice import MAX_K
-from ecv_core.errors import InputError
-from ecv_core.files import content_of
+import ecv_core.untrusted.limits as limits
+from ecv_core.analysis.orders.subsets import MAX_K
+from ecv_core.records.errors import InputError
+from ecv_core.untrusted.files import content_of
 
 UNNAMED = "index"
 """What a first column without a name is called."""

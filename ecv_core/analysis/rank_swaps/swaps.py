@@ -2,18 +2,190 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis.rank_swaps.block import Block
-from ecv_core.analysis.rank_swaps.bootstrap import RESAMPLES, resampled_scores, user_cube
+from ecv_core import splits
 from ecv_core.analysis.ranking import mean_ranks, pair_numbers, pair_signs, tau_b
-from ecv_core.errors import InputError
+from ecv_core.analysis.significance import RESAMPLES, bootstrap_means
 from ecv_core.evaluation import METRICS
-from ecv_core.records import Run, UserScores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run, UserScores
+from ecv_core.records.spec import Role, RunSpec
+from ecv_core.splits import IMPORTED, SPLITS
+
+# Complete runs on one dataset -> the largest block of splits x algorithms without a gap.
+
+
+FEWEST = 2
+"""Splits, and algorithms, that a comparison needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """Every algorithm under every split, on one dataset."""
+
+    dataset: str
+    splits: tuple[str, ...]
+    """As `split_label` names them, in the order of the registry."""
+    algorithms: tuple[str, ...]
+    runs: Mapping[tuple[str, str], Run]
+    """(split, algorithm) -> its run."""
+    left_out: tuple[str, ...] = ()
+    """Splits and algorithms that lack runs the others have."""
+
+
+def split_label(spec: RunSpec) -> str:
+    """The split's id, with what is not its default: 'temporal-windows, k = 3'."""
+    if spec.split == IMPORTED:
+        return f"{IMPORTED} {(spec.folds_sha256 or '')[:8]}".rstrip()
+    known = splits.strategy(spec.split)
+    usual = dict(known.resolve({}))
+    words = [f"{name} = {value}" for name, value in spec.split_params if usual.get(name) != value]
+    if spec.k != known.default_k:
+        words.insert(0, f"k = {spec.k}")
+    return ", ".join([spec.split, *words])
+
+
+def block_of(runs: Iterable[Run], algorithms: Sequence[str] = ()) -> Block:
+    """What of the runs can be compared.
+
+    Args:
+        runs: complete ones on one dataset; of equal ones the last counts.
+        algorithms: the order in which they are to come; others after them.
+    Raises: InputError if fewer than two splits share at least two algorithms, or datasets or
+        protocols are mixed.
+    """
+    runs = list(runs)
+    _check_alike(runs)
+    there = {(split_label(run.spec), run.spec.algorithm): run for run in runs}
+    by_split: dict[str, set[str]] = {}
+    for split, algorithm in there:
+        by_split.setdefault(split, set()).add(algorithm)
+    kept, shared = _largest(by_split)
+    order = [*algorithms, *sorted(shared - set(algorithms))]
+    ordered = tuple(name for name in order if name in shared)
+    missing = [name for name in by_split if name not in kept]
+    everywhere = set().union(*by_split.values())
+    return Block(
+        dataset=runs[0].spec.dataset,
+        splits=tuple(sorted(kept, key=_place)),
+        algorithms=ordered,
+        runs={cell: run for cell, run in there.items() if cell[0] in kept and cell[1] in shared},
+        left_out=tuple([*sorted(missing, key=_place), *sorted(everywhere - shared)]),
+    )
+
+
+def _check_alike(runs: Sequence[Run]) -> None:
+    """Refuse runs whose scores differ for another reason than split and algorithm."""
+    known = {(run.spec.dataset, *_protocol(run.spec)) for run in runs}
+    if len(known) > 1:
+        raise InputError(
+            "splits are compared on one dataset, with one list length and one way to rank, but "
+            f"the runs have {len(known)} different ones; pick runs that differ in split only"
+        )
+
+
+def _protocol(spec: RunSpec) -> tuple[object, ...]:
+    """How the held-out part is measured, whichever of the metrics is looked at."""
+    apart = {"metric"} if spec.negatives else {"metric", "negative_sampling"}
+    return tuple(value for name, value in spec.part(Role.MEASURE).items() if name not in apart)
+
+
+def _largest(by_split: Mapping[str, set[str]]) -> tuple[list[str], set[str]]:
+    """Splits and the algorithms they share, as many cells as can be."""
+    ranked = sorted(by_split, key=lambda split: (-len(by_split[split]), _place(split)))
+    best: tuple[list[str], set[str]] = ([], set())
+    shared: set[str] | None = None
+    for count, split in enumerate(ranked, start=1):
+        shared = set(by_split[split]) if shared is None else shared & by_split[split]
+        if (
+            count >= FEWEST
+            and len(shared) >= FEWEST
+            and count * len(shared) >= len(best[0]) * len(best[1])
+        ):
+            best = (ranked[:count], shared)
+    if not best[0]:
+        raise InputError(
+            "ranks can swap where at least two algorithms have complete runs under at least two "
+            "splits; run more of them"
+        )
+    return best
+
+
+def _place(split: str) -> tuple[int, str]:
+    names = list(SPLITS)
+    name = split.partition(",")[0]
+    return (names.index(name) if name in names else len(names), split)
+
+
+# Per-user scores of some algorithms under one split -> their scores, had other users come.
+#
+# The user is what is drawn: with all folds, under every split and for every algorithm alike, since
+# scores of the same user are alike. That is what makes orders and swaps comparable.
+
+
+def user_cube(
+    scores: Sequence[Mapping[int, UserScores]], metric: str, n_users: int
+) -> NDArray[np.float32]:
+    """Per-user scores as an array.
+
+    Args:
+        scores: per algorithm, fold -> its per-user scores; the same folds for all.
+        metric: as in UserScores.metrics.
+        n_users: users of the dataset, or one more than the largest code that occurs.
+    Returns: shape (algorithms, folds, n_users); NaN where a user is not evaluated in a fold by
+        every algorithm.
+    """
+    folds = sorted(scores[0])
+    cube = np.full((len(scores), len(folds), n_users), np.nan, dtype=np.float32)
+    for row, by_fold in enumerate(scores):
+        for column, fold in enumerate(folds):
+            cube[row, column, by_fold[fold].users] = by_fold[fold].of(metric)
+    cube[:, np.isnan(cube).any(axis=0)] = np.nan
+    return cube
+
+
+def resampled_scores(
+    cubes: Sequence[NDArray[np.float32]], *, resamples: int = RESAMPLES, seed: int = 0
+) -> list[NDArray[np.float64]]:
+    """Each algorithm's mean over folds of its mean over users, for users drawn with replacement.
+
+    The same users are drawn for all algorithms under all splits.
+
+    Args:
+        cubes: one per split, as `user_cube` makes it: shape (algorithms, folds, users).
+        resamples: how many bootstrap samples.
+        seed: of the draws.
+    Returns: per split, shape (algorithms, resamples); a fold none of whose users is drawn does not
+        count, and NaN is left where that is so in every fold.
+    Source: Efron (1979), with the user as the unit.
+    """
+    if not cubes:
+        return []
+    rows = np.concatenate([part for cube in cubes for part in _sums_and_users(cube)])
+    drawn = bootstrap_means(rows, resamples=resamples, seed=seed)
+    found, at = [], 0
+    for cube in cubes:
+        algorithms, folds, _ = cube.shape
+        middle, end = at + algorithms * folds, at + (algorithms + 1) * folds
+        totals, shares = drawn[at:middle].reshape(algorithms, folds, -1), drawn[middle:end]
+        known = shares > 0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = np.where(known, totals / shares, 0.0).sum(axis=1) / known.sum(axis=0)
+        found.append(means)
+        at = end
+    return found
+
+
+def _sums_and_users(cube: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A row of scores per algorithm and fold, and a row per fold with 1 for who is evaluated."""
+    scores = np.nan_to_num(cube, nan=0.0).astype(np.float64)
+    return scores.reshape(-1, cube.shape[-1]), (~np.isnan(cube[0])).astype(np.float64)
+
 
 UsersOf = Callable[[Run], Mapping[int, UserScores]]
 """Run -> its per-user scores by fold; empty where they are not known."""

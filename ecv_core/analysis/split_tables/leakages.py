@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ecv_core.errors import FoldsError
-from ecv_core.frames import with_columns
-from ecv_core.records import Interactions
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.frames import with_columns
+from ecv_core.records.interactions import Interactions
 from ecv_core.splits import SPLITS, Strategy, check_need, leakage, split
 
 COLUMNS = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ecv_core.records import Interactions, ParamValue, Part
+from ecv_core.records.interactions import Interactions, Part
+from ecv_core.records.parameters import ParamValue
 from ecv_core.splits import Past, split, strategy
 
 

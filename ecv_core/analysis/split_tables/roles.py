@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from ecv_core.records import Folds, Interactions, Part
+from ecv_core.records.frames import with_columns
+from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits import Strategy
 
 
@@ -67,3 +69,115 @@ def roles(
         tested = np.bincount(interactions.users[held], minlength=interactions.n_users) > 0
         found[(found == Role.TRAIN) & tested[interactions.users]] = Role.FOLD_IN
     return found
+
+
+# A fold -> how its parts are spread over time, over each history, or over kinds of users.
+
+
+TIME_BINS, HISTORY_BINS, GROUPS = 48, 20, 10
+
+COLUMNS = {
+    "part": "what the interactions are for",
+    "low": "where the bin begins: Unix seconds, percent of the history, or interactions per user",
+    "high": "where it ends",
+    "count": "interactions in it; by activity the mean per user",
+}
+"""The columns of a spread."""
+
+
+class Axis(StrEnum):
+    """What the parts are spread over."""
+
+    TIME = "time"
+    HISTORY = "history"
+    """The place within each user's own history, from the first to the last interaction."""
+    ACTIVITY = "activity"
+    """Users from the least to the most active, in ten groups of equally many."""
+
+
+def axes(interactions: Interactions) -> tuple[Axis, ...]:
+    """What a dataset can be spread over, the most telling first."""
+    found = [Axis.ACTIVITY]
+    if interactions.history is not None:
+        found.insert(0, Axis.HISTORY)
+    if interactions.timestamps is not None:
+        found.insert(0, Axis.TIME)
+    return tuple(found)
+
+
+@with_columns(COLUMNS)
+def spread(interactions: Interactions, roles: NDArray[np.int8], axis: Axis) -> pd.DataFrame:
+    """How many interactions of each part are where.
+
+    Args:
+        interactions: what was split.
+        roles: the Role of each; shape (interactions,).
+        axis: one of `axes(interactions)`.
+    Returns: one row per part that occurs and bin, with COLUMNS; takes O(n log n) time.
+    """
+    if axis is Axis.TIME:
+        return _over_time(np.asarray(interactions.timestamps), roles)
+    if axis is Axis.HISTORY:
+        edges = np.linspace(0, 100, HISTORY_BINS + 1)
+        place = np.minimum(_places(interactions) * HISTORY_BINS, HISTORY_BINS - 1)
+        return _frame(_table(place.astype(np.int64), roles, HISTORY_BINS), edges[:-1], edges[1:])
+    return _over_activity(interactions, roles)
+
+
+def _over_time(times: NDArray[np.int64], roles: NDArray[np.int8]) -> pd.DataFrame:
+    first, last = int(times.min()), int(times.max())
+    bins = min(TIME_BINS, last - first + 1)
+    edges = first + np.arange(bins + 1) * ((last - first + 1) / bins)
+    at = np.minimum((times - first) * bins // (last - first + 1), bins - 1)
+    return _frame(_table(at, roles, bins), edges[:-1], edges[1:])
+
+
+def _over_activity(interactions: Interactions, roles: NDArray[np.int8]) -> pd.DataFrame:
+    sizes = np.bincount(interactions.users, minlength=interactions.n_users)
+    order = np.argsort(sizes, kind="stable")
+    order = order[sizes[order] > 0]
+    groups = min(GROUPS, len(order))
+    of_user = np.zeros(interactions.n_users, dtype=np.int64)
+    of_user[order] = np.arange(len(order)) * groups // max(len(order), 1)
+    members = np.bincount(of_user[order], minlength=groups)
+    starts = np.cumsum(members) - members
+    table = _table(of_user[interactions.users], roles, groups) / members
+    low, high = sizes[order[starts]], sizes[order[starts + members - 1]]
+    return _frame(table, low, high)
+
+
+def _places(interactions: Interactions) -> NDArray[np.float64]:
+    """Where each interaction stands in its user's history, in [0, 1); equal moments together."""
+    history = np.asarray(interactions.history)
+    users = interactions.users
+    order = np.lexsort((history, users))
+    sizes = np.bincount(users, minlength=interactions.n_users)
+    starts = np.cumsum(sizes) - sizes
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (users[order][1:] != users[order][:-1]) | (history[order][1:] != history[order][:-1])
+    run = np.cumsum(new) - 1
+    begins = np.flatnonzero(new)
+    ends = np.append(begins[1:], len(order))
+    middle = (begins + ends)[run] / 2  # of the moments that are equal
+    place = np.empty(len(order))
+    place[order] = (middle - starts[users[order]]) / sizes[users[order]]
+    return place
+
+
+def _table(at: NDArray[np.int64], roles: NDArray[np.int8], bins: int) -> NDArray[np.int64]:
+    """Interactions by role and bin; shape (roles, bins)."""
+    joint = np.bincount(roles.astype(np.int64) * bins + at, minlength=len(Role) * bins)
+    return joint.reshape(len(Role), bins)
+
+
+def _frame(
+    table: NDArray[np.int64] | NDArray[np.float64],
+    low: NDArray[np.generic],
+    high: NDArray[np.generic],
+) -> pd.DataFrame:
+    parts = [
+        pd.DataFrame({"part": role.word, "low": low, "high": high, "count": table[role]})
+        for role in Role
+        if table[role].any()
+    ]
+    return pd.concat(parts, ignore_index=True)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.split_tables.periods import Period, period
 from ecv_core.analysis.split_tables.roles import Role, roles
-from ecv_core.errors import FoldsError
-from ecv_core.records import Interactions, ParamValue
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Interactions
+from ecv_core.records.parameters import ParamValue
 from ecv_core.splits import split, strategy
 
 DAY = 86_400

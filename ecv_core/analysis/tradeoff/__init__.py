@@ -1,6 +1,5 @@
 """Finished folds of several systems -> what every alpha costs and gives, as curves and advice."""
 
-from ecv_core.analysis.tradeoff.adviser import CarryOver, cheapest, leave_one_dataset_out
 from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     averaged,
@@ -10,10 +9,13 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.decision import (
     Candidate,
+    CarryOver,
     Decision,
     Option,
+    cheapest,
     decide,
     fixed_folds,
+    leave_one_dataset_out,
 )
 from ecv_core.analysis.tradeoff.frames import (
     STOPS_COLUMNS,

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.orders import Curve, Orders
-from ecv_core.errors import InputError
-from ecv_core.records import RunSpec, Scores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+from ecv_core.records.spec import RunSpec
 from ecv_core.splits import exchangeable
 
 PAPER_STOP, PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT = 4.15, 41.5, 1.81

@@ -16,8 +16,8 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_STOP,
     Tradeoff,
 )
-from ecv_core.analysis.tradeoff.registered import RuleCurve
-from ecv_core.frames import with_columns
+from ecv_core.analysis.tradeoff.rules import RuleCurve
+from ecv_core.records.frames import with_columns
 
 SYSTEM, AVERAGE, FIXED, PAPER, RULE = "system", "average", "fixed e", "paper", "rule"
 """Kinds of rows of the frame."""

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis.orders import drawn_orders
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
-from ecv_core.errors import InputError
-from ecv_core.records import Scores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
 from ecv_core.stopping.efold import EFold, least_alpha
 from ecv_core.stopping.interval import running, t_factors
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ecv_core.analysis.tradeoff.curves import Tradeoff, joules_of
 from ecv_core.analysis.tradeoff.ranks import Ranking
-from ecv_core.frames import with_columns
+from ecv_core.records.frames import with_columns
 
 CELLS_COLUMNS = {
     "alpha": "setting of the paper's rule",

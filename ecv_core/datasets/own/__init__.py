@@ -1,12 +1,14 @@
 """A file of one's own, in whatever form -> a dataset under a name: recognised, read, kept."""
 
 from ecv_core.datasets._about import About
-from ecv_core.datasets.own.adding import Corrections, add_file, recognised
 from ecv_core.datasets.own.keeping import (
+    Corrections,
+    add_file,
     added,
     added_by,
     check_name,
     keep,
+    recognised,
     remove,
     rename,
     suggested_name,

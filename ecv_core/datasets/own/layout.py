@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from ecv_core.errors import InputError, UnknownName
+from ecv_core.records.errors import InputError, UnknownName
 
 ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
 """What a column can be; the first two are needed."""
-OPTIONS = {
-    "user_id": "--user",
-    "item_id": "--item",
-    "rating": "--rating",
-    "timestamp": "--timestamp",
-    "basket": "--basket",
-}
+OPTIONS = {role: f"--{role.removesuffix('_id')}" for role in ROLES}
+"""Of the command line, by role."""
 SEPARATORS = {
     ",": "comma",
     ";": "semicolon",

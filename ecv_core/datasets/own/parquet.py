@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable
 
 BATCH_ROWS = 1 << 16
 DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError)

@@ -21,10 +21,10 @@ from typing import IO, BinaryIO
 
 import pyarrow as pa
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
-from ecv_core.errors import DatasetError
-from ecv_core.files import opened
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable
+from ecv_core.records.errors import DatasetError
+from ecv_core.untrusted.files import opened
 
 Report = Callable[[str, int, int], None]
 """Called with what is done ('unpack', 'read', ...), bytes done and bytes in all (0: not known).

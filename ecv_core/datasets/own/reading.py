@@ -12,27 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
-from ecv_core.datasets._load import ids_of, numbered, one_per_pair
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable, ids_of, numbered, one_per_pair
 from ecv_core.datasets.own import values
-from ecv_core.datasets.own.layout import OPTIONS, Form, Layout, TimeUnit
+from ecv_core.datasets.own.layout import OPTIONS, ROLES, Form, Layout, TimeUnit
 from ecv_core.datasets.own.plain import Plain, Report, refusals
 from ecv_core.datasets.own.rows import SHOWN, Batch, batches, row_numbers
-from ecv_core.errors import DatasetError
-from ecv_core.records import Interactions
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import Interactions
 
 NO_USER, NO_ITEM, NO_BASKET = "no user", "no item", "no basket"
+_NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
 LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
 NO_TEXT = "an id with a null character, which no text has"
 NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
-ROLE_WORDS = {
-    "user_id": "user",
-    "item_id": "item",
-    "rating": "rating",
-    "timestamp": "time",
-    "basket": "basket",
-}
+ROLE_WORDS = dict(zip(ROLES, ("user", "item", "rating", "time", "basket"), strict=True))
 _LONGEST = 30
 """Characters of a value that are shown."""
 REPEATED = "a user and an item again; the earliest of them is kept"
@@ -196,9 +190,6 @@ def _shown(batch: Batch, at: int) -> str:
         value = written[at].as_py()
         said.append(f"{ROLE_WORDS[role]} '{'' if value is None else str(value)[:_LONGEST]}'")
     return ", ".join(said)
-
-
-_NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
 
 
 def _mask(values: pa.Array) -> NDArray[np.bool_]:

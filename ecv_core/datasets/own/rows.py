@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.csv as pv
 from numpy.typing import NDArray
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable
 from ecv_core.datasets.own.layout import ENCODINGS, Form, Layout
 from ecv_core.datasets.own.parquet import parquet_batches
 from ecv_core.datasets.own.plain import Plain
 from ecv_core.datasets.own.recognise import as_text
-from ecv_core.files import opened
+from ecv_core.untrusted.files import opened
 
 WIDTH = "another number of columns than the other rows"
 NO_OBJECT = "no JSON object on the line"
@@ -250,12 +250,12 @@ def _json_lines(plain: Plain, layout: Layout) -> Iterator[Batch]:
             if not line.strip():
                 continue
             try:
-                found = json.loads(line)
+                record = json.loads(line)
             except (ValueError, RecursionError):
-                found = None
-            if isinstance(found, dict):
+                record = None
+            if isinstance(record, dict):
                 for role, name in wanted:
-                    values[role].append(_sound(as_text(found.get(name))))
+                    values[role].append(_sound(as_text(record.get(name))))
             else:
                 unfit[NO_OBJECT] += 1
                 holes.append(count + 1)

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import ecv_core.limits as limits
-from ecv_core.datasets._content import Unreadable
+import ecv_core.untrusted.limits as limits
+from ecv_core.datasets._load import Unreadable
 from ecv_core.datasets.own.layout import TimeUnit
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
@@ -50,8 +50,8 @@ def numbers(values: pa.Array, *, decimal_comma: bool = False) -> NDArray[np.floa
             values = values.cast(pa.float64(), safe=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return np.full(len(values), np.nan)
-    found: NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
-    return np.where(np.isfinite(found), found, np.nan)
+    parsed: NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    return np.where(np.isfinite(parsed), parsed, np.nan)
 
 
 def _decoded(values: pa.Array, longest: int) -> pa.Array:
@@ -76,22 +76,22 @@ def _parsed(values: pa.Array, decimal_comma: bool) -> pa.Array:
 
 def ratings(values: pa.Array, *, decimal_comma: bool) -> NDArray[np.float64]:
     """Ratings; NaN where there is none, or one that is a mistake. Shape (rows,)."""
-    found = numbers(values, decimal_comma=decimal_comma)
-    return np.where(np.abs(found) <= limits.LARGEST_RATING, found, np.nan)
+    parsed = numbers(values, decimal_comma=decimal_comma)
+    return np.where(np.abs(parsed) <= limits.LARGEST_RATING, parsed, np.nan)
 
 
 def seconds(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
     """Whole Unix seconds; NaN where there is no time, or one beyond the limits. Shape (rows,)."""
     if pa.types.is_temporal(values.type):
-        found = _of_moments(values)
+        moments = _of_moments(values)
     elif unit is TimeUnit.ISO:
-        found = _of_dates(values)
+        moments = _of_dates(values)
     else:
-        found = numbers(values)
+        moments = numbers(values)
         if unit is TimeUnit.MILLISECONDS:
-            found = found / 1000
-    inside = (found >= limits.EARLIEST) & (found < limits.LATEST)
-    return np.floor(np.where(inside, found, np.nan))
+            moments = moments / 1000
+    inside = (moments >= limits.EARLIEST) & (moments < limits.LATEST)
+    return np.floor(np.where(inside, moments, np.nan))
 
 
 def _of_moments(values: pa.Array) -> NDArray[np.float64]:
@@ -115,5 +115,5 @@ def _of_dates(values: pa.Array) -> NDArray[np.float64]:
     moments = pd.to_datetime(
         plain.to_pandas(), format="ISO8601", utc=True, errors="coerce"
     ).to_numpy(dtype="datetime64[ns]")
-    found = moments.astype(np.int64) / 1e9
-    return np.where(np.isnat(moments), np.nan, found)
+    unix_seconds = moments.astype(np.int64) / 1e9
+    return np.where(np.isnat(moments), np.nan, unix_seconds)

@@ -17,19 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-import ecv_core.bounded as bounded
-import ecv_core.limits as limits
+import ecv_core.untrusted.bounded as bounded
+import ecv_core.untrusted.limits as limits
 from ecv_core.datasets._about import ABOUT, ADDED, INTERACTIONS, About, now, read_about
 from ecv_core.datasets._dirs import data_dir
 from ecv_core.datasets._hashing import file_sha256
 from ecv_core.datasets.own.layout import Layout
 from ecv_core.datasets.own.plain import Plain, Report, plain_file
 from ecv_core.datasets.own.reading import Reading, read_rows
-from ecv_core.datasets.prepare import core_rows
-from ecv_core.datasets.ready import CORE
-from ecv_core.errors import DatasetError, InputError
-from ecv_core.files import replacing
-from ecv_core.records import Interactions, codec
+from ecv_core.datasets.ready import CORE, core_rows
+from ecv_core.records import codec
+from ecv_core.records.errors import DatasetError, InputError
+from ecv_core.records.interactions import Interactions
+from ecv_core.untrusted.files import replacing
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STALE_SECONDS = 24 * 3600
@@ -112,7 +112,7 @@ def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> Abo
         _write(reading.interactions, folder / INTERACTIONS)
         about = _about(reading, plain, layout, file_sha256(folder / INTERACTIONS))
         with replacing(folder / ABOUT) as part:
-            part.write_text(about.to_json(), encoding="utf-8")
+            part.write_text(codec.written(about), encoding="utf-8")
         _write_layout(folder / _READ, layout)
         with replacing(folder / _EXAMPLES) as part:
             part.write_text(json.dumps(reading.examples), encoding="utf-8")
@@ -126,14 +126,10 @@ def examples_of(token: str) -> dict[str, list[tuple[int, str]]]:
 
     Empty where the file was not read, or not by this version.
     """
-    try:
-        found = json.loads((folder_of(token) / _EXAMPLES).read_text(encoding="utf-8"))
-        return {
-            str(reason): [(int(number), str(text)) for number, text in some]
-            for reason, some in found.items()
-        }
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
+    with suppress(OSError, ValueError):
+        written = (folder_of(token) / _EXAMPLES).read_bytes()
+        return codec.read(dict[str, list[tuple[int, str]]], written)
+    return {}
 
 
 def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from ecv_core.fold.shared import shares_with
 from ecv_core.jobs.plan import ScoresKnown, Task
-from ecv_core.records import RunSpec
-from ecv_core.shared_fold import shares_with
+from ecv_core.records.spec import RunSpec
 
 
 class FoldsPlan:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
-from ecv_core.records import RunSpec
+from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import cheap_models
-from ecv_core.store.adjusting import aid_spec
+from ecv_core.store.results import aid_spec
 
 
 class RunPlan:

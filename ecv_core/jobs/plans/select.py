@@ -13,34 +13,28 @@ from typing import Any, Protocol
 import numpy as np
 
 from ecv_core import fold, models
-from ecv_core.errors import InputError
+from ecv_core.analysis.selection.contenders import aligned, check_contenders
+from ecv_core.analysis.selection.differences import PairedScores
+from ecv_core.analysis.selection.document import verdict_sentence
+from ecv_core.analysis.selection.names import parse_contender
+from ecv_core.analysis.selection.replay import Played, follow, joules_of
+from ecv_core.analysis.selection.rounds import Selection, Terms, Until
 from ecv_core.evaluation import METRICS
+from ecv_core.fold.shared import shares_with
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import ScoresKnown, Task
-from ecv_core.records import FoldResult, RunSpec, Scores
-from ecv_core.runs.document import track_call
-from ecv_core.runs.scores import scores_of
-from ecv_core.selection.contenders import aligned, check_contenders
-from ecv_core.selection.differences import PairedScores
-from ecv_core.selection.document import verdict_sentence
-from ecv_core.selection.names import parse_contender
-from ecv_core.selection.replay import Played, follow, joules_of
-from ecv_core.selection.rounds import Selection, Terms, Until
-from ecv_core.shared_fold import shares_with
-from ecv_core.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import FoldResult, Scores
+from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store import (
-    SELECTION,
-    PlannedRun,
-    PlanRecord,
-    Results,
-    Store,
-    keep_plan,
-    stored_plan,
-)
+from ecv_core.store.command import track_call
+from ecv_core.store.plans import SELECTION, PlannedRun, PlanRecord, keep_plan, stored_plan
+from ecv_core.store.results import Results, scores_of
+from ecv_core.store.store import Store
 
 Named = Sequence[tuple[str, RunSpec]]
 """Contenders: what each is called, and its spec."""
@@ -352,7 +346,7 @@ def named_contenders(
         dataset: an id, on disk.
         words: 'ALGORITHM[:name=value[,name=value]...]' each.
         tracked: names of tracked models, which may be contenders too.
-        settings: as of `spec.make_spec`, for all of them.
+        settings: as of `fold.spec.make_spec`, for all of them.
     Raises: InputError for what cannot be run, or no contender.
     """
     if not words:

@@ -12,8 +12,8 @@ from typing import Any
 
 import ecv_core.datasets as datasets
 from ecv_core import splits
-from ecv_core.errors import DatasetError, InputError
 from ecv_core.fold import check_needs, data_of
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
@@ -21,12 +21,15 @@ from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.queue import RunQueue
-from ecv_core.records import Run, RunSpec, RunState
-from ecv_core.records import Task as What
-from ecv_core.runs.recorded import record, recorded_path
-from ecv_core.spec import make_spec
+from ecv_core.records.errors import DatasetError, InputError
+from ecv_core.records.run import Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.records.spec import Task as What
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store import STUDY, PlannedRun, PlanRecord, Results, Store, keep_plan, stored_plan
+from ecv_core.store.plans import STUDY, PlannedRun, PlanRecord, keep_plan, stored_plan
+from ecv_core.store.recorded import record, recorded_path
+from ecv_core.store.results import Results
+from ecv_core.store.store import Store
 
 PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 PAPER_DATASETS = (

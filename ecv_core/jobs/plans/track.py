@@ -21,22 +21,25 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-import ecv_core.bounded as bounded
 import ecv_core.datasets as datasets
+import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
 from ecv_core.energy import JOULES_PER_KWH, country
-from ecv_core.errors import InputError, RunError
-from ecv_core.files import replacing
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.run import AidsPlan
-from ecv_core.records import Energy, FoldResult, Run, RunSpec, RunState
-from ecv_core.store import OUTSIDE, Store, owner_of
-from ecv_core.tracking.handed import Handed
-from ecv_core.tracking.reported import Measured, measure
+from ecv_core.jobs.tracking.handed import Handed
+from ecv_core.jobs.tracking.reported import Measured, measure
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import owner_of
+from ecv_core.store.rows import OUTSIDE
+from ecv_core.store.store import Store
+from ecv_core.untrusted.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

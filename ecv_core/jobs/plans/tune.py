@@ -13,31 +13,40 @@ from typing import Any
 import numpy as np
 
 from ecv_core import fold, models
+from ecv_core.analysis.selection.document import selection_document
+from ecv_core.analysis.selection.rounds import Terms
+from ecv_core.analysis.tuning.estimate import Estimate, estimate
+from ecv_core.analysis.tuning.nested import Aside, optimism
+from ecv_core.analysis.tuning.spaces import (
+    Sampler,
+    budget_of,
+    contender_word,
+    sampled,
+    space_of,
+    within,
+)
+from ecv_core.analysis.tuning.under_splits import UnderSplits, compared
 from ecv_core.energy.expected import KnownCosts
-from ecv_core.errors import InputError
 from ecv_core.evaluation import METRICS
+from ecv_core.fold.shared import shares_with
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import ScoresKnown, Task
 from ecv_core.jobs.plans.folds import FoldsPlan, groups
 from ecv_core.jobs.plans.select import Standing, compute
-from ecv_core.records import ParamValue, RunSpec
-from ecv_core.runs.configurations import Configuration, specs_of
-from ecv_core.runs.recorded import recorded_runs
-from ecv_core.selection.document import selection_document
-from ecv_core.selection.rounds import Terms
-from ecv_core.shared_fold import shares_with
-from ecv_core.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import ParamValue
+from ecv_core.records.spec import RunSpec
 from ecv_core.splits import check_exchangeable
-from ecv_core.splits.nested import ID, TEST
+from ecv_core.splits.holdouts import NESTED_K_FOLD, TEST_PART
 from ecv_core.stopping import NEVER_STOPS
-from ecv_core.store import Results, RunList, Store
-from ecv_core.tuning.estimate import Estimate, estimate
-from ecv_core.tuning.nested import Aside, optimism
-from ecv_core.tuning.samplers import Sampler, budget_of, sampled
-from ecv_core.tuning.spaces import contender_word, space_of, within
-from ecv_core.tuning.under_splits import UnderSplits, compared
+from ecv_core.store.configurations import Configuration, specs_of
+from ecv_core.store.listing import RunList
+from ecv_core.store.recorded import recorded_runs
+from ecv_core.store.results import Results
+from ecv_core.store.store import Store
 
 Trouble = Callable[[str | None], object]
 
@@ -153,7 +162,7 @@ def make_tuning(
         confidence: of the selection.
         indifference: of the selection, a share of the mean.
         all_folds: whether every configuration runs all folds.
-        settings: as of `spec.make_spec`.
+        settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run.
     """
     model = models.algorithm(algorithm)
@@ -321,7 +330,7 @@ def meet_aside(
     Raises: InputError for another split; RunError if the run fails.
     """
     chosen = tuned.standing.named[tuned.best][1]
-    if chosen.split != ID:
+    if chosen.split != NESTED_K_FOLD:
         raise InputError(
             f"nothing is put aside by the split '{chosen.split}'; tune with --protocol nested"
         )
@@ -349,7 +358,7 @@ def meet_aside(
 
 def aside_spec(spec: RunSpec) -> RunSpec:
     """The run of a configuration on what its folds have put aside."""
-    params = tuple(sorted({**dict(spec.split_params), "part": TEST}.items()))
+    params = tuple(sorted({**dict(spec.split_params), "part": TEST_PART}.items()))
     return replace(
         spec,
         split_params=params,

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ecv_core.records import Energy, FoldResult, UserScores
+from ecv_core.records.run import Energy, FoldResult, UserScores
 from ecv_core.stopping import difference_percent, moments, stop_of
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore, fixed
 from ecv_core.analysis.orders import FoldSubsets
-from ecv_core.analysis.orders.outcome import Measures
-from ecv_core.records import Scores
+from ecv_core.analysis.orders.outcomes import Measures
+from ecv_core.records.run import Scores
 from ecv_core.stopping import EFold, Fixed, Precision
 
 FIELDS = ("mean_stop", "mean_difference_percent", "coverage", "cost_percent", "within")
@@ -188,7 +188,7 @@ def test_the_curve_and_one_alpha_agree_for_ten_folds():
 
 
 def test_a_curve_of_too_many_breakpoints_is_thinned(monkeypatch):
-    monkeypatch.setattr("ecv_core.analysis.orders.walk.MAX_POINTS", 50)
+    monkeypatch.setattr("ecv_core.analysis.orders.outcomes.MAX_POINTS", 50)
     curve = explore(Scores(folds=np.random.default_rng(4).normal(0.3, 0.01, 8))).curve()
     assert len(curve.settings) == 50
     assert curve.mean_stop[-1] == pytest.approx(3)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore, outcome
 from ecv_core.analysis.orders import FoldSubsets, Orders
-from ecv_core.errors import InputError, UnknownName
-from ecv_core.records import Scores
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.run import Scores
 from ecv_core.stopping import StdStagnation
 from tests.analysis.orders.test_orders import FIELDS, score
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.orders import read_scores
-from ecv_core.errors import InputError
+from ecv_core.records.errors import InputError
 
 
 def test_reads_one_column_per_system(tmp_path):

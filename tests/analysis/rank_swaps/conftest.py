@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from ecv_core.records import Run, RunState, UserScores
-from ecv_core.spec import make_spec
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Run, RunState, UserScores
 from tests.fake_folds import fold_result
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

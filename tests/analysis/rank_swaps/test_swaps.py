@@ -14,8 +14,8 @@ from ecv_core.analysis.rank_swaps import (
     taus_frame,
     winners,
 )
-from ecv_core.errors import InputError
 from ecv_core.figures.rank_swaps import arrow
+from ecv_core.records.errors import InputError
 
 # Table 3 of Meng et al. (2020), Ta-Feng, nDCG@10; our algorithms stand in for theirs.
 SPLITS = ("leave-last-item", "temporal-user", "temporal-global")

@@ -5,10 +5,9 @@ import pytest
 
 from ecv_core import splits
 from ecv_core.analysis.split_tables.leakages import leakages, why_not
-from ecv_core.analysis.split_tables.paper_table import beside_paper
-from ecv_core.analysis.split_tables.parts import parts_frame
+from ecv_core.analysis.split_tables.parts import beside_paper, parts_frame
 from ecv_core.analysis.split_tables.toy import toy
-from ecv_core.records import Interactions, Part
+from ecv_core.records.interactions import Interactions, Part
 from ecv_core.splits import SPLITS, fold_parts, split
 from ecv_core.splits.part_counts import day
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.analysis.split_tables.roles import Role
-from ecv_core.analysis.split_tables.spread import Axis, axes, spread
-from ecv_core.records import Interactions
+from ecv_core.analysis.split_tables.roles import Axis, Role, axes, spread
+from ecv_core.records.interactions import Interactions
 
 
 def data(users, times=None, baskets=None):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.split_tables.toy import MOST_FOLDS, VISITS, Leak, toy, toy_split
-from ecv_core.errors import FoldsError
-from ecv_core.records import Interactions
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Interactions
 from ecv_core.splits import SPLITS
 
 LETTERS = sum(len(re.findall("[A-Z]", visits)) for visits in VISITS.values())

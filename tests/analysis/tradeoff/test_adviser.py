@@ -5,7 +5,7 @@ import pytest
 
 from ecv_core.analysis.orders import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import cheapest, leave_one_dataset_out
-from ecv_core.records import Scores
+from ecv_core.records.run import Scores
 
 
 def curve(within, cost):

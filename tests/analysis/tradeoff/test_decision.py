@@ -11,8 +11,8 @@ import pytest
 from ecv_core.analysis.orders import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import Candidate, decide, fixed_folds
 from ecv_core.analysis.tradeoff.decision import percent_needed
-from ecv_core.errors import InputError
-from ecv_core.records import Scores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
 
 
 def system(folds=(10.0, 20.0, 30.0), *, dataset="d", joules=None):

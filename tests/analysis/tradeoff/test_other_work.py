@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ecv_core.analysis.tradeoff.curves import joules_of
-from ecv_core.records import Scores
+from ecv_core.records.run import Scores
 
 
 def system(joules, *, other_work=False):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ecv_core.analysis.tradeoff.ranks import rankings
-from ecv_core.errors import InputError
-from ecv_core.records import Scores
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
 
 
 def system(algorithm, folds, dataset="d"):

@@ -8,9 +8,15 @@ import pytest
 from ecv_core.analysis.exploration import explore, fixed, outcome
 from ecv_core.analysis.orders import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import slider_alphas, tradeoff
-from ecv_core.analysis.tradeoff.registered import MANY_DRAWS, asked_line
-from ecv_core.analysis.tradeoff.rules import RULES_COLUMNS, Line, rules_frame, walked_line
-from ecv_core.records import Scores
+from ecv_core.analysis.tradeoff.rules import (
+    MANY_DRAWS,
+    RULES_COLUMNS,
+    Line,
+    asked_line,
+    rules_frame,
+    walked_line,
+)
+from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES, StdStagnation
 
 RNG = np.random.default_rng(3)

@@ -16,7 +16,7 @@ from ecv_core.analysis.tradeoff.study_frames import (
     ranks_frame,
     stability_frame,
 )
-from ecv_core.records import Scores
+from ecv_core.records.run import Scores
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from ecv_core.analysis.tradeoff import (
     tradeoff,
     tradeoff_frame,
 )
-from ecv_core.analysis.tradeoff.registered import RuleCurve, walked
-from ecv_core.errors import InputError
-from ecv_core.records import Scores
+from ecv_core.analysis.tradeoff.rules import RuleCurve, walked
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
 
 FOLDS = np.array([0.30, 0.34, 0.31, 0.33, 0.32, 0.29])

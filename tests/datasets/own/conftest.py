@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from ecv_core import bounded
 from ecv_core.datasets.own import Corrections, recognised
 from ecv_core.datasets.own.layout import Layout
 from ecv_core.datasets.own.plain import no_report, plain_file
 from ecv_core.datasets.own.reading import Reading, read_rows
+from ecv_core.untrusted import bounded
 
 Read = Callable[..., tuple[Layout, Reading]]
 

@@ -20,7 +20,7 @@ from ecv_core.datasets.own.reading import (
     REPEATED,
 )
 from ecv_core.datasets.own.rows import NO_OBJECT, WIDTH
-from ecv_core.errors import DatasetError
+from ecv_core.records.errors import DatasetError
 from tests.datasets.own.conftest import read_path, rows_of
 
 HEAD = "user,item,rating,timestamp,basket\n"

@@ -11,9 +11,9 @@ import ecv_core.datasets as datasets
 from ecv_core.datasets import own
 from ecv_core.datasets.own.layout import TimeUnit
 from ecv_core.datasets.own.plain import no_report
-from ecv_core.errors import DatasetError, InputError, UnknownName
 from ecv_core.fold import data_of, prepared, run_fold
-from ecv_core.spec import least_folds, make_spec
+from ecv_core.fold.spec import least_folds, make_spec
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
 
 NOTHING = own.Corrections()
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ecv_core import limits
-from ecv_core.errors import DatasetError, InputError
+from ecv_core.records.errors import DatasetError, InputError
+from ecv_core.untrusted import limits
 from tests.datasets.own.conftest import read_path
 
 ROW = b"ann,x\n"
@@ -157,8 +157,8 @@ from pathlib import Path
 from ecv_core.datasets.own.plain import no_report, plain_file
 from ecv_core.datasets.own.recognise import recognise
 from ecv_core.datasets.own.reading import read_rows
-from ecv_core import bounded
-from ecv_core.errors import InputError
+from ecv_core.untrusted import bounded
+from ecv_core.records.errors import InputError
 
 bounded.in_child = lambda function, *arguments, **_: function(*arguments)
 path = Path(sys.argv[1])

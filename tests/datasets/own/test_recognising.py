@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ecv_core.datasets.own.layout import Form, TimeUnit
-from ecv_core.datasets.own.roles import guess_unit, plain_name
-from ecv_core.errors import DatasetError, InputError, UnknownName
+from ecv_core.datasets.own.recognise import guess_unit, plain_name
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from tests.datasets.own.conftest import rows_of
 
 TWO = [("ann", "x"), ("bob", "y")]

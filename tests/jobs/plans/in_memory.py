@@ -9,7 +9,8 @@ from random import Random
 
 from ecv_core import stopping
 from ecv_core.jobs.plan import Plan, Task
-from ecv_core.records import FoldResult, Run, RunSpec, RunState
+from ecv_core.records.run import FoldResult, Run, RunState
+from ecv_core.records.spec import RunSpec
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 Fold = Callable[[RunSpec, int], FoldResult]

@@ -7,8 +7,9 @@ import pytest
 
 from ecv_core.jobs.plan import Task
 from ecv_core.jobs.plans.run import AidsPlan, RunPlan
-from ecv_core.records import FoldResult, RunSpec, UserScores
-from ecv_core.store.adjusting import aid_spec
+from ecv_core.records.run import FoldResult, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.results import aid_spec
 from tests.fake_folds import SCORES, fold_result
 from tests.jobs.plans.in_memory import InMemory, played
 

@@ -9,10 +9,16 @@ from random import Random
 import numpy as np
 import pytest
 
+from ecv_core.analysis.selection import Terms, play
+from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.cli import main
-from ecv_core.errors import InputError, RunError
-from ecv_core.jobs import Book, Here, RunManager, RunPlan, drive, this_process
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import Book
 from ecv_core.jobs.computing import Results
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.manager import RunManager
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import (
     SelectPlan,
     Standing,
@@ -23,11 +29,12 @@ from ecv_core.jobs.plans.select import (
     look,
     selection_book,
 )
-from ecv_core.records import FoldResult, Progress, RunSpec, RunState, UserScores
-from ecv_core.selection import Terms, play
-from ecv_core.selection.names import parse_contender
-from ecv_core.spec import make_spec
-from ecv_core.store import SELECTION, Store, open_store, stored_plan
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import this_process
+from ecv_core.store.plans import SELECTION, stored_plan
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import ASLEEP, FAR_TOO_LONG, computing, fold_result
 from tests.jobs.plans.in_memory import InMemory, played
 

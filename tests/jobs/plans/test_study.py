@@ -12,12 +12,17 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from ecv_core.errors import InputError, RunError, StoreError
-from ecv_core.jobs import GivesUp, Here, Queue
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import GivesUp
+from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import Cell, planned
-from ecv_core.records import FoldResult, Run, RunSpec, RunState, UserScores
-from ecv_core.runs.recorded import (
+from ecv_core.jobs.queue import Queue
+from ecv_core.records.errors import InputError, RunError, StoreError
+from ecv_core.records.run import FoldResult, Run, RunState, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import interrupt
+from ecv_core.store.recorded import (
     record,
     recorded_path,
     recorded_run,
@@ -25,8 +30,7 @@ from ecv_core.runs.recorded import (
     recorded_stopped,
     recorded_user_scores,
 )
-from ecv_core.spec import make_spec
-from ecv_core.store import Store, interrupt, open_store
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 
 
@@ -327,7 +331,7 @@ def test_a_run_with_other_scores_does_not(store, queue, other):
 
 
 def test_a_recorded_run_fills_a_cell_without_being_copied(store, queue, tmp_path, monkeypatch):
-    monkeypatch.setattr("ecv_core.runs.recorded.FOLDER", tmp_path)
+    monkeypatch.setattr("ecv_core.store.recorded.FOLDER", tmp_path)
     run = put(store, spec())
     path = recorded_path(tmp_path, "synthetic", "popular")
     record(run, path)

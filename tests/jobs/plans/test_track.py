@@ -16,11 +16,13 @@ import pytest
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.energy import country
-from ecv_core.errors import InputError
-from ecv_core.jobs import recover
-from ecv_core.records import RunState
-from ecv_core.store import OUTSIDE, open_store, owner_of
-from tests.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures
+from ecv_core.jobs.owner import recover
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import RunState
+from ecv_core.store.ownership import owner_of
+from ecv_core.store.rows import OUTSIDE
+from ecv_core.store.store import open_store
+from tests.jobs.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures
 
 ROOT = Path(__file__).resolve().parents[3]
 TRACK = ("track", "my model", "tiny", "-k", "7", "--metric", "ndcg@2", "--rule", "never")

@@ -7,20 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ecv_core.analysis.tuning.estimate import estimate
+from ecv_core.analysis.tuning.scores import STUDIED, own_tuning, own_tuning_names
 from ecv_core.cli import main
 from ecv_core.energy import NoMeter
 from ecv_core.energy.expected import KnownCosts
-from ecv_core.errors import RunError
-from ecv_core.jobs import Here
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.computing import Compute, Results
+from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans.folds import groups
 from ecv_core.jobs.plans.tune import Tuning, expected_of, make_tuning, tune
-from ecv_core.records import FoldResult, Progress, RunSpec, RunState, UserScores
-from ecv_core.runs.configurations import specs_of
-from ecv_core.spec import make_spec
-from ecv_core.store import Store, open_store
-from ecv_core.tuning.estimate import estimate
-from ecv_core.tuning.scores import STUDIED, own_tuning, own_tuning_names
+from ecv_core.records.errors import RunError
+from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.configurations import specs_of
+from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 
 USERS = np.arange(40, dtype=np.int32)
@@ -260,7 +261,7 @@ def test_an_unknown_duration_is_found_out_from_the_first_fold(
         for place, spec in enumerate(specs):
             yield place, replace(fold(spec, index), total_seconds=400.0)
 
-    monkeypatch.setattr("ecv_core.shared_fold.run_shared_fold", shared)
+    monkeypatch.setattr("ecv_core.fold.shared.run_shared_fold", shared)
     monkeypatch.setattr("ecv_core.energy.meter_for", lambda spec: NoMeter())
     command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
     assert main(command) == 2

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ecv_core.runs.document import run_document
+from ecv_core.store.document import run_document
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
 
@@ -27,7 +27,7 @@ def record(recorded, a_run, store):
 
 
 def open_explore(app):
-    app.switch_page("folds.py").run()
+    app.switch_page("folds/folds.py").run()
     assert not app.exception
     return app
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.replay import replayed
-from ecv_core.records import Scores, UserScores
-from ecv_core.runs.recorded import user_scores_path
-from ecv_core.runs.user_scores import write_user_scores
-from pages.components.folds.adviser import careful_step
-from pages.components.folds.order import order_of, order_steps
+from ecv_core.records.run import Scores, UserScores
+from ecv_core.store.recorded import user_scores_path, write_user_scores
+from pages.folds.adviser import careful_step
+from pages.folds.order import order_of, order_steps
 from tests.pages.folds.conftest import SCORES, open_explore, texts
 
 
@@ -35,7 +34,7 @@ def test_orders_are_shuffled_stepped_and_played(app, a_run):
 def test_an_address_opens_the_system_the_order_and_the_folds_shown(app, record):
     record("synthetic", "item-knn")
     record("synthetic", "popular", 0.1)
-    app.switch_page("folds.py")
+    app.switch_page("folds/folds.py")
     app.query_params["order-system"] = "popular on synthetic"
     app.query_params["order-seed"] = "7"
     app.query_params["order-shown"] = "6"
@@ -68,7 +67,7 @@ def test_two_steps_at_once_are_two_although_the_browser_knew_of_none(app, a_run)
 
 def test_a_link_to_a_system_that_is_not_here_says_so(app, a_run):
     a_run(SCORES, stopped_at=4)
-    app.switch_page("folds.py")
+    app.switch_page("folds/folds.py")
     app.query_params["order-system"] = "*nobody*"
     app.run()
     assert not app.exception
@@ -78,7 +77,7 @@ def test_a_link_to_a_system_that_is_not_here_says_so(app, a_run):
 def test_a_warning_about_the_link_outlives_the_second_look_at_many_systems(app, record):
     for algorithm in ("item-knn", "popular", "ease", "user-knn", "implicit-mf"):
         record("synthetic", algorithm)
-    app.switch_page("folds.py")
+    app.switch_page("folds/folds.py")
     app.query_params["explore_alpha"] = "5"
     app.run()
     assert not app.exception
@@ -136,7 +135,7 @@ def test_an_alpha_of_another_scale_gives_way_to_what_spends_as_the_paper_does(ap
 def test_the_precision_rule_is_there_once_the_page_has_settled(
     app, record, recorded, monkeypatch, at_once
 ):
-    monkeypatch.setattr("pages.components.folds.curves._AT_ONCE", at_once)
+    monkeypatch.setattr("pages.folds.curves._AT_ONCE", at_once)
     record("synthetic", "item-knn")
     rng = np.random.default_rng(at_once)
     people = np.arange(50)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.records import RunState
+from ecv_core.records.run import RunState
 from tests.pages.folds.conftest import SCORES, open_explore, texts
 
 

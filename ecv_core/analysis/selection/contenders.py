@@ -1,0 +1,60 @@
+"""What a selection chooses from: the scores of several runs on the same folds and users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+
+
+def aligned(contenders: Sequence[Scores]) -> list[Scores]:
+    """The same with users' scores over the users of all of them, so that columns can be paired.
+
+    Args:
+        contenders: with `user_ids` where they have `users`.
+    """
+    ids = [one.user_ids for one in contenders if one.user_ids is not None]
+    if not ids:
+        return list(contenders)
+    everybody = np.unique(np.concatenate(ids))
+    return [_over(one, everybody) for one in contenders]
+
+
+def _over(scores: Scores, everybody: NDArray[np.integer]) -> Scores:
+    if scores.users is None or scores.user_ids is None:
+        return scores
+    users = np.full((scores.k, len(everybody)), np.nan, dtype=scores.users.dtype)
+    users[:, np.searchsorted(everybody, scores.user_ids)] = scores.users
+    return replace(scores, users=users, user_ids=everybody)
+
+
+def check_contenders(contenders: Sequence[Scores]) -> None:
+    """Refuse contenders that cannot be told apart or were not scored on the same users.
+
+    Raises: InputError with which, and the way out.
+    """
+    names = [one.name for one in contenders]
+    if len(set(names)) < 2:
+        raise InputError(
+            f"a selection needs at least two contenders, but has {len(set(names))}; name another"
+        )
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"the contender '{twice[0]}' is there twice; leave one out")
+    first = contenders[0]
+    for one in contenders[1:]:
+        if first.users is None or one.users is None:
+            continue
+        both = np.flatnonzero(~np.isnan(first.folds) & ~np.isnan(one.folds))
+        apart = np.isnan(first.users[both]) != np.isnan(one.users[both])
+        if apart.any():
+            fold = int(both[np.flatnonzero(apart.any(axis=1))[0]])
+            raise InputError(
+                f"fold {fold} of '{one.name}' has other users than that of '{first.name}' "
+                f"({int(apart.sum()):,} differ); contenders must be scored on the same users, so "
+                "run both on the same folds"
+            )

@@ -1,0 +1,376 @@
+"""A selection as plain JSON values, and as the sentence that people read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ecv_core.analysis.selection.replay import OverOrders, Played
+from ecv_core.analysis.selection.rounds import Gap, Round, Terms, Verdict
+from ecv_core.records.run import Scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def selection_document(
+    contenders: Sequence[Scores], terms: Terms, metric: str | None, played: Played
+) -> dict[str, Any]:
+    """What `select --json` writes of one selection; see the command line's contract.
+
+    `difference` is that of a contender to the leader, contender minus leader, on the folds that
+    both have run; an end of its interval is null where it cannot be known yet.
+    """
+    names = [one.name for one in contenders]
+    verdict = played.verdict
+    pairs = [[names[one], names[other]] for one, other in verdict.ties]
+    return {
+        "contenders": names,
+        "k": terms.k,
+        "metric": metric,
+        "confidence": terms.confidence,
+        "indifference": terms.indifference,
+        "until": terms.until,
+        "winner": names[verdict.winner],
+        "tied": [names[one] for one in verdict.tied] if terms.until == "winner" else pairs,
+        "order": [names[one] for one in verdict.order],
+        "folds_used": dict(zip(names, played.folds_used, strict=True)),
+        "rounds": [_round(one, names, terms) for one in played.rounds],
+        "joules": played.joules,
+        "joules_of_all_folds": played.joules_of_all_folds,
+    }
+
+
+def orders_document(over: OverOrders) -> dict[str, Any]:
+    """What `select --orders --json` writes instead of one selection's rounds."""
+    return {
+        "orders": over.orders,
+        "folds_share": over.folds_share,
+        "joules_share": over.joules_share,
+        "right": over.right,
+        "mean_loss_percent": over.mean_loss_percent,
+        "p95_loss_percent": over.p95_loss_percent,
+    }
+
+
+def _round(one: Round, names: Sequence[str], terms: Terms) -> dict[str, Any]:
+    sign = -1.0 if terms.higher_is_better else 1.0
+
+    def ends(gap: Gap) -> list[float | None]:
+        low, high = sorted((sign * gap.low, sign * gap.high))
+        return [end if math.isfinite(end) else None for end in (low, high)]
+
+    return {
+        "fold": one.fold,
+        "leader": names[one.leader],
+        "differences": {
+            names[place]: {"difference": sign * gap.behind, "interval": ends(gap)}
+            for place, gap in one.gaps.items()
+        },
+        "dropped": [names[place] for place in one.dropped],
+    }
+
+
+def verdict_sentence(
+    names: Sequence[str],
+    terms: Terms,
+    verdict: Verdict,
+    rounds: Sequence[Round],
+    folds_used: Sequence[int],
+    *,
+    mean: float,
+    on: str = "",
+    energy: float | None = None,
+) -> str:
+    """What a selection found, in a sentence or two.
+
+    Args:
+        names: of the contenders, as people read them.
+        terms: of the selection.
+        verdict: what it found.
+        rounds: all of them, at least one.
+        folds_used: by each contender.
+        mean: of the winner, over the folds of the last round.
+        on: where, such as 'ML-100K'; may be empty.
+        energy: share of what all folds would take, where it is known.
+    """
+    winner, where = names[verdict.winner], f" on {on}" if on else ""
+    last = rounds[-1]
+    if not last.decided:
+        rest = len(last.left) - 1
+        return (
+            f"{names[last.leader]} leads{where} after {folds_text(last.n)}; "
+            f"{rest} other{'s' if rest != 1 else ''} can still win.{_nearest(names, last, mean)}"
+        )
+    if verdict.tied:
+        others = listed([names[one] for one in verdict.tied])
+        if last.n == terms.k:
+            return (
+                f"No difference found between {winner} and {others}{where}: all {terms.k} folds "
+                f"are used; {winner} has the best mean."
+            )
+        return (
+            f"{winner}, or as good as it {others}{where}: decided after {folds_text(last.n)}; "
+            f"whichever is taken, at most {_percent(terms.indifference)} of the mean is lost."
+        )
+    cost = f"{_percent(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
+    if energy is not None:
+        cost = f"{_percent(energy)} of the energy"
+    text = (
+        f"{winner} is best{where}: decided after {folds_text(last.n)}"
+        f"{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
+    )
+    if (behind := _next(rounds, verdict)) is None or not mean:
+        return text + "."
+    place, gap = behind
+    low, high = (100 * max(end, 0.0) / abs(mean) for end in (gap.low, gap.high))
+    return (
+        f"{text}; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
+        if math.isfinite(high)
+        else f"{text}; {names[place]} is next."
+    )
+
+
+def _nearest(names: Sequence[str], last: Round, mean: float) -> str:
+    """Who can come nearest to the leader, with its interval; empty where none is known."""
+    gaps = [(gap, place) for place, gap in last.gaps.items() if place in last.left]
+    if not gaps or not mean:
+        return ""
+    gap, place = min(gaps, key=lambda one: (one[0].low, one[1]))
+    if not math.isfinite(gap.low):
+        return ""
+    low, high = (100 * end / abs(mean) for end in (gap.low, gap.high))
+    return f" {names[place]} may be {side_of(low)} to {side_of(high)}."
+
+
+def side_of(percent: float) -> str:
+    """'3.1 % behind', or '0.4 % ahead' for a negative number."""
+    size = abs(percent)
+    text = f"{size:.1f}" if size >= 0.1 or not size else f"{size:.1g}"
+    return f"{text} % {'behind' if percent >= 0 else 'ahead'}"
+
+
+def _next(rounds: Sequence[Round], verdict: Verdict) -> tuple[int, Gap] | None:
+    """Who is second, with its last gap to the winner."""
+    place = next(one for one in verdict.order if one != verdict.winner)
+    for one in reversed(rounds):
+        if one.leader == verdict.winner and place in one.gaps:
+            return place, one.gaps[place]
+    return None
+
+
+def folds_text(n: int) -> str:
+    """'1 fold', '2 folds'."""
+    return f"{n} fold{'s' if n != 1 else ''}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """'A', 'A and B', 'A, B and C'."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# A selection -> what is told of it: a row per round and contender, a sentence per round.
+
+
+STATES = ("waiting", "leader", "in", "tied", "behind", "out", "placed")
+"""Not run yet; the best so far; can still win; no difference to the winner was found; all folds are
+used and it is behind; cannot win any more; its place in the ranking is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a selection has taken after some rounds, and what all folds would."""
+
+    folds: int
+    all_folds: int
+    joules: float | None
+    all_joules: float | None
+
+    @property
+    def share(self) -> float:
+        """Of the energy; of the folds where it is not known."""
+        if self.joules is None or not self.all_joules:
+            return self.folds / self.all_folds
+        return self.joules / self.all_joules
+
+
+def lanes(
+    contenders: Sequence[Scores],
+    titles: Sequence[str],
+    terms: Terms,
+    rounds: Sequence[Round],
+    verdict: Verdict | None = None,
+) -> pd.DataFrame:
+    """One row per step and contender: how far behind the leader it is, and why it is out.
+
+    Args:
+        contenders: with at least the folds of the rounds.
+        titles: of the contenders, as people read them.
+        terms: of the selection.
+        rounds: so far, in their order; step n is after the n-th, step 0 before the first.
+        verdict: once it is decided.
+    Returns: step, contender (title), state (one of STATES), folds (that it has run), behind, low
+        and high (percent of the leader's mean: difference and interval; NaN where there is none
+        and infinite where an end is not known), says (a few words). Whoever is out keeps its last
+        interval. Lanes come in the order of the last step, best first.
+    """
+    import pandas as pd
+
+    now = [_Lane() for _ in contenders]
+    rows: list[tuple[int, int, _Lane]] = [(0, place, lane) for place, lane in enumerate(now)]
+    for step in range(1, len(rounds) + 1):
+        known = verdict if rounds[step - 1].decided else None
+        now = _after(now, contenders, titles, terms, rounds[:step], known)
+        rows += [(step, place, lane) for place, lane in enumerate(now)]
+    order = sorted(range(len(contenders)), key=lambda place: _rank(now[place], place))
+    at = {place: rank for rank, place in enumerate(order)}
+    rows.sort(key=lambda row: (row[0], at[row[1]]))
+    return pd.DataFrame(
+        {
+            "step": [step for step, _, _ in rows],
+            "contender": [titles[place] for _, place, _ in rows],
+            "state": [lane.state for _, _, lane in rows],
+            "folds": [lane.folds for _, _, lane in rows],
+            "behind": [lane.behind for _, _, lane in rows],
+            "low": [lane.low for _, _, lane in rows],
+            "high": [lane.high for _, _, lane in rows],
+            "says": [lane.says for _, _, lane in rows],
+        }
+    )
+
+
+def costs(
+    contenders: Sequence[Scores], rounds: Sequence[Round], all_joules: float | None
+) -> list[Cost]:
+    """What each step has taken, from step 0 on.
+
+    Args:
+        contenders: with at least the folds of the rounds.
+        rounds: so far.
+        all_joules: of all folds of all contenders; None where it is not known.
+    """
+    k = contenders[0].k
+    folds, joules = 0, 0.0
+    found = [(folds, joules)]
+    for one in rounds:
+        ran = [one.leader, *one.gaps]
+        folds += len(ran)
+        joules += sum(float(contenders[place].fold_joules[one.fold]) for place in ran)
+        found.append((folds, joules))
+    known = all_joules is not None and not math.isnan(found[-1][1])
+    return [
+        Cost(
+            folds=folds,
+            all_folds=k * len(contenders),
+            joules=joules if known else None,
+            all_joules=all_joules if known else None,
+        )
+        for folds, joules in found
+    ]
+
+
+def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round]) -> list[str]:
+    """What happened in each round, from step 0 on.
+
+    Args:
+        titles: of the contenders.
+        terms: of the selection.
+        rounds: so far.
+    """
+    said = [f"{len(titles)} contenders, {terms.k} folds: everybody runs the first fold."]
+    before = set(range(len(titles)))
+    for one in rounds:
+        gone = [titles[place] for place in sorted(before - set(one.left))]
+        text = f"After {folds_text(one.n)}, {titles[one.leader]} leads"
+        if gone and terms.until == "winner":
+            text += f"; {listed(gone)} {'is' if len(gone) == 1 else 'are'} out"
+        elif gone:
+            text += f"; the place of {listed(gone)} is known"
+        rest = len([place for place in one.left if place != one.leader])
+        if one.decided:
+            text += ". All folds are used." if one.n == terms.k else ". That decides it."
+        elif terms.until == "winner":
+            text += f". {rest} other{'s' if rest != 1 else ''} can still win."
+        else:
+            text += f". {len(one.left)} still have to be told apart."
+        said.append(text)
+        before = set(one.left)
+    return said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lane:
+    state: str = "waiting"
+    folds: int = 0
+    behind: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    says: str = "has not run yet"
+
+
+def _after(
+    before: Sequence[_Lane],
+    contenders: Sequence[Scores],
+    titles: Sequence[str],
+    terms: Terms,
+    rounds: Sequence[Round],
+    verdict: Verdict | None,
+) -> list[_Lane]:
+    """The lanes after the last of these rounds; `verdict` if it decided the selection."""
+    one = rounds[-1]
+    leader = titles[one.leader]
+    mean = abs(float(contenders[one.leader].folds[[each.fold for each in rounds]].mean()))
+    found = []
+    for place, lane in enumerate(before):
+        if place == one.leader:
+            says = "leads" if verdict is None else "is best"
+            found.append(
+                _Lane(state="leader", folds=one.n, behind=0.0, low=0.0, high=0.0, says=says)
+            )
+        elif place in one.gaps:
+            gap = one.gaps[place]
+            behind, low, high = (
+                100 * part / mean if mean else math.nan for part in (gap.behind, gap.low, gap.high)
+            )
+            new = _Lane(folds=one.n, behind=behind, low=low, high=high)
+            state, says = _state(place, new, one, terms, verdict, leader)
+            found.append(replace(new, state=state, says=says))
+        elif lane.state in ("out", "placed", "leader"):
+            found.append(lane)
+        else:  # spared the fold: what others have shown in it is enough
+            says = f"out before its fold {one.n}: cannot catch {leader} any more"
+            found.append(replace(lane, state="out", says=says))
+    return found
+
+
+def _state(
+    place: int, lane: _Lane, one: Round, terms: Terms, verdict: Verdict | None, leader: str
+) -> tuple[str, str]:
+    after = folds_text(one.n)
+    if verdict is not None and any({place, verdict.winner} == set(pair) for pair in verdict.ties):
+        found = f"no difference to {leader} found over all folds"
+        if one.n < terms.k:
+            found = f"within the indifference of {leader}"
+        return "tied", found
+    if verdict is not None and one.n == terms.k:
+        return "behind", f"{side_of(lane.behind)}, all folds used"
+    if place in one.dropped and terms.until == "order":
+        return "placed", f"its place is known after {after}"
+    if place in one.dropped:
+        return "out", f"out after {after}: at least {side_of(lane.low)}"
+    if math.isinf(lane.high):
+        return "in", f"{side_of(lane.behind)} so far; how sure, the next fold says"
+    return "in", f"{side_of(lane.low)} to {side_of(lane.high)}"
+
+
+def _rank(lane: _Lane, place: int) -> tuple[int, float, int]:
+    """Best first, by how far behind each was last."""
+    if lane.state == "leader":
+        return (0, 0.0, place)
+    return (1, math.inf if math.isnan(lane.behind) else lane.behind, place)

@@ -1,0 +1,225 @@
+"""Finished contenders -> a selection played on them, in one order of the folds or in many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.analysis.selection.contenders import check_contenders
+from ecv_core.analysis.selection.differences import EverySubset, PairedScores
+from ecv_core.analysis.selection.rounds import Round, Selection, Terms, Verdict
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+
+MAX_FOLDS = 16
+"""Of contenders that are played in many orders: all sets of folds are worked out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """One selection, from its first fold to its verdict; contenders are named by their places."""
+
+    rounds: tuple[Round, ...]
+    verdict: Verdict
+    folds_used: tuple[int, ...]
+    """Of each contender."""
+    joules: float | None
+    """Of the folds that were run; None where not all are known."""
+    joules_of_all_folds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverOrders:
+    """What selections come to over many orders of the folds."""
+
+    orders: int
+    folds_share: float
+    """Folds that were run, of all."""
+    joules_share: float | None
+    """Likewise of the joules; None where not all are known."""
+    right: float
+    """Share of orders in which the winner is the best over all folds, or tied with it."""
+    right_order: float
+    """Share in which the whole ranking is that over all folds, but for ties."""
+    losses_percent: NDArray[np.float64]
+    """How far the winner's k-fold mean is below the best, percent; shape (orders,)."""
+
+    @property
+    def mean_loss_percent(self) -> float:
+        """The average loss."""
+        return float(self.losses_percent.mean())
+
+    @property
+    def p95_loss_percent(self) -> float:
+        """Not more than this is lost in 95 % of orders."""
+        return float(np.quantile(self.losses_percent, 0.95, method="inverted_cdf"))
+
+
+def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Played:
+    """A selection in this order of the folds.
+
+    Args:
+        contenders: with all the folds that it needs.
+        terms: what is asked.
+        order: fold indices; all k of them, each once.
+    Raises: InputError for contenders that cannot be compared, or a fold that is missing.
+    """
+    check_contenders(contenders)
+    return _played(contenders, order, Selection(PairedScores(contenders), len(contenders), terms))
+
+
+def play_orders(
+    contenders: Sequence[Scores], terms: Terms, *, orders: int, seed: int = 0
+) -> OverOrders:
+    """Selections over random orders of the folds.
+
+    Args:
+        contenders: with all k folds.
+        terms: what is asked.
+        orders: how many to draw, at least one.
+        seed: of the draw.
+    Raises: InputError as `play`, for k above MAX_FOLDS, or fewer than one order.
+    """
+    check_contenders(contenders)
+    if terms.k > MAX_FOLDS:
+        raise InputError(
+            f"many orders can be played of at most {MAX_FOLDS} folds, but there are {terms.k}; "
+            "play the recorded order"
+        )
+    if orders < 1:
+        raise InputError(f"at least one order must be drawn, but not {orders}")
+    _check_complete(contenders)
+    rng = np.random.default_rng(seed)
+    differences = EverySubset(contenders)
+    sign = 1.0 if terms.higher_is_better else -1.0
+    means = np.array([one.folds.mean() for one in contenders])
+    best = float((sign * means).max())
+    folds, joules, right, ranked = 0, 0.0, 0, 0
+    losses = np.empty(orders)
+    for at in range(orders):
+        game = Selection(differences, len(contenders), terms)
+        found = _played(contenders, rng.permutation(terms.k).tolist(), game)
+        winner = found.verdict.winner
+        folds += sum(found.folds_used)
+        joules += np.nan if found.joules is None else found.joules
+        lost = best - sign * means[winner]
+        losses[at] = 100 * lost / abs(best) if best else 0.0
+        near = {winner, *found.verdict.tied}
+        right += any(sign * means[one] >= best for one in near)
+        ranked += _agrees(found.verdict, sign * means)
+    whole = _total([one.fold_joules for one in contenders])
+    return OverOrders(
+        orders=orders,
+        folds_share=folds / (orders * terms.k * len(contenders)),
+        joules_share=None if whole is None or np.isnan(joules) else joules / orders / whole,
+        right=right / orders,
+        right_order=ranked / orders,
+        losses_percent=losses,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """A selection as far as the folds that are there take it."""
+
+    rounds: tuple[Round, ...]
+    ran: tuple[tuple[int, ...], ...]
+    """Folds of each contender that it has needed, newest last."""
+    needed: tuple[int, int] | None
+    """The contender and the fold that come next; None once it is decided."""
+    left: tuple[int, ...]
+    """Who is still in, best first."""
+
+
+def follow(contenders: Sequence[Scores], order: Sequence[int], game: Selection) -> Followed:
+    """Go through a selection until it is decided, or needs a fold that has not been run.
+
+    Within a fold the cheap contenders come first, so that a dear one can be spared it.
+
+    Args:
+        contenders: with the folds that they have.
+        order: of the folds.
+        game: nothing of it has been played yet.
+    """
+    ran: list[list[int]] = [[] for _ in contenders]
+    rounds: list[Round] = []
+
+    def found(needed: tuple[int, int] | None) -> Followed:
+        return Followed(
+            rounds=tuple(rounds),
+            ran=tuple(map(tuple, ran)),
+            needed=needed,
+            left=tuple(game.left),
+        )
+
+    for fold in order:
+        done: list[int] = []
+        for one in sorted(game.left, key=lambda one: _cost(contenders[one], ran[one])):
+            if one not in game.left:
+                continue
+            if np.isnan(contenders[one].folds[fold]):
+                return found((one, fold))
+            ran[one].append(fold)
+            done.append(one)
+            game.spared(fold, done)
+        rounds.append(game.after(fold))
+        if game.decided:
+            break
+    return found(None)
+
+
+def _played(contenders: Sequence[Scores], order: Sequence[int], game: Selection) -> Played:
+    followed = follow(contenders, order, game)
+    if followed.needed is not None:
+        one, fold = followed.needed
+        raise InputError(
+            f"'{contenders[one].name}' has no fold {fold}, which the selection needs; run it, or "
+            "leave the contender out"
+        )
+    return Played(
+        rounds=followed.rounds,
+        verdict=game.verdict(),
+        folds_used=tuple(map(len, followed.ran)),
+        joules=joules_of(contenders, followed.ran),
+        joules_of_all_folds=_total([one.fold_joules for one in contenders]),
+    )
+
+
+def joules_of(contenders: Sequence[Scores], ran: Sequence[Sequence[int]]) -> float | None:
+    """What these folds of the contenders took; None where that is not known of all."""
+    return _total(
+        [one.fold_joules[list(folds)] for one, folds in zip(contenders, ran, strict=True)]
+    )
+
+
+def _cost(contender: Scores, folds: Sequence[int]) -> float:
+    """Joules of a fold, from those that it has run; unknown ones first, in their order."""
+    return float(contender.fold_joules[list(folds)].mean()) if folds else 0.0
+
+
+def _total(joules: Sequence[NDArray[np.float64]]) -> float | None:
+    total = float(sum(one.sum() for one in joules))
+    return None if np.isnan(total) else total
+
+
+def _agrees(verdict: Verdict, means: NDArray[np.float64]) -> bool:
+    """Whether the ranking is that of these means (more is better), but for ties that it names."""
+    tied = {frozenset(pair) for pair in verdict.ties}
+    places = verdict.order
+    return all(
+        means[one] >= means[other] or frozenset((one, other)) in tied
+        for at, one in enumerate(places)
+        for other in places[at + 1 :]
+    )
+
+
+def _check_complete(contenders: Sequence[Scores]) -> None:
+    for one in contenders:
+        if missing := np.flatnonzero(np.isnan(one.folds)).tolist():
+            raise InputError(
+                f"'{one.name}' has no fold {missing[0]}; every order needs all folds, so run it "
+                "to the end or leave the contender out"
+            )

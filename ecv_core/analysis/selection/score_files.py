@@ -1,0 +1,213 @@
+"""A table of contender, fold, score and, if known, user from any program -> contenders."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ecv_core.untrusted.bounded as bounded
+import ecv_core.untrusted.limits as limits
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("contender", "fold", "score")
+USER = "user"
+"""The column that a file need not have: without it a score is the mean of a fold."""
+_ALSO_CONTENDER = ("system", "model", "algorithm")
+_SHOWN = 60
+_GZIP = b"\x1f\x8b"
+"""What a packed file begins with."""
+
+
+def read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
+    """The contenders of a scores file, each with all folds and the same users.
+
+    Args:
+        path: CSV, CSV.gz or Parquet with the columns of COLUMNS and USER, one row per contender,
+            fold and user, or without USER, one row per contender and fold; 'contender' may be
+            called 'system', 'model' or 'algorithm'; other columns are ignored.
+    Returns: the contenders in the order in which they first appear, and the names of the folds
+        likewise: fold i of a contender is the i-th of them.
+    Raises: InputError for a file that cannot be read, a column or value that is missing, a score
+        that is no finite number, a row that is there twice, or contenders of which one lacks a
+        fold or a user that another has.
+    """
+    return bounded.read(_read_contenders, path)
+
+
+def _read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
+    table = _table(path)
+    if missing := [name for name in COLUMNS if name not in table.column_names]:
+        raise InputError(
+            f"the file {path.name} has no column '{missing[0]}'; it needs {', '.join(COLUMNS)}, "
+            f"one row per contender and fold, or with a column '{USER}' one per user as well"
+        )
+    if not len(table):
+        raise InputError(f"the file {path.name} has no rows; give one per contender and fold")
+    by_user = USER in table.column_names
+    names, which = _codes(table, "contender", path)
+    folds, fold = _codes(table, "fold", path)
+    users, user = (
+        _codes(table, USER, path) if by_user else ([""], np.zeros(len(table), dtype=np.int64))
+    )
+    score = _scores(table, path)
+    cells = len(names) * len(folds) * len(users)
+    if (
+        len(names) > limits.MAX_SYSTEMS
+        or len(folds) > limits.MAX_SCORE_FOLDS
+        or cells > limits.MAX_SCORES
+    ):
+        raise InputError(
+            f"the file {path.name} has {len(names):,} contenders, {len(folds):,} folds and "
+            f"{len(users):,} users, too many for one selection (at most {limits.MAX_SYSTEMS} "
+            f"contenders, {limits.MAX_SCORE_FOLDS} folds, and {limits.MAX_SCORES:,} scores); leave "
+            "some out"
+        )
+    place = (which * len(folds) + fold) * len(users) + user
+    inside = np.sort(place)
+    if len(twice := inside[1:][inside[1:] == inside[:-1]]):
+        one, at, who = np.unravel_index(int(twice[0]), (len(names), len(folds), len(users)))
+        raise InputError(
+            f"the file {path.name} has more than one row for contender '{names[one]}', fold "
+            + f"{folds[at]}"
+            + (f", user {users[who]}; keep one" if by_user else f"; keep one, or add '{USER}'")
+        )
+    values = np.full(cells, np.nan)
+    values[place] = score
+    cube = values.reshape(len(names), len(folds), len(users))
+    _check_complete(~np.isnan(cube), names, folds, users, path)
+    contenders = [
+        Scores(
+            name=name,
+            folds=np.nanmean(one, axis=1),
+            users=one if by_user else None,
+        )
+        for name, one in zip(names, cube, strict=True)
+    ]
+    return contenders, folds
+
+
+def _check_complete(
+    present: NDArray[np.bool_],
+    names: list[str],
+    folds: list[str],
+    users: list[str],
+    path: Path,
+) -> None:
+    if (empty := ~present.any(axis=2)).any():
+        one, at = np.argwhere(empty)[0]
+        raise InputError(
+            f"the file {path.name} has no row for fold {folds[at]} of '{names[one]}'; every "
+            "contender needs every fold"
+        )
+    if (apart := present != present[0]).any():
+        one, at, who = np.argwhere(apart)[0]
+        lacks, has = (names[0], names[one]) if present[one, at, who] else (names[one], names[0])
+        raise InputError(
+            f"in {path.name}, fold {folds[at]} of '{lacks}' has no score of user {users[who]}, "
+            f"but that of '{has}' has; contenders must be scored on the same users"
+        )
+
+
+def _codes(table: pa.Table, column: str, path: Path) -> tuple[list[str], NDArray[np.int64]]:
+    """The different values of a column as text, as they first appear, and each row's place."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    values = table[column]
+    if values.null_count:
+        row = compute.index(compute.is_null(values), True).as_py() + 1
+        raise InputError(f"row {row} of {path.name} has no {column}; give every row one")
+    try:
+        encoded = values.combine_chunks().dictionary_encode()
+        if hasattr(encoded, "combine_chunks"):
+            encoded = encoded.combine_chunks()
+        names = [str(value)[:_SHOWN] for value in encoded.dictionary.to_pylist()]
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError):
+        raise InputError(
+            f"the column '{column}' of {path.name} holds values that are no names ({values.type}); "
+            "give texts or numbers"
+        ) from None
+    return names, encoded.indices.to_numpy().astype(np.int64)
+
+
+def _scores(table: pa.Table, path: Path) -> NDArray[np.float64]:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        found = compute.cast(table["score"], pa.float64()).combine_chunks()
+    except pa.ArrowException:
+        raise InputError(
+            f"the column 'score' of {path.name} must hold numbers; see its values"
+        ) from None
+    scores: NDArray[np.float64] = found.to_numpy(zero_copy_only=False)
+    if not (good := np.isfinite(scores)).all():
+        row = int(np.argmin(good))
+        raise InputError(
+            f"row {row + 1} of {path.name} has the score {scores[row]}, which is no finite number; "
+            "leave out the users that have nothing held out, in every contender"
+        )
+    return scores
+
+
+def _table(path: Path) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if path.exists() and not path.is_file():  # a pipe or device may never end
+        raise InputError(f"the file {path.name} is no regular file; give a table of scores")
+    if path.suffix == ".gz" and _packed_twice(path):
+        raise InputError(
+            f"the file {path.name} is packed twice; unpack it once and give what comes out"
+        )
+    try:
+        # .gz is recognised by its ending
+        table = _parquet(path) if path.suffix == ".parquet" else csv.read_csv(path)
+        names: list[str] = table.column_names
+    except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
+        raise InputError(
+            f"the file {path.name} is not text in UTF-8; save it as CSV or Parquet"
+        ) from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
+        why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
+        raise InputError(
+            f"the file {path.name} cannot be read as a table of scores ({why}); give a CSV, "
+            f"CSV.gz or Parquet file with the columns {', '.join(COLUMNS)}"
+        ) from None
+    also = [name for name in _ALSO_CONTENDER if name in names]
+    if "contender" not in names and len(also) == 1:
+        return table.rename_columns(["contender" if one == also[0] else one for one in names])
+    return table
+
+
+def _packed_twice(path: Path) -> bool:
+    """Whether what a gzip file holds begins as one."""
+    try:
+        with gzip.open(path) as file:
+            return file.read(len(_GZIP)) == _GZIP
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
+def _parquet(path: Path) -> pa.Table:
+    """The columns that are used, of no more rows than may be."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        if (rows := file.metadata.num_rows) > limits.MAX_SCORE_ROWS:
+            raise InputError(
+                f"the file {path.name} has {rows:,} rows, and at most {limits.MAX_SCORE_ROWS:,} "
+                "are read; leave out some contenders"
+            )
+        wanted = {*COLUMNS, USER, *_ALSO_CONTENDER}
+        return file.read([name for name in file.schema_arrow.names if name in wanted])

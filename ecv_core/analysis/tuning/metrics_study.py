@@ -1,0 +1,276 @@
+"""A tuning with all folds -> which metric tells its settings apart, which parameter dominates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ecv_core.analysis.tuning.power import (
+    Curve,
+    Floats,
+    dominance,
+    dominant,
+    draw,
+    drawn_curve,
+    expected_curve,
+    paired_p_values,
+)
+from ecv_core.analysis.tuning.scores import own_tuning
+from ecv_core.analysis.tuning.spaces import places_of, quiet_study
+from ecv_core.evaluation import column_title
+from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.frames import with_columns
+from ecv_core.store.configurations import (
+    TUNINGS,
+    Configurations,
+    configuration_names,
+    read_configurations,
+)
+from ecv_core.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# How much of the variance of a tuning's scores each parameter explains: Optuna's fANOVA.
+
+
+def importances(scores: Configurations, metric: str) -> dict[str, float]:
+    """Share of the variance of the mean score that a parameter explains by itself; they sum to 1.
+
+    A random forest is fitted to the scores by the places of values, as the samplers draw them, and
+    its variance over the whole space is divided among the parameters. What two parameters explain
+    only together counts for none.
+
+    Args:
+        scores: of a tuning with all folds.
+        metric: one of `scores.values`.
+    Returns: most important first; nothing for a single parameter.
+    Source: Hutter, Hoos, Leyton-Brown (2014), An efficient approach for assessing hyperparameter
+        importance, by `optuna.importance.FanovaImportanceEvaluator`.
+    """
+    space = scores.space
+    if len(space) < 2:
+        return {}
+    from optuna.importance import FanovaImportanceEvaluator, get_param_importances
+    from optuna.trial import create_trial
+
+    places = places_of(space)
+    folds = np.nanmean(scores.values[metric], axis=2, dtype=np.float64)
+    study = quiet_study()
+    for configuration, mean in zip(scores.configurations, folds.mean(axis=1), strict=True):
+        study.add_trial(
+            create_trial(
+                params={name: space[name].index(value) for name, value in configuration.items()},
+                distributions=places,
+                value=float(mean),
+            )
+        )
+    evaluator = FanovaImportanceEvaluator(seed=0)
+    found = get_param_importances(study, evaluator=evaluator)
+    return {name: float(share) for name, share in found.items()}
+
+
+SIGNIFICANT = 0.05
+"""Below this p a pair counts as told apart, where pairs are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MetricsStudy:
+    """What the scores of a tuning say of metrics and parameters."""
+
+    scores: Configurations
+    p_values: Mapping[str, Floats]
+    """Metric -> shape (folds, pairs that the curve is of)."""
+    curves: Mapping[str, Curve]
+    """Metric -> its curve, of as many pairs as were asked for."""
+    metric: str
+    """That dominance is worked out by."""
+    dominant: Mapping[str, Mapping[str, float]]
+    """Parameter -> value -> expected DP of pairs that share it; empty for a single parameter."""
+    importances: Mapping[str, float]
+    """Parameter -> share of the variance of the mean scores that it explains; likewise empty."""
+
+    @property
+    def ranked(self) -> list[str]:
+        """The metrics, most discriminative first."""
+        return sorted(self.curves, key=lambda name: self.curves[name].dp)
+
+    def told_apart(self, metric: str) -> float:
+        """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""
+        return float((self.p_values[metric] < SIGNIFICANT).mean())
+
+    def sentence(self) -> str:
+        """The answer: which metric to tune by, which one not, and the dominant parameter."""
+        best, worst = self.ranked[0], self.ranked[-1]
+        text = (
+            f"{column_title(best)} tells these settings apart best (DP {self.curves[best].dp:.2f}),"
+            f" {column_title(worst)} worst ({self.curves[worst].dp:.2f}): p is below {SIGNIFICANT} "
+            f"in {_percent(self.told_apart(best))} of the pairs of a fold with the one, in "
+            f"{_percent(self.told_apart(worst))} with the other."
+        )
+        parameter = dominant({name: dict(values) for name, values in self.dominant.items()})
+        if parameter is not None:
+            text += (
+                f" With {parameter.replace('_', ' ')} set, {column_title(self.metric)} tells the "
+                "other settings apart best: it is the dominant parameter."
+            )
+        return text
+
+
+def study_metrics(
+    scores: Configurations,
+    *,
+    pairs: str = "all",
+    seed: int = 0,
+    fix: str | None = None,
+    metric: str | None = None,
+) -> MetricsStudy:
+    """Work out the curves of every metric, and dominance by one of them.
+
+    Args:
+        scores: of a tuning with all folds.
+        pairs: 'all' for the exact expectation of a draw of 25, '25' for one draw as in the paper,
+            the same pairs for every metric.
+        seed: of the draw.
+        fix: the only parameter whose dominance is worked out; None for all.
+        metric: that dominance is worked out by; the run's own by default.
+    Raises: InputError for an unknown parameter or metric.
+    """
+    metric = metric or scores.spec.metric_name
+    if metric not in scores.values:
+        raise UnknownName("metric of this tuning", metric, scores.values)
+    if fix is not None and fix not in scores.space:
+        raise UnknownName("parameter of this tuning", fix, scores.space)
+    p_values = {name: paired_p_values(cube) for name, cube in scores.values.items()}
+    by_parameter = dominance(p_values[metric], scores.configurations)
+    if pairs == "all":
+        curves = {name: expected_curve(found) for name, found in p_values.items()}
+    else:
+        drawn = draw(p_values[metric].shape[1], seed=seed)
+        p_values = {name: found[:, drawn] for name, found in p_values.items()}
+        curves = {name: drawn_curve(found) for name, found in p_values.items()}
+    return MetricsStudy(
+        scores=scores,
+        p_values=p_values,
+        curves=curves,
+        metric=metric,
+        dominant={name: by for name, by in by_parameter.items() if fix in (None, name)},
+        importances=importances(scores, metric),
+    )
+
+
+def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False) -> Configurations:
+    """A tuning with all folds: the recorded one, else, or where it is asked for, one's own.
+
+    Raises: InputError where there is none.
+    """
+    name = f"{dataset}--{algorithm}"
+    recorded = configuration_names(TUNINGS)
+    if name in recorded and not own:
+        return read_configurations(TUNINGS / f"{name}.json")
+    if (found := own_tuning(store, dataset, algorithm)) is not None:
+        return found
+    raise InputError(
+        f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
+        f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: {', '.join(recorded)}"
+    )
+
+
+def power_document(study: MetricsStudy) -> dict[str, Any]:
+    """What `power --json` writes."""
+    shown = next(iter(study.curves.values())).p_values
+    return {
+        "configurations": len(study.scores.configurations),
+        "folds": study.scores.spec.k,
+        "pairs": len(shown),
+        "metrics": {
+            name: {
+                "dp": curve.dp,
+                "dp_plus_sd": curve.dp_plus_sd,
+                "p_values": curve.p_values.tolist(),
+            }
+            for name, curve in study.curves.items()
+        },
+        "dominant": {name: dict(values) for name, values in study.dominant.items()},
+        "importances": dict(study.importances),
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+@with_columns(
+    {
+        "rank": "Of a pair of settings by its p value, largest first",
+        "metric": "With its cut-off",
+        "p": "Of a paired t test over users, two-sided; mean over folds",
+        "sd": "Standard deviation of p over folds",
+    }
+)
+def curves_frame(study: MetricsStudy) -> pd.DataFrame:
+    """The p-value curves, a row per metric and rank; most discriminative metric first."""
+    import pandas as pd
+
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "rank": range(1, len(study.curves[name].p_values) + 1),
+                    "metric": column_title(name),
+                    "p": study.curves[name].p_values,
+                    "sd": study.curves[name].deviations,
+                }
+            )
+            for name in study.ranked
+        ],
+        ignore_index=True,
+    )
+
+
+def powers_frame(study: MetricsStudy) -> pd.DataFrame:
+    """DP of each metric, most discriminative first: metric, dp, dp_plus_sd, told_apart_percent."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "metric": column_title(name),
+                "dp": study.curves[name].dp,
+                "dp_plus_sd": study.curves[name].dp_plus_sd,
+                "told_apart_percent": 100 * study.told_apart(name),
+            }
+            for name in study.ranked
+        ]
+    )
+
+
+def dominance_frame(study: MetricsStudy) -> pd.DataFrame:
+    """DP with each parameter set to each of its values: parameter, value, dp."""
+    import pandas as pd
+
+    rows = [
+        {"parameter": name, "value": value, "dp": dp}
+        for name, values in study.dominant.items()
+        for value, dp in values.items()
+    ]
+    return pd.DataFrame(rows, columns=["parameter", "value", "dp"])
+
+
+def importances_frame(study: MetricsStudy) -> pd.DataFrame:
+    """Each parameter, most important first: parameter, share_percent, least_dp."""
+    import pandas as pd
+
+    rows = [
+        {
+            "parameter": name,
+            "share_percent": 100 * share,
+            "least_dp": min(study.dominant.get(name, {}).values(), default=None),
+        }
+        for name, share in study.importances.items()
+    ]
+    return pd.DataFrame(rows, columns=["parameter", "share_percent", "least_dp"])

@@ -1,0 +1,163 @@
+"""name=value words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from ecv_core import stopping
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.spec import SETTINGS, Setting
+from ecv_core.splits import SPLITS
+
+
+def named_values(words: Sequence[str], option: str) -> dict[str, str]:
+    """What was given as `option NAME=VALUE`, any number of times. Raises: InputError."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise InputError(f"{option} takes name=value, but got '{word}'")
+        found[name] = value
+    return found
+
+
+# The settings of a run as options of a command.
+
+
+def add_settings(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
+    """Add the options of these settings, of those that have one, and of the rules' parameters."""
+    for name in names:
+        if name == "rule_params":
+            add_rule_params(parser)
+        elif SETTINGS[name].option:
+            add_setting(parser, name)
+
+
+def add_rule_params(parser: argparse._ActionsContainer) -> None:
+    """Add what sets the parameters of the rule: options of their own, and one for all others."""
+    for known in stopping.said_by_name().values():
+        add_rule_param(parser, known)
+    parser.add_argument(
+        "--rule-param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the rule, such as width=0.01",
+    )
+
+
+def add_rule_param(
+    parser: argparse._ActionsContainer,
+    known: Parameter,
+    **changed: Any,  # noqa: ANN401
+) -> None:
+    """Add the option of a rule's parameter that has one of its own.
+
+    Args:
+        parser: of the command.
+        known: the parameter; its value is checked with the rule's.
+        changed: what is otherwise in this command, as for `add_argument`.
+    """
+    words = f"{known.help} Of the rule {' or '.join(stopping.takers(known.name))}."
+    if known.default and not known.required:
+        words += f" Default: {known.default}."
+    parser.add_argument(
+        known.flag,
+        **{
+            "dest": known.name,
+            "metavar": known.metavar or str(known.default),
+            "help": words.replace("%", "%%"),
+        }
+        | changed,
+    )
+
+
+def asked_rule_params(options: argparse.Namespace, rule: str) -> dict[str, Any]:
+    """What the options say of the parameters of a rule.
+
+    Raises: UnknownName for the rule; InputError for an option of another rule's.
+    """
+    chosen = stopping.rule(rule)
+    own = {one.name for one in chosen.parameters}
+    found: dict[str, Any] = dict(named_values(options.rule_param, "--rule-param"))
+    for name, known in stopping.said_by_name().items():
+        if (value := getattr(options, name, None)) is None:
+            continue
+        if name not in own:
+            raise InputError(
+                f"{known.flag} belongs to --rule {' or '.join(stopping.takers(name))}, "
+                f"but the rule is {chosen.id}"
+            )
+        if name in found:
+            raise InputError(f"{known.flag} and --rule-param {name} say the same; leave one out")
+        found[name] = value
+    return found
+
+
+def add_setting(parser: argparse._ActionsContainer, name: str, **changed: Any) -> None:  # noqa: ANN401
+    """Add the option of one setting.
+
+    Args:
+        parser: of the command.
+        name: of the setting.
+        changed: what is otherwise in this command, as for `add_argument`.
+    """
+    known = SETTINGS[name]
+    about: dict[str, Any] = {"dest": name, "help": _help(known).replace("%", "%%")}
+    if known.kind is bool:
+        about["action"] = "store_true"
+    else:
+        about["default"] = None if known.unless_asked else known.default
+        about["metavar"] = known.metavar or str(known.default or known.name.upper())
+        about["type"] = partial(_several, known) if known.kind is tuple else known.kind
+    parser.add_argument(str(known.option), **about | changed)
+
+
+def asked_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options say of the settings, the dataset and the algorithm, for `make_spec`."""
+    known = {*SETTINGS, *stopping.said_by_name()}
+    return {name: value for name, value in vars(options).items() if name in known}
+
+
+def _help(known: Setting) -> str:
+    words = known.help
+    if known.choices:
+        words += f" One of: {', '.join(known.choices)}."
+    if known.unless_asked:
+        words += f" Default: {known.unless_asked}."
+    elif known.default not in (None, False, ()):
+        words += f" Default: {known.default}."
+    return words.strip()
+
+
+def _several(known: Setting, text: str) -> tuple[int | str, ...]:
+    try:
+        return tuple(known.each(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise InputError(f"{known.option} takes numbers like 0,1 but got '{text}'") from None
+
+
+# The options that `run` and `folds` share: which split, how many folds, which seed.
+
+
+OF_SPLITS = ("split", "k", "seed")
+"""Settings that every split has."""
+
+
+def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None:  # noqa: ANN401
+    """Add them to a command's parser.
+
+    Args:
+        parser: of the command.
+        of_seed: what is otherwise with the seed in this command, as for `add_argument`.
+    """
+    add_setting(parser, "split", help=f"one of {', '.join(SPLITS)}")
+    parser.add_argument(
+        "--split-param", action="append", default=[], metavar="NAME=VALUE", help="of the split"
+    )
+    add_setting(parser, "k")
+    add_setting(parser, "seed", **of_seed)

@@ -1,0 +1,1 @@
+"""A run or a study -> one HTML page to print, to send or to put on a web site."""

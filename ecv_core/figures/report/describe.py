@@ -1,0 +1,294 @@
+"""Cite and describe: a run, a comparison, a study or an advice as text for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ecv_core import stopping
+from ecv_core.analysis.tradeoff import Decision
+from ecv_core.figures.report.advice import (
+    checked_sentence,
+    decision_sentence,
+    options_frame,
+    promise_words,
+    way_out_sentence,
+)
+from ecv_core.figures.report.citation import PAPER, bibtex, software
+from ecv_core.figures.report.latex import latex_table
+from ecv_core.figures.report.methods import (
+    algorithm_sentence,
+    as_latex,
+    as_text,
+    cite,
+    cited,
+    data_sentences,
+    energy_sentence,
+    rule_sentence,
+    score_sentence,
+    split_sentence,
+    version_sentence,
+)
+from ecv_core.figures.words import (
+    alpha_text,
+    counted,
+    metric_label,
+    rule_words,
+    uncertainty,
+    uncertainty_after_stop,
+    watt_hours,
+)
+from ecv_core.records.run import Run
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import usual_kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """Text to take into a paper."""
+
+    methods: str
+    """A paragraph as plain text."""
+    latex: str
+    """The same paragraph as LaTeX, with \\cite."""
+    table: str
+    """A LaTeX table; empty where there is none."""
+    bibtex: str
+    """An entry of everything to be cited."""
+
+
+def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Description:
+    """One run, or several that are compared.
+
+    Args:
+        runs: at least one, in the order of the table.
+        made_with: versions, as `store.environment.environment` gives them.
+    """
+    results = [_result(run) for run in runs] if len(runs) == 1 else []
+    specs = [run.spec for run in runs]
+    text = [
+        *_setup(specs),
+        rule_sentence(specs, PAPER),
+        *results,
+        energy_sentence(runs),
+        version_sentence(made_with, software()),
+    ]
+    return _described(text, _fold_table(runs[0]) if len(runs) == 1 else _runs_table(runs))
+
+
+def describe_study(
+    cells: pd.DataFrame, runs: Sequence[Run], made_with: Mapping[str, Any], *, alpha: float
+) -> Description:
+    """Datasets x algorithms under the paper's rule at one alpha, over every order of the folds.
+
+    Args:
+        cells: as for `study_report`.
+        runs: the complete runs of the cells.
+        made_with: versions.
+        alpha: one that `cells` holds.
+    """
+    at = cells[cells["alpha"] == alpha]
+    specs = [run.spec for run in runs]
+    means = {name: float(at[name].mean()) for name in ("mean_stop", "difference_percent")}
+    text = [
+        *_setup(specs),
+        _orders_sentence(),
+        f"With e-fold cross-validation{cite(PAPER)} at alpha = {alpha_text(alpha)} (95 % "
+        f"confidence intervals, Student's t, at least 3 folds), {means['mean_stop']:.2f} folds and "
+        f"{float(at['energy_percent'].mean()):.1f} % of the energy were used on average over "
+        f"{counted(len(at), 'run')}, and the score differed from that of all folds by "
+        f"{means['difference_percent']:.2f} %.",
+        _complete_energy_sentence(runs),
+        version_sentence(made_with, software()),
+    ]
+    rows = [
+        [
+            str(row["dataset"]),
+            str(row["algorithm"]),
+            f"{row['k_fold_mean']:.4f}",
+            f"{row['mean_stop']:.2f}",
+            f"{row['difference_percent']:.2f}",
+            f"{row['energy_percent']:.1f}",
+        ]
+        for row in at.to_dict("records")
+    ]
+    label = metric_label(specs[0]) if len({metric_label(one) for one in specs}) == 1 else "score"
+    table = latex_table(
+        ["Dataset", "Algorithm", label, "Folds", "Difference (%)", "Energy (%)"],
+        rows,
+        caption=f"e-fold cross-validation at alpha = {alpha_text(alpha)}: mean score of all folds, "
+        "expected folds used, difference to the mean of all folds and energy, over every order of "
+        "the folds.",
+        label="e-fold-study",
+    )
+    return _described(text, table)
+
+
+def describe_advice(
+    found: Decision, runs: Sequence[Run], made_with: Mapping[str, Any], *, cost: str = "energy"
+) -> Description:
+    """How many folds are enough.
+
+    Args:
+        found: the decision.
+        runs: of its systems; empty where they came from a file of scores.
+        made_with: versions.
+        cost: what is spent: 'energy', or 'folds'.
+    """
+    specs = [run.spec for run in runs]
+    scores = f"the fold scores of {counted(len(found.systems), 'system')} with k = {found.k} folds"
+    about = _setup(specs) if specs else [f"We used {scores}."]
+    text = [
+        *about,
+        _orders_sentence(),
+        "Of every stopping rule, among them that of e-fold cross-validation"
+        f"{cite(PAPER)}, the cheapest setting was chosen with which the mean score ended "
+        f"{promise_words(found)}.",
+        decision_sentence(found, whose="On these data", cost=cost),
+        *[one for one in (way_out_sentence(found, cost),) if one],
+        checked_sentence(found),
+        *([_complete_energy_sentence(runs)] if specs and cost == "energy" else []),
+        version_sentence(made_with, software()),
+    ]
+    frame = options_frame(found)
+    rows = [
+        [
+            str(row["rule"]),
+            str(row["setting"]),
+            f"{row['folds']:.1f}",
+            f"{row['cost']:.0f}",
+            f"{row['risk']:.1f}",
+            str(row["kept on data left out"]),
+        ]
+        for row in frame.to_dict("records")
+    ]
+    table = latex_table(
+        [
+            "Rule",
+            "Setting",
+            "Folds",
+            f"{cost.capitalize()} (%)",
+            "Risk (%)",
+            "Kept on data left out",
+        ],
+        rows,
+        caption=f"Options that end {promise_words(found)}, cheapest first. Risk: share of orders "
+        "that end further away.",
+        label="folds-needed",
+    )
+    return _described(text, table)
+
+
+def _setup(specs: Sequence[RunSpec]) -> list[str]:
+    """What was evaluated, and how."""
+    return [
+        data_sentences(specs),
+        algorithm_sentence(specs),
+        split_sentence(specs),
+        score_sentence(specs),
+    ]
+
+
+def _described(sentences: Sequence[str], table: str) -> Description:
+    marked = " ".join(sentences)
+    own = (PAPER.strip(), software().strip())
+    data = [entry for entry in cited(marked) if entry not in own]
+    return Description(
+        methods=as_text(marked), latex=as_latex(marked), table=table, bibtex=bibtex(*data)
+    )
+
+
+def _orders_sentence() -> str:
+    return (
+        "All folds of every run were computed, and the outcome of a rule was worked out exactly "
+        "over every order in which the folds can come (sampled only for rules that depend on the "
+        "whole history); every run counts the same."
+    )
+
+
+def _complete_energy_sentence(runs: Sequence[Run]) -> str:
+    """Of runs whose stop is imagined, what all folds cost."""
+    sentence = energy_sentence(runs)
+    return sentence.partition(" Stopping saves ")[0]
+
+
+def _result(run: Run) -> str:
+    at, k, e = run.at_stop, run.k, run.stopped_at
+    if at is None:
+        return f"No fold of {k} was finished."
+    interval = ""
+    if plain := uncertainty(run):
+        level = f"{100 * run.spec.confidence:g} %"
+        interval = f"{level} confidence interval {plain.low:.4f} to {plain.high:.4f}"
+        if wide := uncertainty_after_stop(run):
+            interval += (
+                f"; {wide.low:.4f} to {wide.high:.4f} where it allows for the rule's repeated looks"
+            )
+        interval = f" ({interval})"
+    score = f"a mean {metric_label(run.spec)} of {at.mean:.4f}{interval}"
+    if e is None:
+        return f"After {len(run.folds)} of {k} folds the run had {score}."
+    text = f"The evaluation used {e} of {counted(k, 'fold')} and gave {score}."
+    whole = run.k_fold_mean
+    if run.stopped_early and whole is not None:
+        off = stopping.difference_percent(at.mean, whole)
+        text += (
+            f" The other folds were run to check: the mean of all {k} is {whole:.4f}, a difference "
+            f"of {off:.2f} %."
+        )
+    return text
+
+
+def _fold_table(run: Run) -> str:
+    rows = []
+    for moment in run.moments:
+        ends = moment.interval
+        rows.append(
+            [
+                str(moment.n),
+                f"{moment.score:.4f}",
+                f"{moment.mean:.4f}",
+                f"{ends.low:.4f}" if ends else "",
+                f"{ends.high:.4f}" if ends else "",
+            ]
+        )
+    if not rows:
+        return ""
+    stop = f" The evaluation stopped after fold {run.stopped_at}." if run.stopped_at else ""
+    return latex_table(
+        ["n", metric_label(run.spec), "Mean", "Low", "High"],
+        rows,
+        caption=f"{run.spec.algorithm} on {run.spec.dataset}, fold by fold: score, mean of the "
+        f"first n folds and the {100 * run.spec.confidence:g} % interval that the rule goes by, of "
+        f"the {usual_kind(run.spec)}.{stop}",
+        label=f"run-{run.run_id}",
+    )
+
+
+def _runs_table(runs: Sequence[Run]) -> str:
+    rows = []
+    for run in runs:
+        at, interval = run.at_stop, uncertainty(run)
+        rows.append(
+            [
+                run.spec.dataset,
+                run.spec.algorithm,
+                f"{run.spec.rule}, {rule_words(run.spec)}",
+                f"{run.folds_used} of {run.k}",
+                f"{at.mean:.4f}" if at else "-",
+                f"± {interval.width / 2:.4f}" if interval else "-",
+                watt_hours(run.joules) if run.joules else "-",
+            ]
+        )
+    labels = {metric_label(run.spec) for run in runs}
+    label = labels.pop() if len(labels) == 1 else "Score"
+    return latex_table(
+        ["Dataset", "Algorithm", "Rule", "Folds", label, "Interval", "Energy"],
+        rows,
+        caption="Mean score at the stop with its confidence interval (Student's t), folds used, "
+        "and energy of the folds that ran.",
+        label="runs",
+    )

@@ -1,0 +1,324 @@
+"""Numbers and runs -> the words and units that people read, on pages and in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import floor, log10
+from typing import Protocol
+
+import ecv_core.datasets as datasets
+from ecv_core.energy.expected import on_its_own
+from ecv_core.energy.savings import EnergyFacts
+from ecv_core.evaluation import METRICS, column_title
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import UnknownName
+from ecv_core.records.parameters import scientific
+from ecv_core.records.run import Interval, IntervalKind, Moment, Run
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import (
+    NEVER_STOPS,
+    RULES,
+    difference_percent,
+    interval_after_stop,
+    mean_interval,
+)
+
+alpha_text = scientific
+"""An alpha as it is written everywhere: '1e-4'."""
+
+
+def metric_label(spec: RunSpec) -> str:
+    """The score's name as papers write it, with what else decides its value: 'nDCG@10'.
+
+    Where fewer is better it says so: 'Gini index@10 (lower is better)'.
+    """
+    notes = [] if METRICS[spec.metric].higher_is_better else ["lower is better"]
+    if spec.negatives is not None:
+        notes.insert(0, f"{spec.negatives:,} sampled negatives")
+    label = column_title(spec.metric_name)
+    return f"{label} ({', '.join(notes)})" if notes else label
+
+
+def counted(count: int, noun: str) -> str:
+    """'1 fold', '2 folds', '1,349 items'."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Datasets or algorithms, each once, in the order in which people see them everywhere."""
+    ids = [*datasets.catalogue(), *ALGORITHMS]
+    return sorted(set(names), key=lambda name: (ids.index(name) if name in ids else len(ids), name))
+
+
+def dataset_title(dataset: str) -> str:
+    """A dataset's id as people read it: 'MovieLens 100K'; an id that is not known stays."""
+    try:
+        return datasets.entry(dataset).title
+    except UnknownName:
+        return dataset
+
+
+def algorithm_title(algorithm: str) -> str:
+    """An algorithm's id as people read it: 'ItemKNN'; an id that is not known stays."""
+    algorithm_here = ALGORITHMS.get(algorithm)
+    return algorithm_here.title if algorithm_here else algorithm
+
+
+class HasSpec(Protocol):
+    """A run, or a row of a list of them."""
+
+    @property
+    def spec(self) -> RunSpec:
+        """What it computes."""
+        ...
+
+
+def run_title(run: HasSpec) -> str:
+    """'ItemKNN on MovieLens 100K', for people to read."""
+    return f"{algorithm_title(run.spec.algorithm)} on {dataset_title(run.spec.dataset)}"
+
+
+def run_name(run: HasSpec) -> str:
+    """'item-knn on ml-100k', by the ids that are typed: for file names and the command line."""
+    return f"{run.spec.algorithm} on {run.spec.dataset}"
+
+
+def titles_of(ids: Iterable[str], title: Callable[[str], str]) -> dict[str, str]:
+    """Id -> how a choice among them shows it: its title, with the id where two share one."""
+    every = {one: title(one) for one in ids}
+    shown = list(every.values())
+    return {
+        one: text if shown.count(text) == 1 else f"{text} ({one})" for one, text in every.items()
+    }
+
+
+def rule_words(spec: RunSpec) -> str:
+    """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0%', 'never'."""
+    rule = RULES.get(spec.rule)  # None for one that only an imported run's home knows
+    return rule.words(spec) if rule else spec.rule
+
+
+def verdict(run: Run) -> str:
+    """What the folds of a run say, before any arithmetic; it has at least one.
+
+    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0077).'
+    """
+    k, at = run.k, run.at_stop
+    if at is None:
+        return f"No fold of {k} is finished."
+    half = _spread(run, at)
+    if run.stopped_early:
+        rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
+        meaning = rule.meaning if rule else ""
+        meaning = meaning or f"satisfies the rule {rule.title if rule else run.spec.rule}"
+        text = f"Stopped after {at.n} of {k} folds: the mean, {at.mean:.4f}, {meaning}{half}."
+        return text if run.k_fold_mean is None else f"{text} {_check(at.mean, run.k_fold_mean, k)}"
+    if k == 1:
+        return f"The one fold that was asked for has run: its score is {at.mean:.4f}."
+    if not run.complete:
+        return f"After {at.n} of {counted(k, 'fold')}, the mean is {at.mean:.4f}{half}."
+    text = f"All {k} folds have run: their mean is {at.mean:.4f}{half}."
+    if run.spec.rule == NEVER_STOPS:
+        return text
+    only = "only after the last fold" if at.decision.stop else "after none of them"
+    return f"{text} The rule said stop {only}."
+
+
+def reused_words(run: Run) -> str:
+    """How many folds another run had computed before, in a sentence; empty where none."""
+    reused = sum(result.reused for result in run.folds)
+    if not reused:
+        return ""
+    verb, spent = ("was", "it") if reused == 1 else ("were", "them")
+    return (
+        f"{reused} of {counted(len(run.folds), 'fold')} {verb} there already: no time or energy "
+        f"was spent on {spent} again."
+    )
+
+
+def _spread(run: Run, at: Moment) -> str:
+    """How uncertain the mean is, named by what the interval holds; empty where it is not known.
+
+    Once all folds are in there is no distance to their mean left, only its own uncertainty.
+    """
+    interval = at.interval
+    if interval is None:
+        return ""
+    if interval.kind is IntervalKind.K_FOLD_MEAN:
+        if at.n < run.k:
+            return f" (at most {interval.width / 2:.4f} from the {run.k}-fold mean)"
+        interval = uncertainty(run)
+    return f" (interval ± {interval.width / 2:.4f})" if interval else ""
+
+
+def half_named(interval: Interval | None, k: int) -> str:
+    """Half an interval's width with what it is of; empty where there is none.
+
+    'interval of the mean ± 0.0517', or with the precision rule 'at most 0.0046 from the 10-fold
+    mean'.
+    """
+    if interval is None:
+        return ""
+    half = f"{interval.width / 2:.4f}"
+    if interval.kind is IntervalKind.K_FOLD_MEAN:
+        return f"at most {half} from the {k}-fold mean"
+    return f"interval of the mean ± {half}"
+
+
+def uncertainty(run: Run) -> Interval | None:
+    """Student's t of the mean of the folds used, whatever the rule goes by: for papers and tables.
+
+    None for one fold.
+    """
+    used = [result.score for result in run.folds[: run.folds_used]]
+    return mean_interval(used, run.spec.confidence) if used else None
+
+
+def uncertainty_after_stop(run: Run) -> Interval | None:
+    """The same, allowing for how the rule came to stop there; None where that changes nothing."""
+    if not run.stopped_early:
+        return None
+    scores = [result.score for result in run.folds[: run.folds_used]]
+    interval = interval_after_stop(run.spec, scores)
+    return None if interval == uncertainty(run) else interval
+
+
+def interval_lines(run: Run) -> list[str]:
+    """How far the mean at the stop is from what: a line for each interval, with its name.
+
+    '95 % interval of the mean: 0.2703 to 0.3697 (± 0.0497, Student's t over 3 folds)'
+    """
+    at, level = run.at_stop, f"{100 * run.spec.confidence:g} %"
+    plain, wide = uncertainty(run), uncertainty_after_stop(run)
+    lines = []
+    if plain:
+        over = f"Student's t over {counted(run.folds_used, 'fold')}"
+        lines.append(f"{level} interval of the mean: {_ends(plain)}, {over})")
+    if wide:
+        text = f"{level} interval that allows for the stop: {_ends(wide)}"
+        lines.append(f"{text}, holds wherever the rule stops)")
+    if at and at.interval and at.interval.kind is IntervalKind.K_FOLD_MEAN and at.n < run.k:
+        text = f"distance to the {run.k}-fold mean: at most {at.interval.width / 2:.4f}"
+        lines.append(f"{text} ({level} confidence)")
+    return lines
+
+
+def _ends(interval: Interval) -> str:
+    return f"{interval.low:.4f} to {interval.high:.4f} (± {interval.width / 2:.4f}"
+
+
+def arithmetic(run: Run) -> str:
+    """What the rule itself said at the moment that `verdict` is about; empty for k-fold."""
+    if run.spec.rule == NEVER_STOPS or run.at_stop is None:
+        return ""
+    reason = run.at_stop.decision.reason
+    return reason if run.state.active else _without_go_on(reason)
+
+
+def _without_go_on(reason: str) -> str:
+    said = reason.removesuffix(": go on.")
+    return reason if said == reason else f"{said}."
+
+
+def _check(mean: float, whole: float, k: int) -> str:
+    percent = difference_percent(mean, whole)
+    return (
+        f"Checked: the mean of all {k} folds is {whole:.4f}, a difference of {percent:.2f} % from "
+        f"the {mean:.4f} at the stop."
+    )
+
+
+def setting_words(rule_id: str, value: float) -> str:
+    """A setting of a rule's axis where rules are compared: 'tolerance 2.1 %', 'at least 4 folds'.
+
+    Args:
+        rule_id: a registered rule.
+        value: of `Rule.axis`; for a rule without one the share of the runs that it stops, the rest
+            using all folds. 0 is all folds.
+    """
+    if not value:
+        return "all folds"
+    if (axis := RULES[rule_id].axis) is not None:
+        return axis.in_words(value, about=True)
+    return "as registered" if value == 1 else f"in {value:.0%} of the runs, else all folds"
+
+
+def small_number(value: float, significant: int = 3) -> str:
+    """So many significant digits, never an exponent: '0.00214', '12.3', '1,230'."""
+    if value == 0:
+        return "0"
+    digits = max(significant - 1 - floor(log10(abs(value))), 0)
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if digits else text
+
+
+ESTIMATED_DIGITS = 2
+"""Significant digits of energy and emissions: part of every figure is an estimate."""
+
+
+FORECAST = (
+    "from 15 % below the lowest to 15 % above the highest of the folds that ran, without the "
+    "first, which also pays for start-up"
+)
+"""Of energy saved, while folds have not run; the numbers are those of `energy.savings`."""
+
+
+def estimate(value: float) -> str:
+    """A number of which two digits are believed: '0.0021', '12', '340', '1,200'."""
+    return small_number(float(f"{value:.{ESTIMATED_DIGITS}g}"), ESTIMATED_DIGITS)
+
+
+def watt_hours(joules: float) -> str:
+    """Energy as pages show it: '1.3 Wh', and '21 mWh' where that is easier to read."""
+    return _scaled("Wh", joules / 3600)
+
+
+def watt_hours_range(low: float, high: float) -> str:
+    """'14 to 21 mWh', in one unit, from joules; one figure where both ends read the same."""
+    return _scaled("Wh", low / 3600, high / 3600)
+
+
+def saved_words(facts: EnergyFacts) -> str:
+    """What a stop saved: a range as long as it is a forecast. '-' while there is no stop."""
+    if facts.saved_range is None:
+        return "-"
+    return watt_hours_range(*facts.saved_range)
+
+
+def grams(amount: float) -> str:
+    """Emissions as pages show them: '1.3 g', '4.2 mg'."""
+    return _scaled("g", amount)
+
+
+def _scaled(unit: str, *amounts: float) -> str:
+    milli = 0 < max(amounts) < (0.1 if len(amounts) == 1 else 1) and min(amounts) < 0.1
+    shown = [estimate(one * (1000 if milli else 1)) for one in amounts]
+    return f"{' to '.join(dict.fromkeys(shown))} {'m' * milli}{unit}"
+
+
+def duration(seconds: float) -> str:
+    """'0.8 s', '42 s', '3 min 20 s', '2 h 5 min'."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if (whole := round(seconds)) < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+# What of a run's cost was shared with other configurations, as a sentence.
+
+
+def shared_words(run: Run) -> str:
+    """What of a run's cost was shared with other configurations; empty where nothing was."""
+    shared = [fold.shared for fold in run.folds if fold.shared is not None]
+    if not shared:
+        return ""
+    most = max(one.configurations for one in shared)
+    alone = sum(joules for _, joules in map(on_its_own, run.folds))
+    return (
+        f"{counted(len(shared), 'fold')} shared work with up to {counted(most - 1, 'other')}: "
+        "it is counted once, an equal part for each. On its own this run would have taken about "
+        f"{watt_hours(alone)}."
+    )

@@ -1,0 +1,293 @@
+"""One fold, start to end: the only module that knows the order of the stages.
+
+dataset -> prepare -> split -> fit -> score top-n, or predict ratings -> metric -> FoldResult
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ecv_core.datasets as datasets
+import ecv_core.untrusted.bounded as bounded
+from ecv_core import evaluation, models, splits, stopping
+from ecv_core.datasets import ready
+from ecv_core.datasets.ready import CORE, for_task
+from ecv_core.datasets.ready import prepared as prepared  # also for those who take it from here
+from ecv_core.datasets.ready import ratings as ratings
+from ecv_core.energy import EnergyMeter, NoMeter
+from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender
+from ecv_core.records.errors import FoldsError
+from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings
+from ecv_core.records.parameters import Params
+from ecv_core.records.run import FoldResult, Progress, no_progress
+from ecv_core.records.spec import RunSpec, Task
+from ecv_core.splits.exchange import archive, files
+from ecv_core.splits.exchange.archive import read_split
+from ecv_core.splits.exchange.files import store_folds, stored_folds_path, write_folds
+from ecv_core.splits.fold_matrices import FoldMatrices
+
+
+def data_of(spec: RunSpec) -> Interactions:
+    """What a run splits into folds: a dataset as its task needs it.
+
+    Raises: DatasetError; also for data of one's own that is not what it was when the run was made.
+    """
+    datasets.check_content(spec.dataset, spec.data_sha256)
+    return for_task(spec.dataset, spec.task)
+
+
+def check_needs(spec: RunSpec) -> None:
+    """Refuse a dataset without what the algorithm learns from, before anything is computed.
+
+    Reads the data only where the algorithm needs more than who interacted with what.
+    Raises: DatasetError for the dataset, or if it is not on disk; InputError for a tracked run.
+    """
+    for algorithm in (models.computing(spec), *map(models.algorithm, stopping.cheap_models(spec))):
+        if algorithm.needs is not Need.NOTHING or spec.task is Task.RATINGS:
+            algorithm.check(data_of(spec))
+
+
+def folds_folder() -> Path:
+    """Where imported fold files are kept, each under the hash of its content."""
+    return datasets.data_dir() / "folds"
+
+
+def import_folds(dataset: str, path: Path, task: Task = Task.TOP_N) -> tuple[str, int]:
+    """Check a fold file or a split archive against a dataset, as its task needs it; keep a copy.
+
+    Returns: its SHA-256 and its k.
+    Raises: FoldsError if the file does not fit the dataset.
+    """
+    before = partial(for_task, dataset, task)
+    return bounded.read(_import_folds, path, dataset, task, error=FoldsError, before=before)
+
+
+def _import_folds(path: Path, dataset: str, task: Task) -> tuple[str, int]:
+    folds = read_split(path, for_task(dataset, task))
+    return store_folds(path, folds_folder()), folds.k
+
+
+def known_folds(dataset: str, name: str, task: Task = Task.TOP_N) -> tuple[str, int]:
+    """As `import_folds`, from a path or from the hash of a file that was imported before."""
+    path = Path(name)
+    if not path.exists() and re.fullmatch("[0-9a-f]{64}", name):
+        path = stored_folds_path(folds_folder(), name)
+    return import_folds(dataset, path, task)
+
+
+def folds_csv(spec: RunSpec) -> bytes:
+    """A run's folds as CSV text, `user_id,item_id,fold`."""
+    return files.folds_csv(data_of(spec), folds_of(spec))
+
+
+def export_folds(spec: RunSpec, path: Path) -> None:
+    """Write a run's folds as `user_id,item_id,fold`, so that others can use the very same ones."""
+    write_folds(path, data_of(spec), folds_of(spec))
+
+
+def split_archive(spec: RunSpec, form: str = "csv") -> bytes:
+    """A run's split as a ZIP archive for others, with a README; see `splits.split_archive`."""
+    return archive.split_archive(data_of(spec), folds_of(spec), form=form, facts=_facts(spec))
+
+
+def export_split(spec: RunSpec, path: Path, form: str = "csv") -> None:
+    """Write `split_archive` to a file; never leaves half a file. Raises: FoldsError."""
+    splits.write_bytes(path, split_archive(spec, form))
+
+
+def _facts(spec: RunSpec) -> list[tuple[str, str]]:
+    """What others must know of the data, for the README of an exported split."""
+    entry = datasets.entry(spec.dataset)
+    facts = [
+        ("Title", entry.title),
+        ("Please cite", entry.citation),
+        ("Licence of the data", entry.licence),
+        ("Where from", entry.homepage),
+        (
+            "Filtering",
+            "ratings as they are given, the earliest of a user and an item; none is pruned"
+            if spec.task is Task.RATINGS
+            else "every interaction counts as positive feedback, the earliest of a user and an "
+            f"item is kept, users and items with fewer than {CORE} interactions are pruned until "
+            f"none is left ({CORE}-core)",
+        ),
+        ("Split file", f"SHA-256 {spec.folds_sha256}" if spec.folds_sha256 else ""),
+    ]
+    return [(name, text) for name, text in facts if text]
+
+
+def folds_of(spec: RunSpec) -> Folds:
+    """The folds of a run, the same for the same spec.
+
+    Raises: FoldsError if the data cannot be split so.
+    """
+    return _folds(
+        data_of(spec),
+        spec.split,
+        spec.split_params,
+        spec.folds_sha256,
+        spec.k,
+        spec.seed,
+    )
+
+
+@lru_cache(maxsize=2)
+def _folds(
+    interactions: Interactions,
+    split: str,
+    params: Params,
+    sha256: str | None,
+    k: int,
+    seed: int,
+) -> Folds:
+    if sha256 is None:
+        return splits.split(interactions, split, k, seed, dict(params))
+    folds = read_split(stored_folds_path(folds_folder(), sha256), interactions)
+    if folds.k != k:
+        raise FoldsError(f"the fold file has {folds.k} folds, but the run asks for {k}")
+    return folds
+
+
+def fold_seed(seed: int, index: int) -> int:
+    """The seed of a fold's model: differs from fold to fold, always the same for the same fold."""
+    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
+
+
+def run_fold(
+    spec: RunSpec,
+    index: int,
+    *,
+    meter: EnergyMeter | None = None,
+    progress: Progress = no_progress,
+) -> FoldResult:
+    """Train on one fold's training part and evaluate on what it holds out.
+
+    A validation part is neither learnt from nor a candidate. Same spec and index, same scores.
+
+    Args:
+        spec: what to run; see `fold.spec.make_spec`.
+        index: the held-out fold, 0 .. k-1.
+        meter: measures cutting out the fold, fitting and evaluating. What is done once for all
+            folds is no fold's cost: imports, loading the data, dealing it into folds.
+        progress: called with the phase ("load", "split", "fit", "evaluate") and its steps.
+    Raises: InputError for data that cannot serve, RunError if training fails, Cancelled.
+    """
+    progress("load", 0, 0)
+    inner_curve: Sequence[float] = ()
+
+    def fitting_progress(
+        phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
+    ) -> None:
+        nonlocal inner_curve
+        if phase == "fit":
+            inner_curve = curve
+        progress(phase, step, steps, curve=curve)
+
+    algorithm = models.computing(spec)
+    interactions = data_of(spec)
+    algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
+    model = algorithm.build(dict(spec.params))
+    if spec.task is Task.TOP_N:
+        import_module("torch")
+    progress("split", 0, 0)
+    folds_of(spec)
+    (meter := meter or NoMeter()).start()
+    begin = time.perf_counter()
+    try:
+        stages = _rate if spec.task is Task.RATINGS else _rank
+        result, fitting, fitted = stages(spec, index, interactions, model, fitting_progress)
+        end = time.perf_counter()
+    finally:
+        energy = meter.stop()
+    return FoldResult(
+        fold=index,
+        score=result.means[spec.metric_name],
+        metrics=result.means,
+        users=len(result.users),
+        inner_curve=tuple(inner_curve),
+        fit_seconds=fitted - fitting,
+        evaluate_seconds=end - fitted,
+        total_seconds=end - begin,
+        energy=energy,
+        user_scores=result.kept_per_user(spec.n),
+    )
+
+
+def _rank(
+    spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
+) -> tuple[evaluation.Evaluation, float, float]:
+    """Split, fit and rank; with the times at which fitting began and ended."""
+    algorithm = models.algorithm(spec.algorithm)
+    parts = splits.fold_matrices(interactions, folds_of(spec), index)
+    fitting = time.perf_counter()
+    seed = fold_seed(spec.seed, index)
+    ranker = cast("Recommender", model)
+    algorithm.fit(ranker, parts.train, parts.history, seed=seed, progress=progress)
+    fitted = time.perf_counter()
+    return ranked(spec, index, ranker, parts, progress), fitting, fitted
+
+
+def ranked(
+    spec: RunSpec, index: int, model: Fitted, parts: FoldMatrices, progress: Progress
+) -> evaluation.Evaluation:
+    """Rank the held-out items of a fold as the run asks for."""
+    return evaluation.evaluate(
+        model,
+        parts.seen,
+        parts.held_out,
+        spec.cutoffs,
+        progress=progress,
+        train=parts.train,
+        protocol=protocol_of(spec, index),
+        also=(spec.metric,),
+        log_odds=models.algorithm(spec.algorithm).log_odds,
+    )
+
+
+def _rate(
+    spec: RunSpec, index: int, interactions: Interactions, model: Model, progress: Progress
+) -> tuple[evaluation.Evaluation, float, float]:
+    """Split, fit and predict ratings; with the times at which fitting began and ended.
+
+    The model sees who is asked about what, never the rating; its predictions after each step give
+    the curve of the held-out RMSE, by which nothing is stopped or chosen.
+    """
+    scale = ready.scale_of(interactions, datasets.entry(spec.dataset).scale)
+    parts = splits.usable_parts(interactions, folds_of(spec), index)
+    held = parts == Part.TEST
+    train = Ratings.of(interactions, parts == Part.TRAIN, scale)
+    given = Ratings.of(interactions, held, scale)
+    curve: list[float] = []
+
+    def report(step: int, steps: int, predicted: NDArray[np.float64] | None = None) -> None:
+        if predicted is not None:
+            curve.append(round(evaluation.clipped_rmse(predicted, given.values, scale), 6))
+        progress("fit", step, steps, curve=curve)
+
+    fitting = time.perf_counter()
+    predicted = cast("RatingPredictor", model).predict(
+        train, given.pairs, seed=fold_seed(spec.seed, index), report=report
+    )
+    fitted = time.perf_counter()
+    progress("evaluate", 0, 1)
+    result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale)
+    return result, fitting, fitted
+
+
+def protocol_of(spec: RunSpec, index: int) -> evaluation.Protocol:
+    """How fold `index` is ranked: every algorithm on the same folds meets the same negatives."""
+    return evaluation.Protocol(
+        candidates=spec.candidates,
+        negatives=spec.negatives,
+        sampling=spec.negative_sampling,
+        seed=fold_seed(spec.seed, index),
+    )

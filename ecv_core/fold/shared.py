@@ -1,0 +1,198 @@
+"""One fold of several configurations whose work is shared: each result as of `fold.run_fold`.
+
+The scores are bit for bit those of separate folds. What was spent is counted once: work
+that several configurations need is divided equally among them, and each result says what it needs
+in all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+
+from ecv_core import models, splits
+from ecv_core.energy import EnergyMeter, NoMeter
+from ecv_core.fold import data_of, fold_seed, folds_of, ranked
+from ecv_core.models.base import SharedFit
+from ecv_core.records.interactions import Need
+from ecv_core.records.parameters import Params
+from ecv_core.records.run import Energy, FoldResult, Progress, Shared, no_progress
+from ecv_core.records.spec import RunSpec, Task
+
+
+def shares_with(spec: RunSpec) -> tuple[str, Params] | None:
+    """What runs whose folds can be computed together have in common; None for one on its own.
+
+    Everything but their parameters must be equal anyway, which is not looked at here.
+    """
+    if spec.task is not Task.TOP_N:
+        return None
+    common = models.algorithm(spec.algorithm).shares_with(spec.params)
+    return None if common is None else (spec.algorithm, common)
+
+
+def run_shared_fold(
+    specs: Sequence[RunSpec],
+    index: int,
+    *,
+    meter: EnergyMeter | None = None,
+    progress: Progress = no_progress,
+) -> Generator[tuple[int, FoldResult], None, None]:
+    """Train and evaluate several configurations on the same fold.
+
+    Args:
+        specs: at least two that `shares_with` says the same of, alike but for their parameters.
+        index: the held-out fold, 0 .. k-1.
+        meter, progress: as of `fold.run_fold`.
+    Returns: the place of a spec and its result, as soon as it is known, in the model's order. What
+        the caller does with it before asking for the next is not metered.
+    Raises: as `fold.run_fold`, for the configuration that comes next.
+    """
+    spec = specs[0]
+    progress("load", 0, 0)
+    interactions = data_of(spec)
+    algorithm = models.algorithm(spec.algorithm)
+    algorithm.check(interactions)
+    assert algorithm.sharing is not None
+    fit: SharedFit = algorithm.sharing.build([algorithm.build(dict(one.params)) for one in specs])
+    import_module("torch")
+    progress("split", 0, 0)
+    folds_of(spec)  # and are kept
+    meter = meter or NoMeter()
+    costs = Costs(len(specs), goes_on=algorithm.sharing.goes_on)
+    meter.start()
+    running = True
+    try:
+        costs.begin()
+        parts = splits.fold_matrices(interactions, folds_of(spec), index)
+        costs.lap("split")
+        history = None if algorithm.needs is Need.NOTHING else parts.history()
+        seed = fold_seed(spec.seed, index)
+        fit.begin(parts.train, seed=seed, progress=progress, history=history)
+        costs.lap("start")
+        for place, model in fit.fits():
+            costs.lap("step")
+            result = ranked(spec, index, model, parts, progress)
+            costs.lap("evaluate")
+            running = False
+            costs.done(meter.stop())
+            fold = FoldResult(
+                fold=index,
+                score=result.means[spec.metric_name],
+                metrics=result.means,
+                users=len(result.users),
+                fit_seconds=0.0,
+                evaluate_seconds=0.0,
+                total_seconds=0.0,
+                energy=Energy.none(),
+                user_scores=result.kept_per_user(spec.n),
+            )
+            yield place, costs.put(fold)
+            meter.start()
+            running = True
+            costs.begin()
+    finally:
+        if running:
+            meter.stop()
+
+
+@dataclass(slots=True)
+class _Cost:
+    """Of work: seconds by part of a fold, and energy."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    energy: Energy | None = None
+
+    def plus(self, other: _Cost, share: float = 1.0) -> _Cost:
+        """Both together, only a share of the other."""
+        names = {**self.seconds, **other.seconds}
+        return _Cost(
+            {
+                name: self.seconds.get(name, 0.0) + share * other.seconds.get(name, 0.0)
+                for name in names
+            },
+            _added(self.energy, other.energy, share),
+        )
+
+    def only(self, *parts: str) -> _Cost:
+        """The seconds of these parts, and the share of the energy that goes with them."""
+        total = sum(self.seconds.values())
+        seconds = {name: took for name, took in self.seconds.items() if name in parts}
+        share = sum(seconds.values()) / total if total else 0.0
+        return _Cost(seconds, _added(None, self.energy, share))
+
+
+class Costs:
+    """What each of several configurations has to bear of a fold.
+
+    The meter is read once for a configuration, for it knows no less than a second; its energy goes
+    to the parts of the time by their seconds.
+    """
+
+    def __init__(self, count: int, *, goes_on: bool) -> None:
+        self._count = count
+        self._goes_on = goes_on
+        self._finished = 0
+        self._lap: dict[str, float] = {}
+        self._borne = _Cost()  # by each configuration that is still to come
+        self._needed = _Cost()  # of all shared work so far
+        self._own = _Cost()
+
+    def begin(self) -> None:
+        """The clock starts."""
+        self._lap = {}
+        self._since = time.perf_counter()
+
+    def lap(self, part: str) -> None:
+        """This part has ended."""
+        now = time.perf_counter()
+        self._lap[part] = self._lap.get(part, 0.0) + now - self._since
+        self._since = now
+
+    def done(self, energy: Energy) -> None:
+        """A configuration is finished, with this energy since the clock started."""
+        spent = _Cost(dict(self._lap), energy)
+        left = self._count - self._finished
+        common = spent.only("split", "start")
+        self._borne = self._borne.plus(common, 1 / left)
+        self._needed = self._needed.plus(common)
+        own: tuple[str, ...] = ("step", "evaluate")
+        if self._goes_on:
+            step = spent.only("step")
+            self._borne = self._borne.plus(step, 1 / left)
+            self._needed = self._needed.plus(step)
+            own = ("evaluate",)
+        self._own = spent.only(*own)
+        self._finished += 1
+
+    def put(self, fold: FoldResult) -> FoldResult:
+        """The fold of the configuration that was finished last, with what it has to bear."""
+        mine, alone = self._borne.plus(self._own), self._needed.plus(self._own)
+        assert mine.energy is not None
+        assert alone.energy is not None
+        return replace(
+            fold,
+            fit_seconds=mine.seconds["start"] + mine.seconds["step"],
+            evaluate_seconds=mine.seconds["evaluate"],
+            total_seconds=sum(mine.seconds.values()),
+            energy=mine.energy,
+            shared=Shared(
+                configurations=self._count,
+                alone_seconds=sum(alone.seconds.values()),
+                alone_joules=alone.energy.joules,
+            ),
+        )
+
+
+_AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")
+
+
+def _added(one: Energy | None, other: Energy | None, share: float) -> Energy | None:
+    if other is None:
+        return one
+    base = one or replace(Energy.none(), source=other.source)
+    sums = {name: getattr(base, name) + share * getattr(other, name) for name in _AMOUNTS}
+    source = "none" if "none" in (base.source, other.source) else other.source
+    return Energy(**sums, source=source)

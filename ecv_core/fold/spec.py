@@ -1,0 +1,324 @@
+"""What a user asked for -> a RunSpec with every value checked and every default filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from dataclasses import replace
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+import ecv_core.datasets as datasets
+from ecv_core import energy, evaluation, models, splits, stopping
+from ecv_core.datasets import ready
+from ecv_core.models.base import Algorithm
+from ecv_core.records.errors import FoldsError, InputError, UnknownName
+from ecv_core.records.parameters import Params, ParamValue
+from ecv_core.records.spec import OLDER, RATING_METRICS, SETTINGS, RunSpec, Task
+from ecv_core.stopping import StoppingRule
+
+
+def make_spec(
+    *,
+    dataset: str,
+    algorithm: str,
+    params: Mapping[str, ParamValue] | None = None,
+    split_params: Mapping[str, ParamValue] | None = None,
+    rule_params: Mapping[str, Any] | None = None,
+    **settings: Any,  # noqa: ANN401 - each of the type of its field
+) -> RunSpec:
+    """A checked spec.
+
+    By default `k` is the split's (10 for folds from a file), the rule is e-fold, or never where
+    there is only one fold or folds come in an order, and `min_folds` is the rule's.
+
+    Args:
+        dataset: its id.
+        algorithm: its id.
+        params: of the algorithm, by name; the others are at their defaults.
+        split_params: of the split, alike.
+        rule_params: of the rule, alike.
+        settings: any other field of `records.RunSpec`, but for the cut-offs, which follow; and
+            those parameters of rules that have an option of their own, such as alpha.
+    Raises: InputError for an unknown name or a value that cannot work, before anything runs.
+    """
+    entry = datasets.entry(dataset)
+    short = stopping.said_by_name()
+    asked = _asked({name: value for name, value in settings.items() if name not in short})
+    if asked["tracked"]:
+        model: Algorithm = models.tracked(algorithm, asked["metric"], models.ALGORITHMS)
+    else:
+        model = models.algorithm(algorithm)
+    resolved = model.resolve(params or {})
+    for name, usual in (("metric", usual_metric(model.task)), ("split", usual_split(model.task))):
+        asked[name] = usual if asked[name] is None else asked[name]
+    metric, n, negatives, split = (asked[key] for key in ("metric", "n", "negatives", "split"))
+    if model.task is Task.RATINGS:
+        _check_ratings(model, metric, negatives)
+    else:
+        evaluation.check_metric(metric, sampled=negatives is not None, log_odds=model.log_odds)
+    resolved_split: Params = ()
+    imported = asked["folds_sha256"] is not None
+    k = usual_k(split, imported=imported) if asked["k"] is None else asked["k"]
+    if imported:
+        split = splits.IMPORTED
+        if split_params:
+            raise FoldsError("a split from a file has no parameters; leave them out")
+        if k < 1:
+            raise FoldsError(f"k must be at least 1, but is {k}")
+    else:
+        known = splits.strategy(split)
+        resolved_split = known.resolve(split_params or {})
+        known.check_k(k)
+    if entry.interactions is not None and k > entry.interactions:
+        raise FoldsError(
+            f"k must be at most the {entry.interactions:,} interactions of {dataset}, but is {k}"
+        )
+    rule = usual_rule(split, k) if asked["rule"] is None else asked["rule"]
+    _check_rule(rule, split, k)
+    _check_only_folds(asked["only_folds"], k)
+    ranked = model.task is Task.TOP_N
+    items = _items(entry) if ranked else None
+    if items is not None and n > items:
+        raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
+    if negatives is not None:
+        _check_negatives(negatives, n, dataset, items, tracked=asked["tracked"])
+    if stopping.rule(rule).needs_user_scores and not evaluation.METRICS[metric].per_user:
+        raise InputError(
+            f"the rule '{rule}' compares every user's score, but {evaluation.METRICS[metric].title}"
+            " has one value per fold and none per user; choose another rule, or a metric such as "
+            "ndcg"
+        )
+    cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not items or one <= items)}
+    asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
+    said = {name: value for name, value in settings.items() if name in short}
+    if asked["min_folds"] is None:
+        asked["min_folds"] = usual_min_folds(rule, k)
+    if asked["data_sha256"] is None:
+        asked["data_sha256"] = datasets.own_sha256(entry)
+    asked["country"] = energy.country(asked["country"]).code
+    spec = RunSpec(
+        dataset=dataset,
+        algorithm=algorithm,
+        params=resolved,
+        split_params=resolved_split,
+        rule_params=stopping.rule(rule).resolve(_rule_params(rule, rule_params or {}, said)),
+        **asked,
+    )
+    _check_cheap_models(spec)
+    rule_of(spec)  # refuses a rule or a setting of it that cannot work
+    return spec
+
+
+def _items(entry: datasets.DatasetEntry) -> int | None:
+    """How many items there are to rank: of a file of one's own only reading it tells.
+
+    Raises: DatasetError if it cannot be read, or nothing of it survives pruning.
+    """
+    if entry.items is None and entry.domain == datasets.OWN_DOMAIN:
+        return ready.prepared(entry.id).n_items
+    return entry.items
+
+
+def rule_of(spec: RunSpec) -> StoppingRule:
+    """The rule that a run is stopped by; it knows whether the run's model draws random numbers.
+
+    Raises: as `stopping.rule_for`.
+    """
+    known = models.ALGORITHMS.get(spec.algorithm)  # none for a run of another program
+    return stopping.rule_for(spec, random=known is None or known.random)
+
+
+_ASKED = {
+    name: one
+    for name, one in SETTINGS.items()
+    if name not in ("dataset", "algorithm", "params", "split_params", "rule_params", "cutoffs")
+}
+"""What `make_spec` takes as `settings`."""
+
+
+def _signature() -> Signature:
+    """Of `make_spec`, with every setting spelled out, as `help` and notebooks show it."""
+    plain = [one for one in signature(make_spec).parameters.values() if one.name != "settings"]
+    named = (
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=None if one.unless_asked else one.default,
+            annotation=RunSpec.__annotations__[name],
+        )
+        for name, one in _ASKED.items()
+    )
+    short = (Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in OLDER)
+    return Signature([*plain, *named, *short], return_annotation=RunSpec)
+
+
+make_spec.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
+def usual_metric(task: Task) -> str:
+    """The metric where nobody asks for one."""
+    return "rmse" if task is Task.RATINGS else str(SETTINGS["metric"].default)
+
+
+def usual_split(task: Task) -> str:
+    """The split where nobody asks for one: of ratings, ten disjoint parts of 10 % of them all."""
+    return "record-k-fold" if task is Task.RATINGS else str(SETTINGS["split"].default)
+
+
+def usual_k(split: str, *, imported: bool = False) -> int:
+    """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
+    default: int = SETTINGS["k"].default
+    return default if imported else splits.strategy(split).default_k
+
+
+def usual_rule(split: str, k: int) -> str:
+    """The rule where nobody asks for one: e-fold, and never where there is nothing to stop early.
+
+    That is where there is a single score, and where folds come in an order.
+    """
+    early = k > 1 and splits.exchangeable(split)
+    return str(SETTINGS["rule"].default) if early else stopping.NEVER_STOPS
+
+
+def usual_min_folds(rule: str, k: int) -> int:
+    """The minimum number of folds where nobody asks for one: the rule's, as far as k allows."""
+    return min(stopping.rule(rule).default_folds, k)
+
+
+def least_folds(k: int) -> dict[str, int]:
+    """Rule -> how many of k folds it takes at the least, as its settings usually are."""
+    return {
+        name: k if name == stopping.NEVER_STOPS else usual_min_folds(name, k)
+        for name in stopping.RULES
+    }
+
+
+def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting with the value that is asked for, checked, or with its default."""
+    asked = {}
+    for name in given:
+        if name not in _ASKED:
+            raise UnknownName("setting of a run", name, [*_ASKED, *stopping.said_by_name()])
+    for name, one in _ASKED.items():
+        value = given.get(name, None if one.unless_asked else one.default)
+        if value is not None or not one.unless_asked:
+            value = one.typed(value)
+            if not one.of_rule:  # the others are checked with the rule
+                one.check(value)
+        asked[name] = value
+    return asked
+
+
+def _check_ratings(model: Algorithm, metric: str, negatives: int | None) -> None:
+    """Refuse to have a model rank that predicts ratings. Raises: InputError."""
+    known = evaluation.metric(metric)
+    if metric not in RATING_METRICS:
+        raise InputError(
+            f"{known.title} is of ranked items, but {model.id} predicts ratings; choose "
+            f"{' or '.join(sorted(RATING_METRICS))}, or an algorithm that ranks, such as ease"
+        )
+    if negatives is not None:
+        raise InputError(
+            f"negatives are for ranked items, but {model.id} predicts ratings; leave their number "
+            "out"
+        )
+
+
+def _check_rule(rule: str, split: str, k: int) -> None:
+    """Refuse a rule that would stop where folds are one, or come in an order. Raises: InputError.
+
+    With folds in an order a fixed number is refused as well: the mean of the first e of them says
+    nothing of all k. Who wants some of them asks for those (`only_folds`), or for a smaller k.
+    """
+    if k > 1 and stopping.rule(rule).id != stopping.NEVER_STOPS:
+        splits.check_exchangeable(
+            split,
+            f"the rule '{rule}' must not stop there: use the rule 'never', with which all of them, "
+            "or their trend, are the result, or a split by chance",
+        )
+    if k == 1 and stopping.rule(rule).looks:
+        raise InputError(
+            f"the split '{split}' with k = 1 gives a single score, so there is nothing that the "
+            f"rule '{rule}' could stop early; use the rule 'never', or a split with several folds"
+        )
+
+
+def _check_only_folds(only_folds: tuple[int, ...], k: int) -> None:
+    if wrong := [fold for fold in only_folds if not 0 <= fold < k]:
+        raise FoldsError(f"there is no fold {wrong[0]}; with k = {k} they are 0 to {k - 1}")
+    if len(set(only_folds)) != len(only_folds):
+        raise FoldsError(f"each fold can be run once, but --only-folds has {list(only_folds)}")
+
+
+def _rule_params(rule: str, given: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked of a rule's parameters, whichever way it is said.
+
+    The axis of another rule is passed over: who compares rules may give all of them at once.
+    Raises: InputError for any other parameter of another rule, and for one that is said twice.
+    """
+    own = {one.name for one in stopping.rule(rule).parameters}
+    found = dict(given)
+    for name, value in said.items():
+        if value is None or (isinstance(value, Sized) and not len(value)):
+            continue
+        takers = stopping.takers(name)
+        if name not in own and all(stopping.axis_of(one).name == name for one in takers):
+            continue
+        if name not in own:
+            text = value if isinstance(value, str | float | int) else ", ".join(value)
+            raise InputError(
+                f"{name} ({text}) belongs to the rule {' or '.join(takers)}, but "
+                f"the rule is {rule}; leave it out, or choose that rule"
+            )
+        if name in found:
+            raise InputError(f"{name} is said twice: by itself and in rule_params; leave one out")
+        found[name] = value
+    return found
+
+
+def _check_cheap_models(spec: RunSpec) -> None:
+    """Refuse cheap models that cannot correct this run's mean. Raises: InputError, UnknownName."""
+    cheap = stopping.cheap_models(spec)
+    if cheap and len(spec.only_folds) == 1:
+        raise FoldsError(
+            "adjust_by tells how easy a fold is beside others, but only one fold is asked for; "
+            "leave adjust_by out, or ask for more folds"
+        )
+    for name in cheap:
+        known, mine = models.algorithm(name), models.of(spec).task
+        if name == spec.algorithm and known.resolve({}) == spec.params:
+            raise InputError(
+                f"'{name}' cannot be adjusted by itself: it would have run all folds; leave it out"
+            )
+        if mine is not known.task:
+            raise InputError(
+                f"'{name}' {known.task.words} and {spec.algorithm} {mine.words}, so it tells "
+                "nothing of it; adjust by one that does the same"
+            )
+        if cheap.count(name) > 1:
+            raise InputError(f"adjust_by names '{name}' twice; leave one out")
+
+
+def _check_negatives(
+    negatives: int, n: int, dataset: str, items: int | None, *, tracked: bool
+) -> None:
+    if tracked:
+        raise InputError(
+            "negatives are drawn where e-fold ranks the items, but the folds of a tracked model "
+            "are ranked by your own code; leave their number out"
+        )
+    if negatives < n:
+        raise InputError(
+            f"with {negatives} negatives and a list of {n} every held-out item is a hit; "
+            f"ask for at least {n} negatives, or for a shorter list"
+        )
+    if items is not None and negatives >= items:
+        raise InputError(
+            f"{dataset} has {items:,} items, so {negatives:,} negatives cannot be drawn besides "
+            "what a user has; ask for fewer, or leave the number out for full ranking"
+        )
+
+
+def to_the_end(spec: RunSpec) -> RunSpec:
+    """The same run, going on to its last fold after the stop, to check it."""
+    return replace(spec, full=True)

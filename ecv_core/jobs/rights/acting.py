@@ -1,0 +1,309 @@
+"""Every change that a page makes: asked for by somebody, checked, and then done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ecv_core.datasets as datasets
+from ecv_core.datasets import DatasetEntry, own
+from ecv_core.datasets.own import About
+from ecv_core.datasets.own.layout import Layout
+from ecv_core.datasets.own.plain import Plain, Report
+from ecv_core.fold import import_folds
+from ecv_core.jobs.manager import RunManager
+from ecv_core.jobs.plans import select, study
+from ecv_core.jobs.plans.study import Cell
+from ecv_core.jobs.rights.actor import Action, Actor, Role, check, refusal
+from ecv_core.jobs.rights.settings import Limits, Settings
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import RightsError
+from ecv_core.records.run import Run
+from ecv_core.records.spec import RunSpec, Task
+from ecv_core.stopping import cheap_models
+from ecv_core.store.imports import import_run
+from ecv_core.store.listing import Label, label_runs
+from ecv_core.store.people import introduce, starters, used_by
+from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
+from ecv_core.store.store import Store
+
+if TYPE_CHECKING:
+    from ecv_core.analysis.selection.rounds import Terms
+
+
+class Acting:
+    """What one person may do here, and the way to do it. As a `RunQueue`, its runs are theirs.
+
+    Every method raises RightsError, in a sentence, before anything is changed; and whatever the
+    function that it is for raises.
+    """
+
+    def __init__(
+        self, store: Store, manager: Callable[[], RunManager], actor: Actor, known: Settings
+    ) -> None:
+        """Nothing is asked of the manager yet.
+
+        Args:
+            store: the database.
+            manager: gives the run manager, which may start it.
+            actor: who asks for changes.
+            known: the mode and its limits.
+        """
+        self._store, self._manager, self._known = store, manager, known
+        self.actor = actor
+
+    @property
+    def limits(self) -> Limits | None:
+        """Of this person; None without any."""
+        return self._known.limits if self.actor.role is Role.VISITOR else None
+
+    # -- what may be done ---------------------------------------------------------------------
+
+    def refusal(self, action: Action, *run_ids: str) -> str | None:
+        """Why this may not be done to these runs, in one sentence; None where it may."""
+        if not run_ids or self.actor.role is Role.OWNER:
+            return refusal(action, self.actor)
+        found = starters(self._store, run_ids)
+        # What is not there any more is nobody's: the one who does it says so.
+        return refusal(action, self.actor, *found.values())
+
+    def may(self, action: Action, started_by: str) -> bool:
+        """Whether this may be done to what that person has started."""
+        return refusal(action, self.actor, started_by) is None
+
+    def start_refusal(self, specs: Sequence[RunSpec]) -> str | None:
+        """Why these runs may not be started now, in one sentence; None where they may."""
+        if why := refusal(Action.START, self.actor):
+            return why
+        if self.limits is None:
+            return None
+        if why := _beyond(self.limits, specs):
+            return why
+        return self.limits.quota.refusal(used_by(self._store, self.actor.id), len(specs))
+
+    def go_on_refusal(self, run: Run) -> str | None:
+        """Why somebody may not go on with a run now, in one sentence; None where they may."""
+        if why := refusal(Action.GO_ON, self.actor, run.started_by):
+            return why
+        if self.limits is None:
+            return None
+        if run.seconds >= self.limits.seconds:
+            return f"a run has {self.limits.seconds} s here, and this one has had them"
+        if why := _beyond(self.limits, [run.spec]):
+            return why
+        return self.limits.quota.queue_refusal(used_by(self._store, self.actor.id), 1)
+
+    def _check(self, action: Action, *run_ids: str) -> None:
+        if why := self.refusal(action, *run_ids):
+            raise RightsError(why)
+
+    # -- runs ---------------------------------------------------------------------------------
+
+    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False) -> str:
+        """As `Queue.start`; who starts them and within which quota is known here."""
+        check(Action.START, self.actor)
+        if self.limits is not None and (why := _beyond(self.limits, specs)):
+            raise RightsError(why)
+        self._introduce()
+        return self._manager().start(
+            specs,
+            started_by=self.actor.id,
+            quota=self.limits.quota if self.limits else None,
+            plan_id=plan_id,
+            anew=anew,
+        )
+
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """As `Queue.resume`."""
+        if self.actor.role is not Role.OWNER and (
+            why := self.go_on_refusal(self._store.run(run_id))
+        ):
+            raise RightsError(why)
+        return self._manager().resume(run_id, full=full)
+
+    def cancel(self, run_id: str) -> None:
+        """As `Queue.cancel`."""
+        self._check(Action.CANCEL, run_id)
+        self._manager().cancel(run_id)
+
+    def remove(self, run_ids: Collection[str]) -> list[str]:
+        """As `Store.remove`."""
+        self._check(Action.DELETE, *run_ids)
+        return self._store.remove(run_ids)
+
+    def bring_back(self, run_ids: Collection[str]) -> int:
+        """As `Store.bring_back`."""
+        self._check(Action.DELETE, *run_ids)
+        return self._store.bring_back(run_ids)
+
+    def delete(self, run_id: str) -> None:
+        """As `Store.delete`: for a run that is damaged."""
+        self._check(Action.DELETE, run_id)
+        self._store.delete(run_id)
+
+    def label(self, labelled: Mapping[str, Label]) -> None:
+        """As `store.label_runs`."""
+        self._check(Action.ANNOTATE, *labelled)
+        label_runs(self._store, labelled)
+
+    def import_run(
+        self, run: Run, *, sha256: str, file_name: str, made_with: Mapping[str, Any]
+    ) -> tuple[str, bool]:
+        """As `store.import_run`; the run belongs to whoever imports it."""
+        check(Action.IMPORT, self.actor)
+        self._introduce()
+        return import_run(
+            self._store,
+            run,
+            sha256=sha256,
+            file_name=file_name,
+            made_with=made_with,
+            started_by=self.actor.id,
+        )
+
+    # -- studies and selections ---------------------------------------------------------------
+
+    def begin_study(self, cells: Sequence[Cell], *, anew: bool = False) -> str:
+        """As `study.begin`."""
+        check(Action.START_MANY, self.actor)
+        return study.begin(
+            self._store,
+            self,
+            cells,
+            anew=anew,
+            started_by=self.actor.id,
+            may_go_on=lambda run: self.may(Action.GO_ON, run.started_by),
+        )
+
+    def go_on_with_study(self, study_id: str, *, full: bool = False) -> None:
+        """As `study.go_on`."""
+        self._check_plan(Action.START_MANY, STUDY, study_id)
+        study.go_on(self._store, self, study_id, full=full)
+
+    def cancel_study(self, cells: Sequence[Cell]) -> None:
+        """Cancel those runs of a study that this person may cancel, as `study.cancel`."""
+        check(Action.CANCEL, self.actor)
+        mine = [cell for cell in cells if cell.run and self.may(Action.CANCEL, cell.run.started_by)]
+        study.cancel(self, mine)
+
+    def begin_selection(
+        self, contenders: Sequence[tuple[str, RunSpec]], terms: Terms, *, recorded: bool = True
+    ) -> str:
+        """As `select.begin`."""
+        check(Action.START_MANY, self.actor)
+        self._introduce()
+        return select.begin(
+            self._store, contenders, terms, recorded=recorded, started_by=self.actor.id
+        )
+
+    def go_on_with_selection(self, selection_id: str) -> None:
+        """As `select.go_on`."""
+        self._check_plan(Action.START_MANY, SELECTION, selection_id)
+        manager = self._manager()
+        select.go_on(self._store, selection_id)
+        manager.wake()
+
+    def forget_plan(self, kind: str, plan_id: str) -> None:
+        """As `store.forget_plan`."""
+        self._check_plan(Action.FORGET, kind, plan_id)
+        forget_plan(self._store, plan_id)
+
+    def _check_plan(self, action: Action, kind: str, plan_id: str) -> None:
+        check(action, self.actor, stored_plan(self._store, kind, plan_id).started_by)
+
+    def _introduce(self) -> None:
+        if self.actor.name:
+            introduce(self._store, self.actor.id, self.actor.name)
+
+
+def _beyond(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
+    """Why a visitor may not run one of these, whatever else is going on; None where they may."""
+    for spec in specs:
+        for name in (spec.algorithm, *cheap_models(spec)):
+            if name not in limits.algorithms or spec.tracked:
+                return (
+                    f"visitors run quick algorithms only, and {_title(name)} is none of them; "
+                    f"choose from: {', '.join(map(_title, limits.algorithms))}"
+                )
+        known = datasets.catalogue()
+        if spec.dataset not in known or not datasets.available(known[spec.dataset]):
+            return f"'{spec.dataset}' is not on this machine; choose a dataset that is"
+        if limits.datasets and spec.dataset not in limits.datasets:
+            return f"visitors run on these datasets only: {', '.join(limits.datasets)}"
+    return None
+
+
+def _title(name: str) -> str:
+    return ALGORITHMS[name].title if name in ALGORITHMS else f"'{name[:40]}'"
+
+
+# Files and datasets: every change to them that a page makes, checked, and then done.
+
+
+class Handling:
+    """What one person may do with files here, and the way to do it.
+
+    Every method raises RightsError, in a sentence, before anything is changed; and whatever the
+    function that it is for raises.
+    """
+
+    def __init__(self, store: Callable[[], Store], actor: Actor) -> None:
+        """Nothing is asked of the database yet.
+
+        Args:
+            store: gives the database, which keeps how people are called.
+            actor: who asks for changes.
+        """
+        self._store = store
+        self.actor = actor
+
+    def refusal(self, action: Action, *datasets_of: str) -> str | None:
+        """Why this may not be done, to these added datasets, in a sentence; None where it may."""
+        return refusal(action, self.actor, *map(own.added_by, datasets_of))
+
+    def check_upload(self) -> None:
+        """For a file that is read, and not kept. Raises: RightsError."""
+        check(Action.UPLOAD, self.actor)
+
+    def take_in(self, write: Callable[[Path], object], file_name: str) -> str:
+        """As `own.take_in`."""
+        self.check_upload()
+        return own.take_in(write, file_name)
+
+    def work_out(self, plain: Plain, layout: Layout, token: str, report: Report) -> About:
+        """As `own.work_out`, of a file that was taken in."""
+        self.check_upload()
+        return own.work_out(plain, layout, own.folder_of(token), report)
+
+    def keep(self, token: str, name: str) -> About:
+        """As `own.keep`: the dataset belongs to this person."""
+        self.check_upload()
+        if self.actor.name:
+            introduce(self._store(), self.actor.id, self.actor.name)
+        return own.keep(own.folder_of(token), name, added_by=self.actor.id)
+
+    def forget(self, token: str) -> None:
+        """As `own.forget`."""
+        self.check_upload()
+        own.forget(token)
+
+    def rename(self, name: str, new: str) -> None:
+        """As `own.rename`."""
+        check(Action.CHANGE_DATASETS, self.actor, own.added_by(name))
+        own.rename(name, new)
+
+    def remove(self, name: str) -> None:
+        """As `own.remove`."""
+        check(Action.CHANGE_DATASETS, self.actor, own.added_by(name))
+        own.remove(name)
+
+    def download(self, entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
+        """As `datasets.download`."""
+        check(Action.DOWNLOAD, self.actor)
+        return datasets.download(entry, progress)
+
+    def import_folds(self, dataset: str, path: Path, task: Task) -> tuple[str, int]:
+        """As `fold.import_folds`."""
+        self.check_upload()
+        return import_folds(dataset, path, task)

@@ -1,0 +1,19 @@
+"""Where the files are that come with the project, and where its users' files go.
+
+In a checkout both are in data/ beside the package. Installed with pip, the project's files are in
+the package itself, which belongs to pip, so that one's own go into the home folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_CHECKOUT = _PACKAGE.parent / "data"
+_IN_CHECKOUT = (_CHECKOUT / "catalogue.toml").is_file()
+
+SHIPPED = _CHECKOUT if _IN_CHECKOUT else _PACKAGE / "data"
+"""What comes with the project: catalogue.toml, energy/, lessons/, recorded/. Only read."""
+
+OWN = _CHECKOUT if _IN_CHECKOUT else Path.home() / ".e-fold"
+"""Where downloads and runs go unless the environment says another place; may not be there yet."""

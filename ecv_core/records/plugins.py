@@ -1,0 +1,112 @@
+"""Code from outside: registries that installed packages add to, and who may name code."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_asking: ContextVar[bool] = ContextVar("asking", default=False)
+"""Whether this thread loads plug-ins right now."""
+
+
+class Registry(MutableMapping[str, T]):
+    """What comes with the project, by id, and after it what installed packages offer.
+
+    Packages are asked at the first look, not when this is made: so a plug-in may itself import the
+    module that has the registry. One that cannot be loaded is left out, with a sentence in the log.
+    """
+
+    def __init__(
+        self,
+        known: Mapping[str, T],
+        *,
+        group: str,
+        accept: Callable[[object, str], tuple[str, T]],
+    ) -> None:
+        """Nothing of any package loads yet.
+
+        Args:
+            known: what comes with the project, in the order in which pages list it.
+            group: of the entry points: 'ecv_core.models'.
+            accept: what an entry point gave, and its name -> id and entry. Raises: ValueError,
+                TypeError or InputError with what is wrong with it.
+        """
+        self._known = dict(known)
+        self._group, self._accept = group, accept
+        self._asked = False
+        self.added: dict[str, str] = {}
+        """Id -> the package that it is of, of those that packages added."""
+
+    def __getitem__(self, name: str) -> T:
+        return self._all()[name]
+
+    def __setitem__(self, name: str, entry: T) -> None:
+        self._all()[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._all()))
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, T]:
+        if not self._asked and not _asking.get():  # a plug-in that looks here finds what is there
+            before = _asking.set(True)
+            try:
+                offered = [self._loaded(point) for point in entry_points(group=self._group)]
+            finally:
+                _asking.reset(before)
+            # At once, so that another thread sees none of it or all; if both ask, both find this.
+            self._known = self._known | {one[0]: one[1] for one in offered if one is not None}
+            self._asked = True
+        return self._known
+
+    def _loaded(self, point: EntryPoint) -> tuple[str, T] | None:
+        package = point.dist.name if point.dist else "a package"
+        try:
+            name, entry = self._accept(point.load(), point.name)
+            if name in self._known or name in self.added:
+                raise ValueError(f"there is a '{name}' already")
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a stranger's code raises anything
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            log.warning(
+                "the plug-in '%s' (%s) of %s cannot be loaded and is left out: %s",
+                point.name,
+                self._group,
+                package,
+                said,
+            )
+            return None
+        self.added[name] = package
+        return name, entry
+
+
+_naming_code: ContextVar[bool] = ContextVar("naming_code", default=False)
+
+
+@contextmanager
+def naming_code() -> Iterator[None]:
+    """While the block runs, this thread imports code that it is told by name.
+
+    For the command line, and for Python of one's own: who writes there can import it anyway. A
+    link, a form or a file from somebody else never gets here.
+    """
+    before = _naming_code.set(True)
+    try:
+        yield
+    finally:
+        _naming_code.reset(before)
+
+
+def may_name_code() -> bool:
+    """Whether this runs within `naming_code`."""
+    return _naming_code.get()

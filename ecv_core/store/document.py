@@ -1,0 +1,271 @@
+"""The JSON document of a run: its format, said once, and the run that such a document holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, Self
+
+from annotated_types import Ge
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    FiniteFloat,
+    PlainSerializer,
+    ValidationError,
+)
+
+from ecv_core import stopping
+from ecv_core.energy.savings import energy_of
+from ecv_core.records import codec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import (
+    Amount,
+    Decision,
+    Energy,
+    FoldResult,
+    Interval,
+    IntervalKind,
+    Moment,
+    Number,
+    Run,
+    RunState,
+    Shared,
+)
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import MomentsAgain, usual_kind
+
+FORMAT: Final = "e-fold run"
+VERSION = 1
+"""Of the document; raised when an older e-fold would misread a newer one's."""
+
+Time = Annotated[AwareDatetime, PlainSerializer(datetime.isoformat)]
+Ends = tuple[FiniteFloat, FiniteFloat]
+"""Low and high of an interval."""
+
+
+def ends(interval: Interval | None) -> Ends | None:
+    """An interval as documents hold it."""
+    return (interval.low, interval.high) if interval else None
+
+
+Count = Annotated[int, Ge(0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, defer_build=True)  # built once, whole
+
+
+class Seconds(_Part):
+    """How long a fold took."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    fit: Amount
+    evaluate: Amount
+    total: Amount
+
+
+class FoldDocument(_Part):
+    """A fold in the document."""
+
+    fold: Count
+    score: Number
+    metrics: dict[str, FiniteFloat]
+    users: Count = 0
+    inner_curve: tuple[FiniteFloat, ...] = ()
+    seconds: Seconds
+    energy: Energy
+    reused: bool = False
+    """Whether another run had computed it; False in documents of before it was written."""
+    shared: Shared | None = None
+
+    @classmethod
+    def of(cls, result: FoldResult) -> Self:
+        """What is written of a fold: all but the scores of its users."""
+        seconds = Seconds.model_construct(
+            fit=result.fit_seconds, evaluate=result.evaluate_seconds, total=result.total_seconds
+        )
+        plain = {name: getattr(result, name) for name in cls.model_fields if name != "seconds"}
+        return cls.model_construct(seconds=seconds, **plain)  # checked once, as a whole
+
+    def record(self) -> FoldResult:
+        """The fold that was written."""
+        return FoldResult(
+            fold=self.fold,
+            score=self.score,
+            metrics=self.metrics,
+            users=self.users,
+            inner_curve=self.inner_curve,
+            fit_seconds=self.seconds.fit,
+            evaluate_seconds=self.seconds.evaluate,
+            total_seconds=self.seconds.total,
+            energy=self.energy,
+            reused=self.reused,
+            shared=self.shared,
+        )
+
+
+class MomentDocument(_Part):
+    """What the rule said after a fold; n, fold and score are those of the fold beside it."""
+
+    mean: FiniteFloat
+    interval: Ends | None
+    interval_kind: IntervalKind | None = None
+    """None without an interval, and in documents of before it was written."""
+    stop: bool
+    reason: str
+
+    @classmethod
+    def of(cls, moment: Moment) -> Self:
+        """What is written of a moment."""
+        return cls(
+            mean=moment.mean,
+            interval=ends(moment.interval),
+            interval_kind=moment.interval.kind if moment.interval else None,
+            stop=moment.decision.stop,
+            reason=moment.decision.reason,
+        )
+
+    def record(self, n: int, fold: FoldResult, usual: IntervalKind) -> Moment:
+        """The moment that was written, after the n-th fold; its intervals are of the usual kind."""
+        return Moment(
+            n=n,
+            fold=fold.fold,
+            score=fold.score,
+            mean=self.mean,
+            interval=(
+                Interval(
+                    low=self.interval[0], high=self.interval[1], kind=self.interval_kind or usual
+                )
+                if self.interval
+                else None
+            ),
+            decision=Decision(stop=self.stop, reason=self.reason),
+        )
+
+
+class EnergyDocument(_Part):
+    """What all folds cost, and what stopping saved: see `energy.savings.EnergyFacts`."""
+
+    joules: FiniteFloat
+    grams_co2e: FiniteFloat
+    saved_joules: FiniteFloat | None
+    saved_range: Ends | None = None
+    """The least and the most that it may be; None in documents of before it was written."""
+    saved_percent: FiniteFloat | None
+    source: str
+
+
+class RunDocument(_Part):
+    """A run in JSON: what `run --json` writes and pages export.
+
+    `mean` and all intervals but the last are those at the stop, or after the newest fold while
+    there is none. `k_fold_mean`, its interval and `difference_percent` (the paper's d) are there
+    once all folds are.
+    """
+
+    format: Literal["e-fold run"] = FORMAT
+    version: int = VERSION
+    run_id: str
+    spec: RunSpec
+    state: RunState
+    stopped_at: int | None
+    mean: FiniteFloat | None = None
+    interval: Ends | None = None
+    """What the rule goes by; `interval_kind` says what it holds."""
+    interval_kind: IntervalKind | None = None
+    mean_interval: Ends | None = None
+    """Student's t of the mean."""
+    stop_interval: Ends | None = None
+    """The same, allowing for how the rule came to stop there: see `stopping.interval`."""
+    k_fold_mean: FiniteFloat | None = None
+    k_fold_mean_interval: Ends | None = None
+    """Student's t of the mean of all folds."""
+    difference_percent: FiniteFloat | None = None
+    created_at: Time | None = None
+    finished_at: Time | None = None
+    error: str | None = None
+    other_work: str = ""
+    """As in Run: such runs are left out where joules of runs are added up."""
+    energy: EnergyDocument | None = None
+    folds: list[FoldDocument]
+    moments: list[MomentDocument] = []
+    made_with: Any = None
+    """Machine and versions, see `environment`; not part of what `run --json` writes."""
+
+    def record(self, written: datetime) -> Run:
+        """The run, without per-user scores.
+
+        Args:
+            written: when it began and ended, where the document does not say.
+        """
+        folds = tuple(fold.record() for fold in self.folds)
+        return Run(
+            run_id=self.run_id,
+            spec=self.spec,
+            state=self.state,
+            folds=folds,
+            moments=self._moments(folds),
+            created_at=self.created_at or written,
+            finished_at=self.finished_at or written,
+            stopped_at=self.stopped_at,
+            error=self.error,
+            other_work=self.other_work,
+        )
+
+    def _moments(self, folds: Sequence[FoldResult]) -> Sequence[Moment]:
+        if len(self.moments) != len(folds):
+            return MomentsAgain(self.spec, folds, self.stopped_at)
+        pairs = enumerate(zip(self.moments, folds, strict=True), start=1)
+        usual = usual_kind(self.spec)
+        return tuple(said.record(n, fold, usual) for n, (said, fold) in pairs)
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """The run as plain JSON values, see `format.RunDocument`: what `run --json` writes.
+
+    Raises: InputError for a run with a value that `run_file.read_run` would refuse.
+    """
+    try:
+        document = _document(run).model_dump(mode="json", exclude={"made_with"})
+        codec.read(RunDocument, json.dumps(document))
+    except ValidationError as error:
+        raise InputError(
+            f"run {run.run_id} cannot be written as JSON: {codec.sentence(error)}"
+        ) from error
+    return document
+
+
+def _document(run: Run) -> RunDocument:
+    at, whole = run.at_stop, run.k_fold_mean
+    scores, confidence = [result.score for result in run.folds], run.spec.confidence
+    used = scores[: run.folds_used]
+    return RunDocument(
+        run_id=run.run_id,
+        spec=run.spec,
+        state=run.state,
+        stopped_at=run.stopped_at,
+        mean=at.mean if at else None,
+        interval=ends(at.interval) if at else None,
+        interval_kind=at.interval.kind if at and at.interval else None,
+        mean_interval=ends(stopping.mean_interval(used, confidence)) if used else None,
+        stop_interval=ends(stopping.interval_after_stop(run.spec, used)) if used else None,
+        k_fold_mean=whole,
+        k_fold_mean_interval=(
+            ends(stopping.mean_interval(scores, confidence)) if whole is not None else None
+        ),
+        difference_percent=(
+            stopping.difference_percent(at.mean, whole) if at and whole is not None else None
+        ),
+        created_at=run.created_at,
+        finished_at=run.finished_at,
+        error=run.error,
+        other_work=run.other_work,
+        energy=EnergyDocument(**asdict(energy_of(run))),
+        folds=[FoldDocument.of(result) for result in run.folds],
+        moments=[MomentDocument.of(moment) for moment in run.moments],
+    )

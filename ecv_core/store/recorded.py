@@ -1,0 +1,292 @@
+"""Our own finished runs <-> JSON documents, to be explored without computing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import lru_cache
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.places import SHIPPED
+from ecv_core.records.run import Run, UserScores
+from ecv_core.records.spec import RunSpec
+from ecv_core.untrusted.files import replacing
+
+# Per-user scores of a whole run <-> one small Parquet file, for later analyses of the run.
+
+
+def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], path: Path) -> None:
+    """Write some metrics' scores of every fold, as a whole or not at all.
+
+    Scores are kept in 16 bits, about three digits: enough for the spread between and within users,
+    and a fold's mean is recorded elsewhere.
+
+    Args:
+        scores: fold -> its per-user scores.
+        metrics: at least one, as in UserScores.metrics: 'ndcg@10'.
+        path: its folder is made if need be.
+    Raises: OSError if it cannot be written.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    folds = sorted(scores)
+    sizes = [len(scores[fold].users) for fold in folds]
+    table = pa.table(
+        {
+            "fold": np.repeat(np.array(folds, dtype=np.int16), sizes),
+            "user": np.concatenate([scores[fold].users for fold in folds]).astype(np.int32),
+        }
+        | {
+            metric: np.concatenate([scores[fold].of(metric) for fold in folds]).astype(np.float16)
+            for metric in metrics
+        }
+    )
+    with replacing(path) as part:
+        parquet.write_table(
+            table,
+            part,
+            compression="zstd",
+            compression_level=19,
+            use_dictionary=["fold", *metrics],
+            column_encoding={"user": "DELTA_BINARY_PACKED"},
+        )
+
+
+def read_user_scores(path: Path) -> dict[int, UserScores]:
+    """What `write_user_scores` wrote; empty where there is no such file.
+
+    Raises: InputError for a file that is no such table.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if not path.exists():
+        return {}
+    try:
+        table = parquet.read_table(path)
+        fold, user = (table[name].to_numpy() for name in ("fold", "user"))
+        metrics = tuple(name for name in table.column_names if name not in ("fold", "user"))
+        columns = [table[metric].to_numpy().astype(np.float32) for metric in metrics]
+        values = np.stack(columns, axis=1)
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise InputError(
+            f"the per-user scores {path.name} cannot be read ({type(error).__name__}); restore the "
+            "file from the project, or record the run again"
+        ) from error
+    return {
+        int(one): UserScores(users=user[fold == one], metrics=metrics, values=values[fold == one])
+        for one in np.unique(fold)
+    }
+
+
+FOLDER = SHIPPED / "recorded"
+"""Where the project keeps its recorded study: one `<dataset>--<algorithm>.json` per run."""
+
+RATINGS = FOLDER / "ratings"
+"""Folder of recorded runs that predict ratings, `<dataset>--<algorithm>[-d<dimension>].json`."""
+
+SPLITS = "splits"
+"""Folder below it for studies of splits: one `<dataset>--<algorithm>--<split>.json` per run."""
+
+STOPPED = "stopped"
+"""Folder below it for runs that ended at their rule's stop, folds left: slow models on large data.
+"""
+
+
+def recorded_runs(folder: Path | None = None) -> list[Run]:
+    """The recorded runs, ordered by file name; empty where there is no folder.
+
+    Args:
+        folder: of documents as `document.run_document` makes them; by default FOLDER.
+    Returns: without per-user scores (see `recorded_user_scores`); `created_at` is when the file
+        was written.
+    Raises: InputError for a file that is no such document.
+    """
+    folder = FOLDER if folder is None else folder
+    files = sorted(folder.glob("*.json"))
+    return [_read(path, path.stat().st_mtime_ns) for path in files]
+
+
+def recorded_path(
+    folder: Path, dataset: str, algorithm: str, split: str | None = None, *, stops: bool = False
+) -> Path:
+    """Where a run belongs in a folder of recorded runs.
+
+    Args:
+        folder: of the study.
+        dataset, algorithm: ids.
+        split: in a study of splits only.
+        stops: whether it ends at its rule's stop; not in a study of splits.
+    """
+    if split is None:
+        return (folder / STOPPED if stops else folder) / f"{dataset}--{algorithm}.json"
+    return folder / SPLITS / f"{dataset}--{algorithm}--{split}.json"
+
+
+def recorded_under_splits(folder: Path | None = None) -> list[Run]:
+    """The recorded runs under every split; those of studies of splits come last.
+
+    Args: as `recorded_runs`.
+    Raises: as there.
+    """
+    folder = FOLDER if folder is None else folder
+    return recorded_runs(folder) + recorded_runs(folder / SPLITS)
+
+
+def recorded_stopped(folder: Path | None = None) -> list[Run]:
+    """The runs that are recorded up to their rule's stop, and not whole.
+
+    Args: as `recorded_runs`.
+    Raises: as there.
+    """
+    folder = FOLDER if folder is None else folder
+    return [
+        run
+        for run in recorded_runs(folder / STOPPED)
+        if not recorded_path(folder, run.spec.dataset, run.spec.algorithm).exists()
+    ]
+
+
+def recorded_like(spec: RunSpec, folder: Path | None = None) -> list[Run]:
+    """The recorded runs whose folds have the same scores; see `RunSpec.same_scores`.
+
+    Args:
+        spec: one of them.
+        folder: as of `recorded_runs`.
+    Raises: as there.
+    """
+    runs = (_read(path, path.stat().st_mtime_ns) for path in _paths_of(spec, folder))
+    return [run for run in runs if run.spec.same_scores(spec)]
+
+
+def recorded_user_scores(run: Run, folder: Path | None = None) -> dict[int, UserScores]:
+    """Fold -> per-user scores of a recorded run's own metric, and of others that were kept.
+
+    Empty where none were.
+
+    Args:
+        run: any; one that is not recorded has none.
+        folder: as of `recorded_runs`.
+    Raises: InputError for a damaged file.
+    """
+    path = _path_of_run(run, folder)
+    return {} if path is None else read_user_scores(user_scores_path(path))
+
+
+def has_user_scores(run: Run, folder: Path | None = None) -> bool:
+    """Whether `recorded_user_scores` has some; reads none of them."""
+    path = _path_of_run(run, folder)
+    return path is not None and user_scores_path(path).exists()
+
+
+def recorded_run(run_id: str, folder: Path | None = None) -> Run | None:
+    """The recorded run with this id or under this name, under any split; None if there is none.
+
+    Args:
+        run_id: or its file's name without the ending, such as 'ml-100k--item-knn'.
+        folder: as of `recorded_runs`.
+    Raises: InputError for a damaged file of this name.
+    """
+    path = _path_of(run_id, folder)
+    return None if path is None else _read(path, path.stat().st_mtime_ns)
+
+
+def recorded_environment(run_id: str, folder: Path | None = None) -> dict[str, Any] | None:
+    """Machine and versions that made a recorded run, as `environment` gives them; None if unknown.
+
+    Args: as of `recorded_run`.
+    """
+    path = _path_of(run_id, folder)
+    if path is None:
+        return None
+    made_with = json.loads(path.read_text(encoding="utf-8")).get("made_with")
+    return made_with if isinstance(made_with, dict) else None
+
+
+def _paths_of(spec: RunSpec | None, folder: Path | None) -> list[Path]:
+    """Of the recorded runs of a dataset and an algorithm, as a spec names them; else of all."""
+    folder = FOLDER if folder is None else folder
+    names = "*.json" if spec is None else f"{escape(f'{spec.dataset}--{spec.algorithm}')}*.json"
+    within = (folder, folder / SPLITS, folder / RATINGS.name, folder / STOPPED)
+    return [path for one in within for path in sorted(one.glob(names))]
+
+
+def _path_of_run(run: Run, folder: Path | None) -> Path | None:
+    return _with_id(run.run_id, _paths_of(run.spec, folder))
+
+
+def _path_of(run_id: str, folder: Path | None) -> Path | None:
+    paths = _paths_of(None, folder)
+    named = (path for path in paths if path.stem == run_id)
+    return next(named, None) or _with_id(run_id, paths)
+
+
+def _with_id(run_id: str, paths: Sequence[Path]) -> Path | None:
+    for path in paths:
+        with suppress(InputError):  # a damaged file is not this run's
+            if _read(path, path.stat().st_mtime_ns).run_id == run_id:
+                return path
+    return None
+
+
+def user_scores_path(path: Path) -> Path:
+    """Where the per-user scores are that belong to a recorded run's document."""
+    return path.parent / "users" / f"{path.stem}.parquet"
+
+
+def record(
+    run: Run,
+    path: Path,
+    users: Mapping[int, UserScores] | None = None,
+    also: Sequence[str] = (),
+) -> None:
+    """Write a complete run with what it ran on, as a whole or not at all.
+
+    Args:
+        run: with all its folds, or those up to its rule's stop.
+        path: of the JSON document; per-user scores go beside it.
+        users: fold -> per-user scores, where they are known.
+        also: metrics such as 'recall@10' to keep of them, besides the run's own.
+    Raises: InputError if folds are missing; RunError if the file cannot be written.
+    """
+    from ecv_core.store.document import run_document
+    from ecv_core.store.environment import environment
+
+    if not run.complete and run.stopped_at != len(run.folds):
+        raise InputError(f"run {run.run_id} has only {len(run.folds)} folds; finish it first")
+    text = json.dumps(run_document(run) | {"made_with": environment()}, indent=1)
+    users = users or {}
+    try:
+        wanted = dict.fromkeys([run.spec.metric_name, *also])
+        known = [name for name in wanted if all(name in one.metrics for one in users.values())]
+        if users and known:
+            write_user_scores(users, known, user_scores_path(path))
+        with replacing(path) as part:
+            part.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}; free it and go on") from None
+
+
+@lru_cache(maxsize=1024)
+def _read(path: Path, mtime_ns: int) -> Run:
+    """One file, read again only when it has changed."""
+    from ecv_core.records import codec  # loads pydantic, which pages without runs do without
+    from ecv_core.store.document import RunDocument
+
+    try:
+        document = codec.read(RunDocument, path.read_bytes())
+        return document.record(datetime.fromtimestamp(mtime_ns / 1e9, UTC))
+    except (OSError, ValueError) as error:
+        why = codec.sentence(error) if isinstance(error, ValueError) else error.strerror
+        raise InputError(
+            f"the recorded run {path.name} cannot be read: {why}; restore it from the project, or "
+            "record it again"
+        ) from error

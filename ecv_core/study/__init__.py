@@ -1,1 +1,0 @@
-"""Many runs as one: planned, filled with what is there, computed, recorded, summed up."""

@@ -1,0 +1,219 @@
+"""Reading what people give, in a process whose memory and time are bounded.
+
+A child is a fresh Python, so it takes a third of a second to start: what is small is read here. It
+answers with a value or an error that can be pickled, and may tell how far it is. At most two of
+them read at once, whoever asks.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+import zipfile
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import ecv_core.untrusted.limits as limits
+from ecv_core.records.errors import EcvError, InputError
+from ecv_core.untrusted.files import opened
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Report = Callable[..., None]
+
+_TURNS = threading.BoundedSemaphore(2)
+_GZIP, _ZIP, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
+_PROGRAM = "from ecv_core.untrusted.bounded import answer; answer()"
+_DONE, _SAID, _REPORT, _MEMORY, _FAILED = range(5)
+
+
+def is_small(path: Path) -> bool:
+    """Whether a file is text, packed or not, of at most `untrusted.limits.READ_HERE_BYTES`.
+
+    What cannot be read at all is small too: whoever reads it says why.
+    """
+    most = limits.READ_HERE_BYTES
+    try:
+        with opened(path) as file:
+            start = file.read(4)
+            if start.startswith(_PARQUET) or file.seek(0, os.SEEK_END) > most:
+                return False
+            file.seek(0)
+            if start.startswith(_GZIP):
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    return len(unpacked.read(most + 1)) <= most
+            if start.startswith(_ZIP):
+                with zipfile.ZipFile(file) as archive:  # no member gives more than it says
+                    return sum(one.file_size for one in archive.infolist()) <= most
+    except (OSError, EOFError, ValueError, NotImplementedError, zlib.error, zipfile.BadZipFile):
+        pass
+    return True
+
+
+def read(
+    function: Callable[..., T],
+    path: Path,
+    *arguments: object,
+    error: type[InputError] = InputError,
+    before: Callable[[], object] | None = None,
+) -> T:
+    """`function(path, *arguments)`, here for a small file, else as `in_child`."""
+    if is_small(path):
+        return function(path, *arguments)
+    what = f"the file {path.name}"
+    return in_child(function, path, *arguments, what=what, error=error, before=before)
+
+
+def in_child(
+    function: Callable[..., T],
+    *arguments: object,
+    what: str,
+    error: type[InputError] = InputError,
+    before: Callable[[], object] | None = None,
+    report: Report | None = None,
+) -> T:
+    """Call a function of a module in a process of its own, within `max_read_mb` and `_seconds`.
+
+    Args:
+        function: with its arguments and its value it can be pickled.
+        arguments: of the function.
+        what: is read, for messages: "the file x.csv".
+        error: raised where it cannot be read within the limits.
+        before: called first, for what the function needs and keeps: its memory does not count.
+        report: given to the function as its last argument, but called here; what it raises ends
+            the reading.
+    Raises: `error` beyond a limit, or where the process dies; else what the function raises, if
+        it is an EcvError.
+    """
+    megabytes, seconds = limits.max_read_mb(), limits.max_read_seconds()
+    task = (function, arguments, before, report is not None, megabytes, seconds)
+    surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with (
+        _TURNS,
+        subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # of a library that ends its process
+            env=surroundings,
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        clock = threading.Timer(seconds, end)
+        clock.start()
+        try:
+            with suppress(BrokenPipeError):
+                pickle.dump(task, process.stdin)
+            with suppress(BrokenPipeError):  # of what was not taken any more
+                process.stdin.close()
+            while True:
+                kind, *value = pickle.load(process.stdout)
+                if kind != _REPORT:
+                    break
+                if report is not None:
+                    report(*value)
+        except (EOFError, pickle.UnpicklingError):
+            kind, value = None, []
+        finally:
+            clock.cancel()
+            process.kill()
+    if late.is_set():
+        raise error(
+            f"{what} takes longer than {seconds:,} seconds to read; take a part of it "
+            "(ECV_MAX_READ_SECONDS says how long)"
+        )
+    if kind == _MEMORY:
+        raise error(
+            f"{what} needs more than {megabytes:,} MB of memory to read; take a part of it "
+            "(ECV_MAX_READ_MB says how much)"
+        )
+    if kind == _SAID:
+        raise value[0]
+    if kind == _FAILED:
+        log.error("reading %s failed: %s", what, value[0])
+        raise RuntimeError(f"reading {what} failed: {value[0].splitlines()[-1]}")
+    if kind is None:
+        raise error(
+            f"{what} ended the process that read it ({_ending(process.returncode)}): it is "
+            f"damaged, or needs more than {megabytes:,} MB of memory; get it again, or take a part"
+        )
+    found: T = value[0]
+    return found
+
+
+def _ending(code: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"exit code {code}"
+
+
+def answer() -> None:
+    """In the child: do what standard input says, and write what came of it to standard output."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    function, arguments, before, reports, megabytes, seconds = pickle.load(sys.stdin.buffer)
+
+    def tell(*message: object) -> None:
+        pickle.dump(message, out)
+        out.flush()
+
+    try:
+        if before is not None:
+            before()
+        _bound(megabytes, seconds)
+        more = (lambda *news: tell(_REPORT, *news),) if reports else ()
+        tell(_DONE, function(*arguments, *more))
+    except MemoryError:
+        tell(_MEMORY)
+    except EcvError as said:
+        tell(_MEMORY) if _for_memory(said) else tell(_SAID, said)
+    except Exception:  # noqa: BLE001  the parent raises it
+        tell(_FAILED, traceback.format_exc())
+    out.flush()
+    os._exit(0)  # nothing of what was read is tidied up
+
+
+def _for_memory(error: BaseException) -> bool:
+    """Whether it was raised because memory ran out: Arrow says so as of any damage."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, MemoryError):
+        found = found.__cause__ or found.__context__
+    return found is not None
+
+
+def _bound(megabytes: int, seconds: int) -> None:
+    """No more memory than this beside what is held already; no outliving of a parent that died."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    held = 0
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        held = int(next(one for one in lines if one.startswith("VmData")).split()[1]) << 10
+    most: Any = held + megabytes * limits.MEGABYTE
+    for kind, value in (
+        (resource.RLIMIT_DATA, most),
+        (resource.RLIMIT_CPU, 4 * seconds + 60),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with suppress(ValueError, OSError):  # a lower one is in force
+            resource.setrlimit(kind, (value, value))

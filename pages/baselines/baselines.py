@@ -1,0 +1,31 @@
+"""What papers report of rating prediction, and what well-known methods give when run with care."""
+
+import streamlit as st
+
+from pages.baselines.board import answer, board, choose_dataset, entries_of
+from pages.baselines.curves import curves
+from pages.baselines.game import game, spread
+from pages.shared.address.navigation import page
+from pages.shared.charts.plot import preload_plots
+from pages.shared.widgets.glossary import glossary_link
+
+with page():
+    st.title("How good are the baselines?", anchor=False)
+    preload_plots()
+    dataset = choose_dataset()
+    top = st.container()
+    st.markdown(
+        "Papers compare a new method with older ones that they run themselves, and say little of "
+        "how. Rendle, Zhang and Koren (2019) ran the older ones with care, by "
+        f"{glossary_link('k-fold', 'k-fold')} cross-validation with ten folds, and they beat "
+        "every newer method. Here is what is published, and what the same methods give in this "
+        "program."
+    )
+    st.header("Published, and run here", anchor=False)
+    entries = entries_of(dataset)
+    with top:
+        answer(dataset, entries)
+    board(dataset, entries)
+    spread(dataset, entries)
+    game(dataset, entries)
+    curves(dataset)

@@ -1,0 +1,66 @@
+"""Scores of any program, replayed as a selection."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+from streamlit.typing import UploadedFile
+
+from ecv_core.analysis.selection import play
+from ecv_core.analysis.selection.score_files import COLUMNS, USER, read_contenders
+from ecv_core.jobs.rights.actor import Action
+from ecv_core.records.run import Scores
+from ecv_core.untrusted.limits import max_upload_mb
+from pages.best.settings import Asked
+from pages.best.show import Shown, show
+from pages.shared.live.acting import why_not
+from pages.shared.live.state import KEPT
+
+
+def scores_file(asked: Asked) -> None:
+    """Where to drop the file, and its selection once it is there.
+
+    Args:
+        asked: what it is to find out.
+    Raises: InputError for a file that cannot be used, with the reason.
+    """
+    if why := why_not(Action.UPLOAD):
+        st.info(why, icon=":material/lock:")
+        return
+    file = st.file_uploader(
+        "File of scores",
+        type=["csv", "gz", "parquet"],
+        key="best-file",
+        max_upload_size=max_upload_mb(),
+        help="CSV, CSV.gz or Parquet; every contender with every fold and the same users.",
+    )
+    lower = st.toggle("Lower is better", key="lower", **KEPT, help="As for RMSE.")
+    if file is None:
+        st.caption(
+            f"One row per contender and fold, with the columns "
+            f"{', '.join(f'`{name}`' for name in COLUMNS)}. With every user's score, in a column "
+            f"`{USER}` more, it is decided earlier. It stays on this computer."
+        )
+        return
+    with st.spinner("Reading the scores ..."):
+        contenders = _read(file.file_id, file)
+    terms = asked.terms(contenders[0].k, higher_is_better=not lower)
+    shown = Shown(
+        contenders=contenders,
+        titles=[one.name for one in contenders],
+        terms=terms,
+        played=play(contenders, terms, range(terms.k)),
+        on="",
+        version=file.file_id,
+    )
+    show(shown, autoplay=True)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _read(file_id: str, _file: UploadedFile) -> list[Scores]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(_file.name).name
+        path.write_bytes(_file.getvalue())
+        return read_contenders(path)[0]

@@ -1,0 +1,183 @@
+"""A selection as lanes: its sentence, the rounds to play, what each took."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ecv_core.analysis.selection import Played, Terms
+from ecv_core.analysis.selection.document import (
+    Cost,
+    costs,
+    lanes,
+    step_sentences,
+    verdict_sentence,
+)
+from ecv_core.figures.selection import height_of, selection_figures, selection_steps
+from ecv_core.records.run import FoldResult, Scores
+from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.player import asked_step, player
+from pages.shared.charts.plot import plot
+from pages.shared.live.state import escaped
+from pages.shared.widgets.slider_watch import numbers, slider_watch
+from pages.shared.widgets.words import watt_hours
+
+NAME = "selection"
+_SECONDS = 1.6
+_SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s", 2.0)]
+_STYLE = """
+<style>
+.st-key-best-moment .ecv-sentence { min-height: 2.8em; margin: 0; }
+.st-key-best-cost .ecv-sentence { display: none; }
+.st-key-best-verdict p { font-size: 1.35rem; line-height: 1.35; }
+</style>
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A selection as far as it has come."""
+
+    contenders: Sequence[Scores]
+    titles: Sequence[str]
+    terms: Terms
+    played: Played
+    on: str
+    """Title of the dataset; may be empty."""
+    version: Hashable
+    """Of what it was made from."""
+    folds: Sequence[FoldResult] = ()
+    """Those whose energy is counted, where they are kept."""
+    note: str = ""
+    """What is to be said of that energy."""
+    metric: str = ""
+    """As people read it; empty where it is not known."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the answer is there."""
+        return self.played.rounds[-1].decided
+
+    def cost(self) -> list[Cost]:
+        """At each step."""
+        return costs(self.contenders, self.played.rounds, self.played.joules_of_all_folds)
+
+
+def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None:
+    """The verdict, the controls, what happened in the round, the lanes, the cost.
+
+    Args:
+        chosen: with at least one round.
+        autoplay: whether it begins to play at once; else it stands at its last round.
+        slider: a slider alone instead of the player, whose keys a page may want for itself.
+    """
+    st.html(_STYLE)
+    with st.container(key="best-verdict"):
+        st.markdown(f"**{escaped(sentence_of(chosen))}**")
+    said = step_sentences(chosen.titles, chosen.terms, chosen.played.rounds)
+    count = len(chosen.played.rounds)
+    if slider:
+        _slider(count)
+    else:
+        asked = "fold" in st.query_params
+        player(
+            NAME,
+            version=repr(chosen.version),
+            texts=said,
+            seconds=[_SECONDS] * (count + 1),
+            speeds=_SPEEDS,
+            speed=1.0,
+            step=asked_step(count, 0 if autoplay else count),
+            unit="round",
+            label="Rounds seen",
+            autoplay=autoplay and not asked,
+        )
+    with st.container(key="best-moment"):
+        numbers(NAME, key="best-sentence", labels=[], values=[], notes=[], sentences=said)
+    _figure(chosen, said)
+    with st.container(key="best-cost"):
+        _cost(chosen, said)
+    energy_bar(chosen.folds, chosen.note)
+
+
+def _slider(count: int) -> None:
+    with st.container(key="best-slider"):
+        step = st.slider("Folds seen", 0, count, 1, key="best-round")
+        slider_watch(NAME, container="best-slider", step=int(step))
+
+
+def sentence_of(chosen: Shown) -> str:
+    """What was found, or what is known so far."""
+    played, cost = chosen.played, chosen.cost()[-1]
+    leader = chosen.contenders[played.rounds[-1].leader]
+    return verdict_sentence(
+        chosen.titles,
+        chosen.terms,
+        played.verdict,
+        played.rounds,
+        played.folds_used,
+        mean=float(leader.folds[[one.fold for one in played.rounds]].mean()),
+        on=chosen.on,
+        energy=None if cost.joules is None else cost.share,
+    )
+
+
+def _figure(chosen: Shown, said: Sequence[str]) -> None:
+    played = chosen.played
+    titles = [title.replace("<", "&lt;") for title in chosen.titles]
+    frame = lanes(
+        chosen.contenders,
+        titles,
+        chosen.terms,
+        played.rounds,
+        played.verdict if chosen.decided else None,
+    )
+    steps = selection_steps(frame, said)
+
+    def make(dark: bool) -> list[go.Figure]:
+        return selection_figures(frame, dark=dark)
+
+    name = f"which is best on {chosen.on}" if chosen.on else "which is best"
+    plot(
+        make,
+        version=(repr(chosen.version), repr(chosen.terms), len(played.rounds)),
+        key="best-lanes",
+        alt=steps.alts[-1],
+        height=height_of(len(titles)),
+        slider=NAME,
+        steps=lambda: steps,
+        name=name,
+        table=lambda: frame,
+    )
+
+
+def _cost(chosen: Shown, said: Sequence[str]) -> None:
+    cost, k = chosen.cost(), chosen.terms.k
+    metered = cost[-1].joules is not None
+    values, notes = [], []
+    for one in cost:
+        value, note = [f"{one.folds:,}"], [f"of {one.all_folds:,} that all would run"]
+        if metered:
+            assert one.joules is not None
+            assert one.all_joules is not None
+            value.append(watt_hours(one.joules))
+            note.append(f"of {watt_hours(one.all_joules)} for all {k} folds")
+        value.append(f"{100 * one.share:.0f} %")
+        note.append("of the energy of all folds" if metered else "of all folds")
+        values.append(value)
+        notes.append(note)
+    labels = [("Folds so far", "Of all contenders together.")]
+    if metered:
+        labels.append(("Energy so far", "Of the folds that were needed."))
+    labels.append(("Cost so far", "Beside evaluating every contender on every fold."))
+    numbers(
+        NAME,
+        key="best-numbers",
+        labels=labels,
+        values=values,
+        notes=notes,
+        sentences=[""] * len(said),
+    )

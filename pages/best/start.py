@@ -1,0 +1,220 @@
+"""Start a selection: contenders from a list of algorithms, or from runs that are there."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+
+from ecv_core.analysis.selection.names import contender_name, parse_contender
+from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
+from ecv_core.evaluation import METRICS
+from ecv_core.fold import check_needs, prepared
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.rights.actor import Action
+from ecv_core.models import ALGORITHMS, algorithm
+from ecv_core.records.errors import EcvError, InputError
+from ecv_core.records.spec import RunSpec, Task
+from ecv_core.stopping import NEVER_STOPS
+from ecv_core.store.configurations import specs_of
+from ecv_core.store.recorded import recorded_runs
+from pages.best.choice import open_selection
+from pages.best.settings import Asked
+from pages.run.algorithm_picker import algorithm_picker, parameter_settings
+from pages.run.fold_settings import fold_settings, usual_of_task
+from pages.shared.address.given import keep_given
+from pages.shared.live.acting import acting, why_not
+from pages.shared.live.runs import Known, folds_done
+from pages.shared.live.state import KEPT, run_list, sentence, sentences
+from pages.shared.widgets.dataset_picker import dataset_picker
+from pages.shared.widgets.words import counted, metric_label, run_title
+
+# Contenders from a search space: an algorithm, and the values to try of its parameters.
+
+
+Named = list[tuple[str, RunSpec]]
+MOST = 64
+"""Configurations that a page starts; more are drawn, or left to the command line."""
+_ALGORITHM = "item-knn"
+
+
+def space_contenders() -> tuple[Named, bool]:
+    """The widgets; gives contenders, and whether they can start.
+
+    Raises: InputError for a value that cannot be, or a space of fewer than two configurations.
+    """
+    entry, ready = dataset_picker()
+    names = [name for name, one in ALGORITHMS.items() if one.task is Task.TOP_N and one.parameters]
+    with st.container(horizontal=True):
+        picked = st.selectbox(
+            "Algorithm",
+            names,
+            index=names.index(_ALGORITHM),
+            format_func=lambda name: ALGORITHMS[name].title,
+            key="space_algorithm",
+            **KEPT,
+            width=240,
+        )
+        algorithm = ALGORITHMS[picked or _ALGORITHM]
+        declared = [*algorithm.spaces, "none"]
+        key = f"space_of_{algorithm.id}"
+        choice = st.selectbox(
+            "Space",
+            declared,
+            key=key,
+            **KEPT,
+            width=160,
+            help="Values that are declared beside the model; `paper` are those of Anelli et al. "
+            "(2019). Your own take their place.",
+        )
+    own = st.text_area(
+        "Own values, a parameter a line",
+        key="space_own",
+        **KEPT,
+        height=90,
+        placeholder="neighbours=20,50,100,200\nshrink=0,10",
+        help="`name=v1,v2`, of: " + ", ".join(one.name for one in algorithm.parameters),
+    )
+    settings, folds_ready = fold_settings(entry.id, ready, Task.TOP_N)
+    given = dict(_line(line) for line in (own or "").splitlines() if line.strip())
+    if choice == "none" and not given:
+        st.caption("Give values of your own, or take a declared space.")
+        return [], False
+    wanted = space_of(algorithm, None if choice == "none" else choice, given)
+    if not (ready and folds_ready):
+        return [], False
+    spec = make_spec(dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings)
+    check_needs(spec)
+    kept, left_out = within(wanted, algorithm, prepared(entry.id))
+    for name, values in left_out.items():
+        st.caption(f"Left out, for {entry.title} has fewer: {name} {', '.join(map(str, values))}.")
+    size = size_of(kept)
+    drawn = list(sampled(kept, "grid", min(size, MOST), seed=spec.seed))
+    st.caption(
+        f"{counted(len(drawn), 'configuration')}"
+        + (f", drawn from {size:,}; `tune` runs all of them" if size > MOST else "")
+        + ". What their fits share is computed once."
+    )
+    named = [
+        (contender_word(algorithm.id, one), own_spec)
+        for one, own_spec in zip(drawn, specs_of(spec, drawn), strict=True)
+    ]
+    return named, True
+
+
+def _line(text: str) -> tuple[str, list[str]]:
+    name, equals, values = text.strip().partition("=")
+    if not equals:
+        raise InputError(f"'{text.strip()}' is no name=v1,v2; write it as neighbours=20,50,100")
+    return name.strip(), [one.strip() for one in values.split(",") if one.strip()]
+
+
+_ALGORITHMS, _SPACE, _RUNS = "a list of algorithms", "a search space", "runs that are there"
+_SOURCES = (_ALGORITHMS, _SPACE, _RUNS)
+_USUAL = ("popular", "item-knn", "ease")
+_BOX, _STARTED = "best-start", "best-started"
+
+
+def start(asked: Asked) -> None:
+    """The form, folded up; on Start, begin the selection and show it.
+
+    Args:
+        asked: what it is to find out.
+    """
+    if why := why_not(Action.START_MANY):
+        st.caption(f":material/lock: {why}")
+        return
+    # What has started is above: a new box, closed. (One that is only told to close opens again.)
+    key = f"{_BOX}-{st.session_state.get(_STARTED, 0)}"
+    box = st.expander("Start one of your own", icon=":material/add:", key=key, on_change="rerun")
+    if not box.open:
+        return
+    keep_given()
+    with box:
+        source = st.segmented_control(
+            "Contenders from",
+            _SOURCES,
+            default=_ALGORITHMS,
+            required=True,
+            key="contenders_from",
+            **KEPT,
+        )
+        try:
+            named, ready = _CONTENDERS[source or _ALGORITHMS]()
+        except EcvError as error:
+            st.error(sentence(error), icon=":material/error:")
+            return
+        if st.button(
+            "Start the selection",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="begin",
+            disabled=not (ready and named),
+        ):
+            with sentences():
+                _begin(named, asked)
+
+
+def _begin(named: Named, asked: Asked) -> None:
+    spec = named[0][1]
+    terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
+    person = acting()
+    selection_id = person.begin_selection(named, terms)
+    with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
+        person.go_on_with_selection(selection_id)
+    open_selection(selection_id)
+    st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
+    st.rerun()
+
+
+def _algorithms() -> tuple[Named, bool]:
+    entry, ready = dataset_picker()
+    names = algorithm_picker(
+        key="contenders", default=_USUAL, what="Each is a contender, on the same folds."
+    )
+    more = st.text_area(
+        "More contenders, one a line",
+        key="more_contenders",
+        **KEPT,
+        height=90,
+        placeholder="item-knn:neighbours=50\nitem-knn:neighbours=200,shrink=10",
+        help="An algorithm with other parameters: `algorithm:name=value,name=value`.",
+    )
+    usual_of_task(names)
+    task = algorithm(names[0]).task if names else Task.TOP_N
+    picked, folds_ready = fold_settings(entry.id, ready, task)
+    params = parameter_settings(names)
+    wanted = [(name, params[name]) for name in names]
+    wanted += [parse_contender(line.strip()) for line in (more or "").splitlines() if line.strip()]
+    if not folds_ready:
+        return [], False
+    specs = [
+        make_spec(dataset=entry.id, algorithm=name, params=values, rule=NEVER_STOPS, **picked)
+        for name, values in wanted
+    ]
+    for spec in specs if ready else []:
+        check_needs(spec)
+    return [(contender_name(spec), spec) for spec in specs], ready
+
+
+def _runs() -> tuple[Named, bool]:
+    listed: list[Known] = [*run_list().rows(), *recorded_runs()]
+    runs = {run.run_id: run for run in listed if folds_done(run)}
+    chosen = st.multiselect(
+        "Runs",
+        list(runs),
+        format_func=lambda run_id: _label(runs[run_id]),
+        key="contender_runs",
+        help="Their folds are used; only folds that they lack are computed. They must share "
+        "dataset, split, seed, metric and protocol.",
+    )
+    some = [runs[run_id] for run_id in chosen]
+    return [(contender_name(run.spec), run.spec) for run in some], True
+
+
+def _label(run: Known) -> str:
+    kind = f"{folds_done(run)} of {run.spec.k} folds, {metric_label(run.spec)}"
+    return f"{run_title(run)}: {kind} ({run.run_id})"
+
+
+_CONTENDERS = {_ALGORITHMS: _algorithms, _SPACE: space_contenders, _RUNS: _runs}

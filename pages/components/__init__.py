@@ -1,1 +1,0 @@
-"""Widgets that pages share or that would make a page too long to read."""

@@ -1,0 +1,11 @@
+"""A file of one's own into a dataset: dropped, looked at, corrected, kept."""
+
+import streamlit as st
+
+from pages.shared.address.navigation import page
+
+with page():
+    st.title("Your data", anchor=False)
+    from pages.data.view import your_data
+
+    your_data()

@@ -1,0 +1,200 @@
+"""The decision: one sentence, every option that keeps the promise, the check on data left out."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.analysis.tradeoff import Candidate, Decision, decide, fixed_folds
+from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
+from ecv_core.figures.report.advice import (
+    checked_sentence,
+    checks_frame,
+    decision_sentence,
+    options_frame,
+    same_cost_sentence,
+    way_out_sentence,
+)
+from ecv_core.stopping import PAPERS_RULE, RULES
+from pages.folds.curves import Explored
+from pages.shared.live.state import KEPT, escaped
+from pages.shared.widgets.alpha_slider import KEY
+from pages.shared.widgets.glossary import explained
+from pages.shared.widgets.tables import csv_button
+from pages.shared.widgets.words import alpha_text
+
+LIMIT_KEY, SHARE_KEY = "off", "orders"
+
+
+def promise_input() -> tuple[float, float]:
+    """The acceptable difference in percent, and the share of orders in (0, 1]."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        limit = st.number_input(
+            "Acceptable difference (%)",
+            value=2.0,
+            min_value=0.1,
+            max_value=50.0,
+            step=0.5,
+            format="%.1f",
+            key=LIMIT_KEY,
+            **KEPT,
+            width=220,
+            help=explained(
+                "The difference to the k-fold mean that you can accept, in percent of it.",
+                "difference",
+            ),
+        )
+        share = st.number_input(
+            "Required share of fold orders (%)",
+            value=95.0,
+            min_value=1.0,
+            max_value=100.0,
+            step=1.0,
+            format="%.0f",
+            key=SHARE_KEY,
+            **KEPT,
+            width=260,
+            help=explained(
+                "Folds can come in any order. In this share of all orders the score at the stop "
+                "has to be within the acceptable difference.",
+                "order",
+            ),
+        )
+    return float(limit), float(share) / 100
+
+
+def decision_of(explored: Explored, share: float) -> Decision:
+    """Every option, from the rules that are worked out by now."""
+    return _decided(explored.version, tuple(RULES), share, explored)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _decided(version: str, rules: tuple[str, ...], share: float, _explored: Explored) -> Decision:
+    """Worked out once: checking every rule on every dataset takes a good part of a page."""
+    explored = _explored
+    systems, limit = explored.tradeoff.systems, explored.within_percent
+    candidates = [
+        fixed_folds(systems, within_percent=limit),
+        Candidate(rule=PAPERS_RULE, curves=explored.tradeoff.curves),
+    ]
+    candidates += [
+        Candidate(rule=one.rule, curves=one.curves, sampled=one.sampled) for one in explored.others
+    ]
+    return decide(systems, candidates, within_percent=limit, share=share)
+
+
+def answer(explored: Explored, found: Decision, whose: str) -> None:
+    """The sentence, and what it rests on."""
+    text = decision_sentence(found, whose=whose, cost=explored.cost)
+    head, _, result = text.partition(": ")
+    st.markdown(f"### {head}: :primary[{result}]")
+    lines = [
+        same_cost_sentence(found, explored.cost),
+        way_out_sentence(found, explored.cost),
+        checked_sentence(found),
+    ]
+    if found.best.rule != ALL_FOLDS and not found.best.checks:
+        lines.append("Runs on other datasets would check it.")
+    st.markdown(" ".join(escaped(one) for one in lines if one))
+    if not explored.complete:
+        st.caption("Other rules are still being worked out and may turn out cheaper.")
+
+
+def use_button(explored: Explored, found: Decision) -> None:
+    """Takes the paper's rule to its option; nothing where it has none."""
+    own = next((one for one in found.options if one.rule == PAPERS_RULE), None)
+    if own is not None and own.outcome.setting is not None:
+        step = careful_step(explored.alphas, own.outcome.setting)
+        st.button(
+            f"Move alpha to {alpha_text(step)}",
+            icon=":material/tune:",
+            key="use-advice",
+            on_click=_use,
+            args=(step,),
+        )
+
+
+def options(explored: Explored, found: Decision) -> None:
+    """All options as a table, the check on data left out, what does not keep the promise."""
+    st.header("All options that keep this, cheapest first", anchor=False)
+    frame = options_frame(found)
+    limit = found.within_percent
+    cost = "share of energy" if explored.cost == "energy" else "share of folds"
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config={
+            "folds": st.column_config.NumberColumn(
+                "folds", format="%.1f", help="Expected folds used, over all orders of the folds."
+            ),
+            "cost": st.column_config.NumberColumn(
+                cost, format="%.0f %%", help="Of all folds, averaged over runs."
+            ),
+            "risk": st.column_config.NumberColumn(
+                "risk",
+                format="%.1f %%",
+                help=f"Share of orders that end more than {limit:g} % from the k-fold mean.",
+            ),
+            "95 % of orders within": st.column_config.NumberColumn(
+                format="%.2f %%", help="The difference that 95 % of orders do not exceed."
+            ),
+            "runs that keep it": st.column_config.TextColumn(
+                help="The promise is about the average over runs; so many keep it one by one."
+            ),
+            "kept on data left out": st.column_config.TextColumn(
+                help="The setting is chosen on all datasets but one and used on that one, for "
+                "each: on how many of them it keeps the promise.",
+            ),
+            "orders": st.column_config.TextColumn(
+                help="Whether all orders were counted, or some were drawn."
+            ),
+        },
+        key="folds-options",
+        alt=f"{len(frame)} options, cheapest first: {', '.join(frame['rule'])}.",
+    )
+    st.caption(
+        f"Risk: share of orders of the folds that end more than {limit:g} % from the k-fold mean."
+    )
+    if failing := [RULES[rule].title for rule in found.failing if rule in RULES]:
+        st.caption(f"Keeps it at no setting that saves anything: {escaped(', '.join(failing))}.")
+    there = {one.rule for one in explored.others}
+    for known in RULES.values() if explored.complete else ():
+        if known.needs_user_scores and known.id not in there:
+            st.caption(
+                f"{escaped(known.title)} needs every user's score, which some of these runs come "
+                "without."
+            )
+    csv_button("Options as CSV", frame, "folds-options.csv")
+    if found.best.rule != ALL_FOLDS and found.best.checks:
+        _check(found)
+
+
+def _check(found: Decision) -> None:
+    title = RULES[found.best.rule].title
+    with st.expander(f"The check on data left out: {title}", icon=":material/rule:"):
+        frame = checks_frame(found.best)
+        percent = st.column_config.NumberColumn(format="%.0f %%")
+        kept = int(frame["kept"].sum())
+        st.dataframe(
+            frame,
+            hide_index=True,
+            column_config={
+                "kept": st.column_config.CheckboxColumn(
+                    "kept", help=f"At least {100 * found.share:g} % of its orders ended within it."
+                ),
+                "orders within": percent,
+                "cost": percent,
+                "cost of its own best setting": percent,
+            },
+            key="carry-over",
+            alt=f"Leave-one-dataset-out check: the promise was kept on {kept} of {len(frame)}.",
+        )
+        csv_button("The check as CSV", frame, "carry-over.csv")
+
+
+def careful_step(alphas: list[float], advised: float) -> float:
+    """The slider's largest step that is no larger than what is advised."""
+    return max((alpha for alpha in alphas if alpha <= advised), default=alphas[0])
+
+
+def _use(alpha: float) -> None:
+    st.session_state[KEY] = alpha

@@ -1,0 +1,272 @@
+"""Choose what to look at: recorded runs, own finished runs, or fold scores from a CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from ecv_core.analysis.orders import read_scores, row_labels
+from ecv_core.analysis.tradeoff import explorable
+from ecv_core.figures.study_summary import systems_of
+from ecv_core.jobs.rights.actor import Action
+from ecv_core.records.errors import EcvError
+from ecv_core.records.run import Run, Scores
+from ecv_core.store.listing import ListedRun
+from ecv_core.store.recorded import recorded_runs
+from ecv_core.untrusted.limits import max_upload_mb
+from pages.shared.address.link import label_from_link
+from pages.shared.live.acting import why_not
+from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
+from pages.shared.widgets.picked import picked_line, runs_words
+from pages.shared.widgets.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    run_label,
+    titles_of,
+)
+
+RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
+SOURCE, RUNS = "source", "runs"
+"""Keys of the widgets, and names in the address."""
+_AT_FIRST = 60
+"""Runs of a batch that are looked at together unasked: about as many as are recorded."""
+_BY_LINK = "runs-by-link"
+"""Key of the session state: a link has named runs."""
+_FORM = (
+    "One column per system, its name in the first line, and one row per fold; or the columns "
+    "system, fold and score."
+)
+_EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What is looked at."""
+
+    systems: list[Scores]
+    runs: list[Run]
+    """Of the systems, in their order; empty for a file."""
+    whose: str
+    """How a sentence about them begins."""
+
+
+_NOTHING = Chosen(systems=[], runs=[], whose="")
+
+
+def choose_systems() -> Chosen:
+    """What is chosen; without systems, and with a sentence on the page, while that is nothing."""
+    recorded = _recorded()
+    own = [row for row in run_list().rows() if explorable(row)]
+    with st.container(horizontal=True, vertical_alignment="center", key="folds-source"):
+        source = st.segmented_control(
+            "Fold scores from",
+            [RECORDED, OWN, FILE],
+            default=RECORDED if recorded else OWN if own else FILE,
+            required=True,
+            key=SOURCE,
+            **KEPT,
+            label_visibility="collapsed",
+            width="content",
+            help="**Recorded**: runs that come with e-fold. **My runs**: yours in which all k "
+            "folds are in. **My file**: fold scores from anything, as a CSV.",
+        )
+        if source == RECORDED and recorded:
+            words, widgets = picked_line("Choose", key="picked-recorded")
+        elif source == OWN and own:
+            words, widgets = picked_line("Choose", key="picked-own")
+    if source == FILE:
+        return _read_file()
+    if source == RECORDED:
+        if not recorded:
+            st.info("No recorded runs came with this copy; use your own runs or a file.")
+            return _NOTHING
+        with widgets:
+            runs, missing = _pick_recorded(recorded)
+        whose = "On these recorded runs" if len(runs) != 1 else "On this recorded run"
+    else:
+        if not own:
+            _no_own()
+            return _NOTHING
+        with widgets:
+            runs, missing = _pick_own(own), ""
+        whose = "On your data"
+    words.markdown(runs_words(runs), help=missing or None)
+    if not runs:
+        st.info(
+            "Pick at least one dataset and one algorithm that was recorded on it."
+            if source == RECORDED
+            else "Pick at least one run."
+        )
+        return _NOTHING
+    systems = systems_of(runs)
+    return Chosen(systems=_with_different_names(systems), runs=runs, whose=whose)
+
+
+def _recorded() -> list[Run]:
+    """Without the recorded runs, own runs and files still work."""
+    with sentences():
+        return [run for run in recorded_runs() if run.whole]
+    return []
+
+
+def _pick_recorded(runs: Sequence[Run]) -> tuple[list[Run], str]:
+    """The picked ones in the order of their datasets, and which of the grid were not recorded."""
+    offered = {
+        "datasets": in_order(run.spec.dataset for run in runs),
+        "algorithms": in_order(run.spec.algorithm for run in runs),
+    }
+    datasets, algorithms = (
+        _pills(key.capitalize(), key, titles_of(offered[key], title))
+        for key, title in (("datasets", dataset_title), ("algorithms", algorithm_title))
+    )
+    everything = len(datasets) + len(algorithms) == sum(map(len, offered.values()))
+    st.button(
+        "Unpick all" if everything else "Pick all",
+        type="tertiary",
+        icon=":material/deselect:" if everything else ":material/select_all:",
+        key="pick-all",
+        on_click=_pick,
+        args=({key: [] for key in offered} if everything else offered,),
+    )
+    by_pair = {(run.spec.dataset, run.spec.algorithm): run for run in runs}
+    pairs = [
+        (dataset, algorithm)
+        for dataset in offered["datasets"]
+        for algorithm in offered["algorithms"]
+        if dataset in datasets and algorithm in algorithms
+    ]
+    chosen = [by_pair[pair] for pair in pairs if pair in by_pair]
+    names = [
+        f"{algorithm_title(a)} on {dataset_title(d)}" for d, a in pairs if (d, a) not in by_pair
+    ]
+    missing = f"Not recorded: {escaped(', '.join(names))}." if chosen and names else ""
+    if missing:
+        st.caption(missing)
+    return chosen, missing
+
+
+def _pick(choice: dict[str, list[str]]) -> None:
+    st.session_state.update(choice)
+
+
+def _pills(label: str, key: str, titles: dict[str, str]) -> list[str]:
+    label_from_link(key, titles)
+    return st.pills(
+        label,
+        list(titles),
+        selection_mode="multi",
+        default=list(titles),
+        format_func=titles.__getitem__,
+        key=key,
+        **KEPT,
+        wrap=True,
+    )
+
+
+def _no_own() -> None:
+    st.info(
+        "No run of yours has all its k folds yet. Start one with **Go on to k after the "
+        "stop**, or look at the recorded ones.",
+        icon=":material/info:",
+    )
+    st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
+
+
+def _pick_own(runs: Sequence[ListedRun]) -> list[Run]:
+    """The newest run at first, with its whole batch if that is not of more runs than fit."""
+    by_id = {run.run_id: run for run in runs}
+    batch = [
+        run.run_id for run in runs if run is runs[0] or (run.group and run.group == runs[0].group)
+    ]
+    if len(batch) > _AT_FIRST:
+        batch = batch[:1]
+    asked = st.query_params.get_all(RUNS)  # a label of another version ends with the id too
+    ids = {one: one.rsplit(" · ")[-1] for one in asked}
+    label_from_link(RUNS, {one: run_label(by_id[ids[one]]) for one in asked if ids[one] in by_id})
+    if asked:
+        st.session_state[_BY_LINK] = True
+    picked = st.multiselect(
+        "Runs",
+        list(by_id),
+        # What is the default is taken out of the address, a step of its own for Back: so what a
+        # link has named is not it.
+        default=[] if _BY_LINK in st.session_state else batch,
+        format_func=lambda run_id: run_label(by_id[run_id]),
+        key=RUNS,
+        **KEPT,
+        placeholder="Runs in which all k folds are in",
+    )
+    return [store().run(run_id) for run_id in picked]
+
+
+def _with_different_names(systems: list[Scores]) -> list[Scores]:
+    """Two runs of the same algorithm and dataset are told apart by their ids."""
+    names = [system.name for system in systems]
+    return [
+        one if names.count(one.name) == 1 else replace(one, name=f"{one.name} ({one.run_id})")
+        for one in systems
+    ]
+
+
+def _read_file() -> Chosen:
+    if why := why_not(Action.UPLOAD):
+        st.info(why, icon=":material/lock:")
+        return _NOTHING
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    file = left.file_uploader(
+        "Fold scores as CSV",
+        type=["csv"],
+        key="scores-file",
+        max_upload_size=max_upload_mb(),
+        help=_FORM,
+    )
+    right.download_button(
+        "An example file",
+        _EXAMPLE,
+        file_name="fold-scores.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    if file is None:
+        st.caption(_FORM)
+        return _NOTHING
+    try:
+        columns = read_scores(file.getvalue())
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return _NOTHING
+    names = list(columns)
+    if numbering := row_labels(columns):
+        names = _ask(names, numbering, file.name)
+    if not names:
+        st.info("Pick at least one column of scores.")
+        return _NOTHING
+    systems = [
+        Scores(name=name, dataset=file.name, metric="score", folds=columns[name]) for name in names
+    ]
+    folds = systems[0].k
+    st.caption(f"{counted(len(systems), 'system')} with {counted(folds, 'fold')} each.")
+    return Chosen(systems=systems, runs=[], whose="On your data")
+
+
+def _ask(names: list[str], numbering: list[str], file: str) -> list[str]:
+    """Which columns are scores; those that seem to number the folds are left out at first."""
+    said = escaped(" and ".join(f"'{name}'" for name in numbering))
+    one = len(numbering) == 1
+    st.caption(
+        f"The column{'' if one else 's'} {said} {'seems' if one else 'seem'} to number the folds, "
+        f"so {'it is' if one else 'they are'} not taken as scores. Pick "
+        f"{'it' if one else 'them'} if {'it is' if one else 'they are'}."
+    )
+    return st.pills(
+        "Columns with scores",
+        names,
+        selection_mode="multi",
+        default=[name for name in names if name not in numbering],
+        key=f"score-columns-{file}",
+    )

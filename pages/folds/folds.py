@@ -1,0 +1,47 @@
+"""How many folds are enough: decided from every order of finished folds, with what it rests on."""
+
+from functools import partial
+
+import streamlit as st
+
+from pages.folds.adviser import answer, decision_of, options, promise_input, use_button
+from pages.folds.choice import choose_systems
+from pages.folds.curves import add_precision, explore_systems
+from pages.folds.order import one_order
+from pages.folds.view import charts, describe, numbers_row, print_charts, view_link
+from pages.shared.address.link import link_warnings_again
+from pages.shared.address.navigation import page
+from pages.shared.charts.plot import preload_plots
+from pages.shared.charts.stop_coverage import coverage_by_stop
+from pages.shared.widgets.alpha_slider import alpha_slider
+from pages.shared.widgets.cite import PAPER_LINK
+from pages.shared.widgets.glossary import glossary_link
+
+with page():
+    st.title("How many folds are enough?", anchor=False)
+    link_warnings_again()
+    preload_plots()
+    chosen = choose_systems()
+    limit, share = promise_input()
+    if chosen.systems:
+        explored = explore_systems(chosen.systems, limit)
+        found = decision_of(explored, share)
+        answer(explored, found, chosen.whose)
+        view_link(explored)
+        options(explored, found)
+        describe(explored, found, chosen.runs)
+        st.header("What every alpha costs and gives", anchor=False)
+        st.markdown(
+            f"The {glossary_link('fold', 'folds')} of these runs are all known. Move "
+            f"**{glossary_link('alpha')}** of {glossary_link('e-fold', 'e-fold cross-validation')} "
+            f"({PAPER_LINK}) and see what stopping early would have cost and given, over **every "
+            f"{glossary_link('order', 'order')}** in which the folds could have come."
+        )
+        use_button(explored, found)
+        alpha_slider(explored.alphas, explored.usual, partial(print_charts, explored))
+        numbers_row(explored)
+        charts(explored)
+        with st.expander("Is the interval right where a run stops?", icon=":material/straighten:"):
+            coverage_by_stop()
+        one_order(explored)
+        add_precision(explored)

@@ -1,0 +1,226 @@
+"""The way through the chapters: where one is, back, next, and the chapter itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from time import monotonic
+
+import streamlit as st
+
+from pages.shared.address.link import copy_link
+from pages.shared.live.state import escaped, sentences
+from pages.shared.widgets.component import component
+
+# The chapters in their order: what each is called, and which module shows it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """One idea."""
+
+    id: str
+    """In the address, `?chapter=`; also the name of its module."""
+    short: str
+    """For the table of contents."""
+    question: str
+    """The headline."""
+    idea: str
+    """The answer, in words that the last row understands."""
+
+    @property
+    def module(self) -> str:
+        """Has a function `show`; loaded when it is opened, because figures take a while to load."""
+        return f"pages.learn.{self.id}"
+
+
+CHAPTERS: dict[str, Chapter] = {
+    chapter.id: chapter
+    for chapter in (
+        Chapter(
+            id="held_out",
+            short="Held out",
+            question="Why hide part of the data?",
+            idea="A model that only memorises gets full marks, if you ask what it has already "
+            "seen. Hide some interactions, and ask for those.",
+        ),
+        Chapter(
+            id="folds",
+            short="Folds",
+            question="What is a fold?",
+            idea="Deal every user's interactions into k piles, like cards. Each pile is a fold, "
+            "and each is held out once while the model learns from the others.",
+        ),
+        Chapter(
+            id="ndcg",
+            short="nDCG",
+            question="What makes a ranked list good?",
+            idea="Finding what the user really took, and putting it on top. Move the items: the "
+            "higher a hit, the more it counts.",
+        ),
+        Chapter(
+            id="one_fold",
+            short="One fold?",
+            question="Why is one fold not enough?",
+            idea="Every fold gives another score. Draw the folds in another order, and the first "
+            "one tells another story; the mean of many is steadier.",
+        ),
+        Chapter(
+            id="interval",
+            short="Interval",
+            question="How sure is the mean?",
+            idea="The interval says where the mean may still go. It narrows with every fold: "
+            "quickly at first, then hardly.",
+        ),
+        Chapter(
+            id="rule",
+            short="Rule",
+            question="When is it enough?",
+            idea="When the interval is narrow and has stopped changing. The rule multiplies the "
+            "two, and stops as soon as the product is at most alpha.",
+        ),
+        Chapter(
+            id="misleading",
+            short="Traps",
+            question="When does stopping mislead?",
+            idea="Four ways in which a stop looks more certain than it is.",
+        ),
+        Chapter(
+            id="savings",
+            short="Savings",
+            question="What does it save?",
+            idea="Every fold after the stop is training that need not happen. Move alpha, and see "
+            "what recorded runs would have spared.",
+        ),
+        Chapter(
+            id="choosing",
+            short="Choosing",
+            question="Which one is best?",
+            idea="Choosing needs less than knowing. All meet on the same folds and users, and "
+            "whoever can no longer win is evaluated no further.",
+        ),
+        Chapter(
+            id="baseline",
+            short="Baselines",
+            question="Better than what?",
+            idea="A new method is compared with an old one, which somebody had to set up. The same "
+            "old method can be the worst or nearly the best: a baseline is hard work.",
+        ),
+        Chapter(
+            id="predict",
+            short="Game",
+            question="Predict the stop",
+            idea="Folds of a real run arrive one by one. Vote: does the rule stop here, or does it "
+            "go on?",
+        ),
+        Chapter(
+            id="glossary",
+            short="Glossary",
+            question="What does that word mean?",
+            idea="Every word that these pages use, in one or two sentences.",
+        ),
+    )
+}
+"""Every chapter, by id."""
+
+FIRST = next(iter(CHAPTERS))
+
+
+PARAMETER = "chapter"
+_LEFT = "learn-left"
+"""In the session: the chapter that is open, those just left for it, and when."""
+_SECONDS_BEHIND = 10.0
+"""How long a browser may take to change its address."""
+_STYLE = (Path(__file__).parent / "learn.css").read_text(encoding="utf-8")
+_STYLE_HERE = """
+.st-key-learn-to-CHAPTER button { border-bottom: 3px solid currentColor; border-radius: 0; }
+.st-key-learn-to-CHAPTER button p { font-weight: 700; }
+"""
+"""A button that is marked by its style keeps its key, and a press on it while the page is drawn."""
+
+
+_history = component(__file__, "ecv_history", html="", js="history.js")
+
+
+def course() -> None:
+    """The chapter that the address names, with the way to its neighbours."""
+    asked = _asked()
+    chapter = CHAPTERS.get(asked, CHAPTERS[FIRST])
+    here = _STYLE_HERE.replace("CHAPTER", chapter.id)
+    st.html(f"<style>{_STYLE}{here}</style>")
+    _way(chapter)
+    if asked not in CHAPTERS:
+        st.warning(
+            f"There is no chapter '{escaped(asked)}'; this is the first. Pick another one above.",
+            icon=":material/link_off:",
+        )
+    with st.container(key="learn"):
+        st.title(chapter.question, anchor=False)
+        st.markdown(chapter.idea)
+        with sentences():
+            import_module(chapter.module).show()
+        copy_link({PARAMETER: chapter.id})
+    _history(key="learn-history", on_moved_change=_believe_the_address)
+
+
+def _way(chapter: Chapter) -> None:
+    order = list(CHAPTERS)
+    at = order.index(chapter.id)
+    with st.container(key="learn-way", horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Back",
+            icon=":material/arrow_back:",
+            key="learn-back",
+            on_click=_open,
+            args=(order[max(at - 1, 0)],),
+            disabled=at == 0,
+            shortcut="Left",
+        )
+        st.button(
+            "Next",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            type="primary",
+            key="learn-next",
+            on_click=_open,
+            args=(order[min(at + 1, len(order) - 1)],),
+            disabled=at == len(order) - 1,
+            shortcut="Right",
+        )
+        st.markdown(f"**{at + 1} of {len(order)}**", width="content")
+        for number, one in enumerate(CHAPTERS.values(), start=1):
+            st.button(
+                f"{number} {one.short}",
+                key=f"learn-to-{one.id}",
+                type="tertiary",
+                on_click=_open,
+                args=(one.id,),
+            )
+    st.progress((at + 1) / len(order))
+
+
+def _asked() -> str:
+    """The chapter in the address, unless the browser has not yet put the one opened last there.
+
+    What is pressed or moved while a chapter is drawn comes with the address of the one before.
+    """
+    asked = st.query_params.get(PARAMETER, FIRST)
+    opened, left, at = st.session_state.get(_LEFT, ("", (), 0.0))
+    behind = asked in left and monotonic() - at < _SECONDS_BEHIND
+    return str(opened) if behind else asked
+
+
+def _believe_the_address() -> None:
+    """The browser went back or forth: that changed its address, and no press did."""
+    st.session_state.pop(_LEFT, None)
+
+
+def _open(chapter_id: str) -> None:
+    asked = st.query_params.get(PARAMETER, FIRST)
+    _, left, at = st.session_state.get(_LEFT, ("", (), 0.0))
+    if monotonic() - at >= _SECONDS_BEHIND:
+        left = ()
+    left = tuple(one for one in (*left, asked) if one != chapter_id)
+    st.session_state[_LEFT] = (chapter_id, left, monotonic())
+    st.query_params.from_dict({PARAMETER: chapter_id})

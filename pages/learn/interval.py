@@ -1,0 +1,95 @@
+"""Chapter 5: the interval of the mean, and the three numbers that make it narrow."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.figures.widths import widths_figure, widths_steps
+from ecv_core.lessons.draws import widths_frame
+from pages.learn.parts import Moving, guide, guide_note, numbers_behind
+from pages.shared.charts.plot import plot
+from pages.shared.live.state import KEPT
+from pages.shared.widgets.slider_watch import slider_watch
+
+SLIDER, KEY, _BOX = "learn-n", "lesson_n", "learn-n-box"
+_HEIGHT = 380
+_USUAL = 3
+
+
+def show() -> None:
+    """The slider, the formula in numbers, the whiskers."""
+    run, scores, metric = guide()
+    frame = widths_frame(scores)
+    listed = [float(score) for score in scores]
+    with st.container(key=_BOX):
+        _slider(len(listed))
+    moving = _formula(frame)
+    moving.say()
+    plot(
+        lambda dark: widths_figure(frame, listed, metric=metric, dark=dark, height=_HEIGHT),
+        version=(run.run_id, *listed),
+        key="learn-widths",
+        name="interval widths",
+        alt="95 % intervals of the mean, narrower with every fold.",
+        height=_HEIGHT,
+        slider=SLIDER,
+        steps=lambda: widths_steps(frame, listed),
+    )
+    moving.count()
+    st.caption(
+        f"{guide_note(run)} The interval of n scores is 2 x t x s / √n wide; t is Student's factor "
+        "for 95 %, s the standard deviation of the scores."
+    )
+    numbers_behind(frame, "widths")
+
+
+@st.fragment
+def _slider(k: int) -> None:
+    n = st.slider(
+        "Folds seen (n)",
+        2,
+        k,
+        _USUAL,
+        key=KEY,
+        **KEPT,
+    )
+    slider_watch(SLIDER, container=_BOX, step=int(n) - 2)
+
+
+def _formula(frame: pd.DataFrame) -> Moving:
+    rows = frame.to_dict("records")
+    values, notes, sentences = [], [], []
+    for at, row in enumerate(rows):
+        n, width = int(row["n"]), row["width"]
+        values.append(
+            [f"{width:.4f}", f"{row['t']:.2f}", f"{row['deviation']:.4f}", f"{math.sqrt(n):.2f}"]
+        )
+        change = f"{width - rows[at - 1]['width']:+.4f} by this fold" if at else "the first width"
+        notes.append([change, "1.96 for very many folds", "of the scores seen", f"of n = {n}"])
+        sentences.append(_sentence(n, row["mean"], width, rows[at - 1]["width"] if at else None))
+    return Moving(
+        slider=SLIDER,
+        key="learn-formula",
+        labels=[
+            ("Interval width", "2 x t x s / √n; the paper calls it c_n"),
+            ("t: caution", "How many standard errors the interval reaches to each side"),
+            ("s: spread", "Standard deviation of the fold scores so far"),
+            ("√n: evidence", "Square root of the number of folds"),
+        ],
+        values=values,
+        notes=notes,
+        sentences=sentences,
+    )
+
+
+def _sentence(n: int, mean: float, width: float, before: float | None) -> str:
+    said = f"{n} folds: the mean is {mean:.4f}, give or take {width / 2:.4f}."
+    if before is None:
+        return f"{said} Two scores are hardly evidence, so the factor t is enormous."
+    if width > before:
+        return f"{said} A surprising score made it wider; that happens."
+    less = 100 * (1 - width / before)
+    return f"{said} This fold made the interval {less:.0f} % narrower."

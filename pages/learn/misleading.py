@@ -1,0 +1,201 @@
+"""Chapter 7: four traps, each with exact numbers from recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.analysis.replay import replayed
+from ecv_core.figures.efold import alt_text, efold_frame
+from ecv_core.figures.efold_plot import efold_figure, larger
+from ecv_core.figures.lecture import FIGURE_1_SCALE
+from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
+from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
+from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
+from ecv_core.records.run import Run
+from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
+from pages.shared.charts.plot import plot
+from pages.shared.charts.stop_coverage import coverage_by_stop
+from pages.shared.live.state import KEPT
+from pages.shared.widgets.words import alpha_text, metric_label, run_title
+
+ALPHA = 1e-4
+LOOKING = [10.0 ** (point / 4) for point in range(-28, -7)]
+_HEIGHT = 390
+
+
+def show() -> None:
+    """The choice of the trap, and the trap."""
+    trap = st.segmented_control(
+        "Trap",
+        list(TRAPS),
+        default=next(iter(TRAPS)),
+        required=True,
+        key="trap",
+        **KEPT,
+        label_visibility="collapsed",
+    )
+    TRAPS[trap]()
+
+
+def _chance() -> None:
+    run, scores, metric = guide()
+    found = coincidence(scores, ALPHA)
+    k = len(scores)
+    played = replayed(scores, found.order, CONFIDENCE)
+    frame = efold_frame(played, 3)
+    at = played[2]
+    assert at.interval is not None
+    takeaway(
+        f"**Three folds that agree by chance look like certainty.** In this order the rule stops "
+        f"at once and promises {at.mean:.4f} ± {at.interval.width / 2:.4f} (95 % interval of the "
+        f"mean). The mean of all {k} is **{found.times_too_narrow:.0f} times further away** than "
+        "that."
+    )
+    plot(
+        lambda dark: larger(
+            efold_figure(
+                frame,
+                k=k,
+                metric=metric,
+                stopped_at=3,
+                confidence=CONFIDENCE,
+                dark=dark,
+                height=_HEIGHT,
+            ),
+            FIGURE_1_SCALE,
+        ),
+        version=(run.run_id, found.order, *scores.tolist()),
+        key="learn-chance",
+        name="trap chance",
+        alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
+        height=_HEIGHT,
+    )
+    st.markdown(
+        f"With alpha {alpha_text(ALPHA)}, **{100 * found.share:.0f} %** of all orders of these "
+        f"folds stop after three; in **{100 * found.share_wrong:.0f} %** of all orders that stop "
+        "is wrong: its interval misses the mean of all folds. *Way out: ask for at least 4 or 5 "
+        "folds.*"
+    )
+    st.caption(f"{guide_note(run)} Every order of the folds is counted, none is sampled.")
+    numbers_behind(frame, "chance")
+
+
+def _looking() -> None:
+    runs = complete_runs()
+    k = min(run.spec.k for run in runs)
+    same = [run for run in runs if run.spec.k == k]
+    frame = _misses(tuple((run.run_id, *scores_of(run).tolist()) for run in same), same)
+    rule = frame[(frame["kind"] == "rule") & (frame["system"] == "")]
+    at = rule.iloc[(rule["folds"] - (k + 2) / 2).abs().argmin()]
+    plan = frame[frame["kind"] == "plan"]
+    planned = plan.iloc[(plan["folds"] - round(float(at["folds"]))).abs().argmin()]
+    systems = frame[(frame["kind"] == "rule") & (frame["system"] != "")]
+    worst = systems.iloc[systems["misses_percent"].argmax()]
+    takeaway(
+        "**If you look after every fold, and stop when you like what you see, you will like it too "
+        f"early.** With {at['folds']:.0f} folds on average the interval misses "
+        f"**{at['misses_percent']:.1f} %** of the time; with {planned['folds']:.0f} folds fixed "
+        f"before, {planned['misses_percent']:.1f} %."
+    )
+    plot(
+        lambda dark: misses_figure(frame, k=k, dark=dark, height=_HEIGHT),
+        version=tuple(run.run_id for run in same),
+        key="learn-misses",
+        name="trap looking again",
+        alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
+        f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
+        f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",
+        height=_HEIGHT,
+    )
+    st.markdown(
+        "On average the promise of 95 % still holds, because the mean of all folds contains the "
+        "folds already seen, which makes it easy to hit. But for single runs it breaks: worst is "
+        f"{worst['system']}, with **{worst['misses_percent']:.0f} %** misses. *Way out: decide on "
+        "alpha before you look, and treat the interval as a hint.*"
+    )
+    st.caption(f"{len(same)} recorded runs, exact over every order of their folds.")
+    coverage_by_stop()
+    numbers_behind(frame, "misses")
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def _misses(content: tuple[tuple[object, ...], ...], _runs: list[Run]) -> pd.DataFrame:
+    return misses_frame([(run_title(run), scores_of(run)) for run in _runs], LOOKING)
+
+
+def _unit() -> None:
+    run, scores, _ = guide()
+    k = len(scores)
+    names = {
+        f"{scores.mean() * factor:.2g} ({words})": factor
+        for words, factor in (("a share", 1.0), ("out of 10", 10.0), ("percent", 100.0))
+    }
+    stops = scaled_stops(scores, ALPHA, list(names.values()))
+    takeaway(
+        f"**The same scores in another unit, and the rule changes its mind.** Alpha has the unit "
+        f"of the score *squared*: alpha {alpha_text(ALPHA)} stops after **{stops[0]}** folds for "
+        f"scores written as shares, and after **{stops[-1]}** for the same scores in percent."
+    )
+    plot(
+        lambda dark: units_figure(list(names), stops, k=k, dark=dark, height=_HEIGHT - 90),
+        version=(run.run_id, *stops, *names),
+        key="learn-units",
+        name="trap unit of alpha",
+        alt=f"Folds used at alpha {alpha_text(ALPHA)} for the same scores in different units: "
+        + ", ".join(f"{name}: {stop}" for name, stop in zip(names, stops, strict=True))
+        + ".",
+        height=_HEIGHT - 90,
+    )
+    st.markdown(
+        "The same happens from one dataset to the next: where scores are small, the same alpha "
+        "is large, and the rule stops at fold 3 whatever happens. *Way out: choose alpha for your "
+        "metric and data, on the page How many folds?; scores 100 times larger need an alpha "
+        "10,000 times larger.*"
+    )
+    st.caption(f"{guide_note(run)} Its score is {metric_label(run.spec)}.")
+    numbers_behind(pd.DataFrame({"score": list(names), "folds_used": stops}), "units")
+
+
+def _shared() -> None:
+    _, scores, _ = guide()
+    k = len(scores)
+    share = 100 * shared_training(k)
+    takeaway(
+        f"**Folds are not independent.** Any two models of {k}-fold cross-validation have learned "
+        f"from **{share:.0f} %** the same data: the solid parts of the first two rows. Student's t "
+        "believes that every score is fresh evidence."
+    )
+    plot(
+        lambda dark: shared_figure(k, dark=dark, height=_HEIGHT),
+        version=k,
+        key="learn-shared",
+        name="trap shared training data",
+        alt=f"What each of {k} folds trains on: all parts of the data but its own. The first two "
+        f"share {k - 2} of their {k - 1} training parts.",
+        height=_HEIGHT,
+    )
+    st.markdown(
+        "So the interval says how folds *of this data* vary, not how another dataset would come "
+        "out; no formula can tell exactly from folds alone (Bengio and Grandvalet 2004). *Way out: "
+        "before you claim that one algorithm beats another, use several datasets.*"
+    )
+    parts = range(1, k + 1)
+    numbers_behind(
+        pd.DataFrame(
+            [(fold, part, fold != part) for fold in parts for part in parts],
+            columns=["fold", "part", "trained_on"],
+        ),
+        "training-sets",
+    )
+
+
+TRAPS: dict[str, Callable[[], None]] = {
+    "Chance": _chance,
+    "Looking again and again": _looking,
+    "The unit of alpha": _unit,
+    "Shared training data": _shared,
+}
+"""Each trap by its name on the page."""

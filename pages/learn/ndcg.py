@@ -1,0 +1,43 @@
+"""Chapter 3: a ranked list to rearrange; nDCG follows in the browser."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.learn.parts import numbers_behind
+from pages.shared.widgets.component import component
+
+N = 5
+ITEMS = (
+    ("Northern Lights", False),
+    ("Paper Boats", True),
+    ("The Long Winter", False),
+    ("Blue Harbour", False),
+    ("Second Violin", True),
+    ("City of Bridges", False),
+    ("Salt and Honey", True),
+)
+"""Made-up titles in the order in which the list begins, and whether the user took them."""
+
+_ranked = component(
+    __file__,
+    "ecv_ranked",
+    html='<div class="ecv-rank-list"></div>',
+    css="ndcg.css",
+    js="ndcg.js",
+)
+
+
+def show() -> None:
+    """The list with its own buttons, and the score beside it."""
+    _ranked(
+        key="learn-ranked",
+        data={"n": N, "items": [{"name": name, "hit": hit} for name, hit in ITEMS]},
+    )
+    st.caption(
+        "Drag an item, or move it with its arrow buttons. A hit at rank r counts 1 / log2(r + 1); "
+        "the ideal has all held-out items on top. This is the formula of every run here "
+        "(Järvelin and Kekäläinen 2002)."
+    )
+    numbers_behind(pd.DataFrame(ITEMS, columns=["item", "held_out"]), "list")

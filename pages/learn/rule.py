@@ -1,0 +1,138 @@
+"""Chapter 6: the rule, fold by fold, on one recorded run; alpha moves in the browser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from ecv_core.analysis.replay import replayed, stops_at
+from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, products_steps
+from ecv_core.lessons.guide import CONFIDENCE
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import Moment
+from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.stopping.efold import least_alpha
+from ecv_core.stopping.interval import difference_percent
+from pages.learn.parts import Moving, guide, guide_note, numbers_behind
+from pages.shared.address.link import step_from_link
+from pages.shared.charts.plot import plot
+from pages.shared.live.state import KEPT
+from pages.shared.widgets.slider_watch import slider_watch
+from pages.shared.widgets.words import alpha_text
+
+SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
+ALPHAS = list(axis_of(PAPERS_RULE).steps)
+USUAL = 1e-4
+_HEIGHT = 390
+
+
+def show() -> None:
+    """The slider, the rule in numbers, the falling points."""
+    run, scores, _ = guide()
+    played = replayed(scores, range(len(scores)), CONFIDENCE)
+    frame = products_frame(played)
+    stops = [int(stop) for stop in stops_at(played, np.array(ALPHAS))]
+    texts = [alpha_text(alpha) for alpha in ALPHAS]
+    with st.container(key=_BOX):
+        alpha_slider(SLIDER, KEY, _BOX)
+    moving = _numbers(played, frame, stops, texts)
+    moving.say()
+    plot(
+        lambda dark: products_figure(frame, dark=dark, height=_HEIGHT),
+        version=(run.run_id, *scores.tolist()),
+        key="learn-products",
+        name="the rule fold by fold",
+        alt="Interval width times its last change, after each fold.",
+        height=_HEIGHT,
+        slider=SLIDER,
+        steps=lambda: products_steps(frame, ALPHAS, texts, stops),
+    )
+    moving.count()
+    st.caption(
+        f"{guide_note(run)} The rule: stop after fold n if c_n x |c_(n-1) - c_n| is at most alpha; "
+        "c_n is the interval's width. Fold 3 is the first that can stop."
+    )
+    numbers_behind(frame, "rule")
+
+
+@with_columns(PRODUCTS_COLUMNS)
+def products_frame(played: Sequence[Moment]) -> pd.DataFrame:
+    """As `figures.products` wants it."""
+    widths = [one.interval.width if one.interval else math.nan for one in played]
+    rows = []
+    for n, width in enumerate(widths, start=1):
+        before = widths[n - 2] if n >= 3 else math.nan
+        rows.append((n, before, width, least_alpha(before, width)))
+    return pd.DataFrame(rows, columns=list(PRODUCTS_COLUMNS))
+
+
+@st.fragment
+def alpha_slider(name: str, key: str, box: str) -> None:
+    """A slider over ALPHAS that moves figures in the browser.
+
+    Args:
+        name: what figures know it by.
+        key: of the widget, and in the address.
+        box: key of the container that holds it.
+    """
+    step_from_link(key, ALPHAS, alpha_text)
+    alpha = st.select_slider(
+        "alpha: left is more certain, right saves more",
+        ALPHAS,
+        value=USUAL,
+        format_func=alpha_text,
+        key=key,
+        **KEPT,
+    )
+    slider_watch(name, container=box, step=ALPHAS.index(float(alpha)))
+
+
+def _numbers(
+    played: list[Moment], frame: pd.DataFrame, stops: list[int], texts: list[str]
+) -> Moving:
+    k, whole = len(played), played[-1].mean
+    values, notes, sentences = [], [], []
+    for alpha, text, stop in zip(ALPHAS, texts, stops, strict=True):
+        row = frame.iloc[stop - 1]
+        fires = row["product"] <= alpha
+        values.append(
+            [
+                f"{row['width']:.4f}",
+                f"{abs(row['before'] - row['width']):.4f}",
+                alpha_text(float(f"{row['product']:.1e}")),
+                text,
+            ]
+        )
+        notes.append(
+            [
+                f"after fold {stop}",
+                f"from {row['before']:.4f}",
+                "is at most alpha" if fires else "is still above alpha",
+                "stop" if fires else "go on",
+            ]
+        )
+        if fires and stop < k:
+            off = difference_percent(played[stop - 1].mean, whole)
+            sentences.append(
+                f"With alpha {text} the rule stops after fold {stop} and saves {k - stop} of {k} "
+                f"folds. Its mean differs by {off:.1f} % from the mean of all {k}."
+            )
+        else:
+            sentences.append(f"With alpha {text} the rule needs all {k} folds: nothing is saved.")
+    return Moving(
+        slider=SLIDER,
+        key="learn-rule-numbers",
+        labels=[
+            ("Interval width", "c_n"),
+            ("x its last change", "|c_(n-1) - c_n|"),
+            ("= product", "c_n x |c_(n-1) - c_n|"),
+            ("against alpha", "The line; it has the unit of the score squared"),
+        ],
+        values=values,
+        notes=notes,
+        sentences=sentences,
+    )

@@ -1,0 +1,134 @@
+"""Chapter 8: what the rule would have spared in every recorded run."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.analysis.tradeoff.curves import (
+    PAPER_COST_PERCENT,
+    PAPER_DIFFERENCE_PERCENT,
+    PAPER_STOP,
+)
+from ecv_core.energy import SOURCES
+from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.figures.savings import savings_figure, savings_steps
+from ecv_core.lessons.guide import complete_runs
+from ecv_core.lessons.saved import saved_frame
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run
+from pages.learn.parts import Moving, numbers_behind
+from pages.learn.rule import ALPHAS, alpha_slider
+from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.plot import plot
+from pages.shared.widgets.cite import PAPER_LINK
+from pages.shared.widgets.words import alpha_text, in_order, watt_hours
+
+SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
+_HEIGHT = 430
+
+
+def show() -> None:
+    """The slider, the sums, a bar per dataset."""
+    runs = complete_runs()
+    content = tuple(run.run_id for run in runs)
+    frame = _frame(content, runs)
+    metered = frame[(frame["source"] != "none") & ~frame["other_work"]]
+    if metered.empty:
+        raise InputError(
+            "the recorded runs come without energy, and this chapter is about it; record runs "
+            "with a meter: python -m ecv_core study"
+        )
+    datasets = in_order(metered["dataset"].unique())
+    texts = [alpha_text(alpha) for alpha in ALPHAS]
+    with st.container(key=_BOX):
+        alpha_slider(SLIDER, KEY, _BOX)
+    moving = _numbers(frame, metered, len(runs), texts)
+    moving.say()
+    plot(
+        lambda dark: savings_figure(datasets, dark=dark, height=_HEIGHT),
+        version=content,
+        key="learn-savings",
+        name="energy saved",
+        alt="Energy used and saved per dataset.",
+        height=_HEIGHT,
+        slider=SLIDER,
+        steps=lambda: savings_steps(metered, datasets, ALPHAS, texts),
+    )
+    moving.count()
+    st.caption(f"{_source(metered, len(runs))} {_PAPER}")
+    energy_bar((fold for run in with_own_joules(runs) for fold in run.folds), left_out_words(runs))
+    numbers_behind(frame, "saved")
+
+
+_PAPER = (
+    f"{PAPER_LINK} report, over their 30 pairs: {PAPER_STOP} folds, {PAPER_COST_PERCENT} % of the "
+    f"energy, a difference of {PAPER_DIFFERENCE_PERCENT} % to 10-fold."
+)
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def _frame(content: tuple[str, ...], _runs: list[Run]) -> pd.DataFrame:
+    return saved_frame(_runs, ALPHAS)
+
+
+def _source(metered: pd.DataFrame, runs: int) -> str:
+    """Measured or estimated, and by what."""
+    known = sorted(metered["source"].unique())
+    how = ", ".join(SOURCES.get(source, source) for source in known)
+    return (
+        f"{runs} recorded runs; all their folds really ran, so what a stop would have saved is "
+        f"known. Energy: {how}."
+    )
+
+
+def _numbers(frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[str]) -> Moving:
+    energy = metered.groupby("alpha").agg(
+        used=("used_joules", "sum"), saved=("saved_joules", "sum")
+    )
+    folds = frame.groupby("alpha").agg(
+        mean=("folds", "mean"),
+        sum=("folds", "sum"),
+        k=("k", "mean"),
+        every=("k", "sum"),
+        off=("difference_percent", "mean"),
+    )
+    values, notes, sentences = [], [], []
+    for text, row in zip(texts, energy.join(folds).to_dict("records"), strict=True):
+        whole = row["used"] + row["saved"]
+        share = 100 * row["saved"] / whole
+        values.append(
+            [
+                watt_hours(row["saved"]),
+                f"{share:.0f} %",
+                f"{row['mean']:.1f}",
+                f"{row['off']:.1f} %",
+            ]
+        )
+        notes.append(
+            [
+                f"of {watt_hours(whole)}",
+                "of all energy",
+                f"of {row['k']:.0f}, on average",
+                "difference to k-fold",
+            ]
+        )
+        sentences.append(
+            f"With alpha {text}, {row['every'] - row['sum']:.0f} of {row['every']:.0f} folds in "
+            f"{runs} runs need not have run. All runs added up, that saves "
+            f"{share:.0f} % of the energy, for a difference to k-fold of {row['off']:.1f} % on "
+            "average."
+        )
+    return Moving(
+        slider=SLIDER,
+        key="learn-saved-numbers",
+        labels=[
+            ("Energy saved", "What the folds after the stop cost"),
+            ("Share saved", "Of the energy of all folds"),
+            ("Folds used", "Until the stop, averaged over the runs"),
+            ("Price", "Mean difference between the score at the stop and the k-fold mean"),
+        ],
+        values=values,
+        notes=notes,
+        sentences=sentences,
+    )

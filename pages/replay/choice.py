@@ -1,0 +1,254 @@
+"""What is played: the run, its rule and alpha, and the order of its folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from ecv_core.analysis.replay import Replay
+from ecv_core.analysis.replay import replay as replayed
+from ecv_core.records.errors import EcvError, InputError
+from ecv_core.records.run import Run
+from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import PAPERS_RULE, axis_of, rule
+from ecv_core.store.listing import ListedRun
+from ecv_core.store.recorded import recorded_runs, recorded_stopped
+from pages.shared.address.link import step_from_link
+from pages.shared.live.runs import Known, whole
+from pages.shared.live.state import KEPT, results, run_list, sentence, sentences, store
+from pages.shared.widgets.glossary import explained
+from pages.shared.widgets.words import alpha_text, metric_label, rule_words, run_title
+
+ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
+_AXIS = axis_of(PAPERS_RULE)
+_SHOWN = "replay-shown"
+_FIRST = ("ml-100k", "item-knn")
+"""Dataset and algorithm to begin with: quick to grasp, and it stops in the middle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A run, and how it is to be told."""
+
+    run: Run
+    spec: RunSpec
+    """Its spec with the rule and alpha of the telling."""
+    seed: int
+    """Of the order; 0 is as it ran."""
+    played: Replay
+
+
+def settings() -> Chosen | None:
+    """Widgets for all of it; None, with a sentence on the page, if there is nothing to play.
+
+    Raises: EcvError for a run or setting that cannot be played.
+    """
+    left, middle, right = st.columns([1.7, 1.5, 1.5], gap="small")
+    with left:
+        run = choose_run(_first, picked=_as_it_ran)
+    if run is None:
+        return None
+    _begin_as_it_ran(run)
+    with middle:
+        spec = _rule(run.spec)
+    with right:
+        seed = _order()
+    return Chosen(run=run, spec=spec, seed=seed, played=_played(run, spec, seed))
+
+
+def from_address() -> Chosen | None:
+    """The same without widgets, for the presentation."""
+    with st.container(key="replay-settings"):  # hidden: the widgets read the address
+        return settings()
+
+
+def _first(runs: list[Known]) -> Known:
+    wanted = [run for run in runs if (run.spec.dataset, run.spec.algorithm) == _FIRST]
+    return (wanted or runs)[0]
+
+
+def _as_it_ran(run: Known) -> None:
+    st.session_state[_SHOWN] = run.run_id
+    st.session_state[ALPHA] = alpha_of(run.spec)
+    st.session_state[ORDER] = 0
+    st.session_state.pop(RULE, None)
+
+
+def _begin_as_it_ran(run: Run) -> None:
+    """A run that a link opens begins with its own settings, unless the link says otherwise."""
+    if st.session_state.get(_SHOWN) == run.run_id:
+        return
+    kept = {key: st.session_state.get(key) for key in (ALPHA, ORDER) if key in st.query_params}
+    _as_it_ran(run)
+    for key, value in kept.items():
+        if value is not None:
+            st.session_state[key] = value
+
+
+def _rule(spec: RunSpec) -> RunSpec:
+    papers = rule(PAPERS_RULE)
+    ran = alpha_of(spec)
+    steps = sorted({*_AXIS.steps, ran})
+    step_from_link(ALPHA, steps, alpha_text)
+    if spec.rule != papers.id:
+        chosen = st.segmented_control(
+            "Rule",
+            [spec.rule, papers.id],
+            default=spec.rule,
+            required=True,
+            key=RULE,
+            bind="query-params",
+            format_func=lambda name: f"{name}, as it ran" if name == spec.rule else name,
+        )
+        if chosen != papers.id:
+            return spec
+    if st.session_state.get(ALPHA) not in steps:
+        st.session_state[ALPHA] = ran
+    alpha = st.select_slider(
+        "alpha",
+        steps,
+        value=ran,  # the default, so that the address says only what is not as it ran
+        format_func=alpha_text,
+        key=ALPHA,
+        **KEPT,
+        help=explained(
+            "Another alpha, and the same folds stop elsewhere. The code that decides here is the "
+            f"one that decides live. The run itself used {rule_words(spec)}.",
+            "alpha",
+            "stopping-rule",
+        ),
+    )
+    least = papers.least_folds
+    first = spec.min_folds if spec.rule == papers.id else least
+    return replace(
+        spec,
+        rule=papers.id,
+        rule_params=((_AXIS.name, float(alpha)),),
+        min_folds=max(first, least),
+    )
+
+
+def alpha_of(spec: RunSpec) -> float:
+    """Alpha of a run by the paper's rule; of any other the usual one."""
+    return float(dict(spec.rule_params).get(_AXIS.name, _AXIS.default))
+
+
+def _order() -> int:
+    def shuffle() -> None:
+        st.session_state[ORDER] = int(st.session_state.get(ORDER, 0)) + 1
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        seed = _seed()
+        st.button("Shuffle", icon=":material/shuffle:", key="shuffle", on_click=shuffle)
+    return seed
+
+
+def _seed() -> int:
+    seed = st.number_input(
+        "Order (seed)",
+        value=0,
+        min_value=0,
+        max_value=999_999,
+        step=1,
+        key=ORDER,
+        **KEPT,
+        help=explained(
+            "0 is the order in which they ran; any other number is the seed of a shuffle, the "
+            "same each time.",
+            "order",
+            "seed",
+        ),
+        width=130,
+    )
+    return int(seed)
+
+
+def _played(run: Run, spec: RunSpec, seed: int) -> Replay:
+    folds = list(run.folds)
+    if rule(spec.rule).needs_user_scores:
+        users = results().user_scores(run)
+        folds = [replace(fold, user_scores=users.get(fold.fold)) for fold in folds]
+    return replayed(spec, folds, seed)
+
+
+KEY = "run-choice"
+
+
+def choose_run(
+    default: Callable[[list[Known]], Known],
+    *,
+    active: bool = False,
+    picked: Callable[[Known], None] = lambda run: None,
+) -> Run | None:
+    """The run that the address names or that is picked; None, with a sentence, if there is none.
+
+    Args:
+        default: which to begin with.
+        active: whether a run that is still going can be chosen.
+        picked: called when another run is picked, before the page is drawn anew.
+    Raises: StoreError if the database cannot be read.
+    """
+    recorded: list[Known] = []
+    with sentences():  # a damaged recorded file does not hide one's own runs
+        recorded = [*recorded_runs(), *recorded_stopped()]
+    own: list[Known] = [row for row in run_list().rows() if _fits(row, active)]
+    runs = {run.run_id: run for run in [*own, *recorded]}
+    if not runs:
+        st.info("There is no finished run yet; every run you start can be played here later.")
+        st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
+        return None
+    asked = st.query_params.get("run")
+    if asked and asked not in runs:
+        try:
+            _say_why_not(asked)
+        except EcvError as error:
+            st.warning(sentence(error), icon=":material/link_off:")
+    begin = asked if asked in runs else default([*recorded, *own]).run_id
+    if st.session_state.get(KEY) not in runs or asked in runs:
+        st.session_state[KEY] = begin
+
+    def opened() -> None:
+        run = runs[st.session_state[KEY]]
+        st.query_params["run"] = run.run_id
+        st.query_params.pop("fold", None)
+        picked(run)
+
+    mine = {run.run_id for run in own}
+    chosen = st.selectbox(
+        "Run",
+        list(runs),
+        format_func=lambda run_id: _label(runs[run_id], run_id in mine),
+        key=KEY,
+        on_change=opened,
+        help="Your own runs, newest first, then those recorded for this page.",
+    )
+    return whole(runs[chosen or begin])
+
+
+def _fits(row: ListedRun, active: bool) -> bool:
+    return active if row.state.active else bool(row.scores)
+
+
+def _label(run: Known, mine: bool) -> str:
+    """Never another run's: Streamlit knows a choice by its label."""
+    whose = f"yours, {run.run_id}" if mine else "recorded"
+    return f"{run_title(run)} · {metric_label(run.spec)} · {whose}"
+
+
+def _say_why_not(run_id: str) -> None:
+    """Raises: InputError with the reason why this run cannot be chosen."""
+    try:
+        run = store().run(run_id)
+    except InputError:
+        raise InputError(
+            f"there is no run '{run_id}' here; it may have been deleted, so another one is shown"
+        ) from None
+    if run.state.active:
+        raise InputError(
+            f"run '{run_id}' is still going; come back when it is finished, or watch it on Run"
+        )
+    raise InputError(
+        f"run '{run_id}' has no finished fold, so there is nothing to play; another one is shown"
+    )

@@ -1,0 +1,23 @@
+"""A finished run again, fold by fold; or as a race of e-fold against k-fold."""
+
+from pages.replay.view import presentation, presenting, replay
+from pages.shared.address.navigation import FOLD_BY_FOLD, RACE, head, page
+from pages.shared.charts.plot import preload_plots
+
+with page():
+    if presenting():
+        presentation()
+    else:
+        view, beside_title = head(
+            {
+                FOLD_BY_FOLD: "Replay: see why it stopped",
+                RACE: "Race: e-fold against k-fold",
+            }
+        )
+        preload_plots()
+        if view == FOLD_BY_FOLD:
+            replay(beside_title)
+        else:
+            from pages.replay.race import race
+
+            race()

@@ -1,0 +1,107 @@
+"""Pick one or several algorithms and set their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ecv_core.models import ALGORITHMS
+from ecv_core.models.base import Algorithm
+from ecv_core.records.parameters import ParamValue
+from ecv_core.records.spec import Task
+from pages.shared.address.given import give
+from pages.shared.address.link import label_from_link
+from pages.shared.live.state import KEPT
+from pages.shared.widgets.setting_widgets import parameter_key, parameter_widgets
+
+DEFAULT = "item-knn"
+
+ALGORITHM_LABELS = {
+    name: f"{known.title} (ratings)" if known.task is Task.RATINGS else known.title
+    for name, known in ALGORITHMS.items()
+}
+"""Algorithm id -> how it is picked: with what it is for, where it does not rank items."""
+_TASKS = (
+    "Those marked **(ratings)** predict ratings: with them the metric is RMSE or MAE and the folds "
+    "are random tenths of all ratings. All others rank items. One run is one or the other."
+)
+
+Chosen = dict[str, dict[str, ParamValue]]
+"""Algorithm id -> its parameters."""
+
+
+def algorithm_picker(
+    key: str = "algorithm",
+    default: Sequence[str] = (DEFAULT,),
+    what: str = "Each one is a run of its own; several run one after another and show together.",
+) -> list[str]:
+    """Ids of the picked algorithms, in the registry's order; may be empty.
+
+    Args:
+        key: of the widget, and in the address.
+        default: what is picked at first.
+        what: becomes of several, for the help.
+    """
+    label_from_link(key, ALGORITHM_LABELS)
+    picked = st.pills(
+        "Algorithms",
+        list(ALGORITHMS),
+        format_func=ALGORITHM_LABELS.__getitem__,
+        selection_mode="multi",
+        default=list(default),
+        key=key,
+        **KEPT,
+        help=f"{what}\n\n"
+        + "\n".join(
+            f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
+        ),
+    )
+    st.caption(_TASKS)
+    for name in picked:
+        st.caption(f"**{ALGORITHMS[name].title}.** {ALGORITHMS[name].summary}")
+    return [name for name in ALGORITHMS if name in picked]
+
+
+def parameter_settings(names: list[str]) -> Chosen:
+    """Widgets for the parameters of these algorithms, in an expander."""
+    chosen: Chosen = {name: {} for name in names}
+    if not any(ALGORITHMS[name].parameters for name in names):
+        return chosen
+    with st.expander("Model parameters", icon=":material/tune:"):
+        for name in names:
+            algorithm = ALGORITHMS[name]
+            if algorithm.parameters:
+                st.markdown(f"**{algorithm.title}** · {algorithm.paper}")
+                _presets(algorithm)
+                with st.container(horizontal=True):
+                    chosen[name] = parameter_widgets(name, algorithm.parameters)
+    return chosen
+
+
+def _presets(algorithm: Algorithm) -> None:
+    """Buttons that fill in a named set of values; none where the paper's are ours."""
+    if not algorithm.paper_default:
+        return
+
+    def fill(name: str) -> None:
+        values = algorithm.presets[name]
+        give(
+            {parameter_key(algorithm.id, one): value for one, value in values.items()},
+            by=_preset_key(algorithm, name),
+        )
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Fill in:", width="content")
+        for name in algorithm.presets:
+            st.button(
+                name,
+                key=_preset_key(algorithm, name),
+                type="tertiary",
+                on_click=fill,
+                args=(name,),
+            )
+
+
+def _preset_key(algorithm: Algorithm, name: str) -> str:
+    return f"preset-{algorithm.id}-{name}"

@@ -1,0 +1,225 @@
+"""A run's folds as a table, with its exports and the command line that repeats it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.figures.report.provenance import provenance
+from ecv_core.figures.report.run_pictures import efold_picture
+from ecv_core.figures.report.run_report import run_report
+from ecv_core.figures.training import (
+    HELD_OUT,
+    METRIC,
+    held_out_text,
+    training_figure,
+    training_frame,
+    training_text,
+)
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run
+from ecv_core.records.spec import Task
+from ecv_core.store.command import command_for, track_call
+from ecv_core.store.document import run_document
+from ecv_core.store.environment import environment
+from ecv_core.store.imports import origins
+from ecv_core.untrusted.disarming import csv_of
+from pages.run.frames import fold_frame, fold_rows, newest, so_far
+from pages.shared.charts.plot import plot
+from pages.shared.charts.print_figure import print_figures
+from pages.shared.live.runs import imported_sentence
+from pages.shared.live.state import sentence, store
+from pages.shared.widgets.setting_widgets import split_download
+from pages.shared.widgets.tables import file_name
+from pages.shared.widgets.words import metric_label, rule_words, run_name, run_title
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def fold_table(run: Run) -> None:
+    """The table, newest fold last, and its downloads."""
+    if not run.folds:
+        st.caption("No fold is finished yet.")
+        return
+    frame = fold_rows(run)
+    label = metric_label(run.spec)
+    reals = {
+        name: st.column_config.NumberColumn(name, format="%.4f")
+        for name in frame.column_names
+        if name not in ("n", "fold", "users", "used", "source")
+    }
+    estimates = {
+        name: st.column_config.NumberColumn(name, format="%.2g")
+        for name in frame.column_names
+        if name.endswith(" Wh") or name == "grams CO2e"
+    }
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=reals
+        | estimates
+        | {
+            "n": st.column_config.NumberColumn("n", pinned=True, help="Folds seen so far."),
+            "fold": st.column_config.NumberColumn("fold", pinned=True, help="Its index, from 0."),
+            "used": st.column_config.CheckboxColumn("used", help="Up to the stop."),
+            "score": st.column_config.NumberColumn(label, format="%.4f", pinned=True),
+            "fit s": st.column_config.NumberColumn("fit s", format="%.2f"),
+            "evaluate s": st.column_config.NumberColumn("evaluate s", format="%.2f"),
+        },
+        placeholder="",
+        height="content" if len(frame) <= 12 else 460,
+        key=f"folds-{run.run_id}",
+        alt=f"{label}, all metrics, seconds and energy of each of {len(frame)} folds",
+    )
+
+
+def downloads(run: Run) -> None:
+    """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed; the split."""
+    if not run.folds:
+        return
+    name = file_name(f"{run_name(run)} {run.run_id}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Report",
+            partial(_report, run),
+            file_name=f"{name}.html",
+            mime="text/html",
+            icon=":material/description:",
+            key=f"report-{run.run_id}",
+            on_click="ignore",
+            help="One page to print or to send: settings, figure 1, results, energy, how to "
+            "repeat it, what to cite.",
+        )
+        st.download_button(
+            "Folds as CSV",
+            lambda: csv_of(fold_frame(newest(run))),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            key=f"csv-{run.run_id}",
+            on_click="ignore",
+        )
+        st.download_button(
+            "Run as JSON",
+            partial(_document, run),
+            file_name=f"{name}.json",
+            mime="application/json",
+            icon=":material/download:",
+            key=f"json-{run.run_id}",
+            on_click="ignore",
+            help="Everything but the scores of single users; another e-fold can import it.",
+        )
+        print_figures(
+            {"Figure 1": _figure_1(run)},
+            key=run.run_id,
+            title=f"{run_title(run)}, {rule_words(run.spec)}",
+        )
+        if not _on_disk(run.spec.dataset):
+            return
+        split_download(run.spec, key=f"split-{run.run_id}", label="The split, for others to use")
+
+
+def _figure_1(shown: Run) -> Callable[[], Figure]:
+    def draw() -> Figure:
+        run = newest(shown)
+        return efold_picture(
+            so_far(run),
+            k=run.k,
+            metric=metric_label(run.spec),
+            stopped_at=run.stopped_at,
+            confidence=run.spec.confidence,
+        )
+
+    return draw
+
+
+def _on_disk(dataset: str) -> bool:
+    known = datasets.catalogue()
+    return dataset in known and datasets.available(known[dataset])
+
+
+def _report(shown: Run) -> str:
+    run = newest(shown)
+    origin = origins(store()).get(run.run_id)
+    known = provenance([run.spec.dataset], origin.made_with if origin else None)
+    return run_report(run, known, origin=imported_sentence(run.run_id))
+
+
+def _document(shown: Run) -> str:
+    run = newest(shown)
+    origin = origins(store()).get(run.run_id)
+    made_with = origin.made_with if origin else environment()
+    return json.dumps(run_document(run) | {"made_with": made_with}, indent=2)
+
+
+def repeat_command(run: Run) -> None:
+    """The command line that gives the same scores again."""
+    if run.spec.tracked:
+        st.markdown("Tracked again by your own code, in Python or on a command line:")
+        st.code(f"cv = {track_call(run.spec)}", language="python", wrap_lines=True)
+    else:
+        st.markdown("The same run on a command line, with the same scores:")
+    try:
+        st.code(command_for(run.spec), language="bash", wrap_lines=True)
+    except InputError as error:  # its rule or its split is of a package that is not here
+        st.caption(f"This installation cannot repeat it: {sentence(error)}")
+
+
+_HEIGHT = 280
+
+
+def _steps(run: Run) -> int:
+    params = dict(run.spec.params)
+    return int(params.get("steps", params.get("epochs", 0)))
+
+
+def trained_in_steps(run: Run) -> bool:
+    """Whether its model stops early or predicts ratings in several steps, so that it has curves."""
+    ratings = run.spec.task is Task.RATINGS and _steps(run) > 1
+    return ratings or bool(dict(run.spec.params).get("early_stopping"))
+
+
+def training(run: Run) -> None:
+    """The curves of a run whose model stops early or predicts ratings; nothing for any other."""
+    if not trained_in_steps(run):
+        return
+    ratings, steps = run.spec.task is Task.RATINGS, _steps(run)
+    curves = [(fold.fold, fold.inner_curve) for fold in run.folds if fold.inner_curve]
+    if run.progress is not None and run.progress.curve:
+        curves.append((run.progress.fold, run.progress.curve))
+    if ratings and not curves and run.folds:
+        return  # of a model that answers once, at its end
+    title = "Fit, step by step" if ratings else "Training, epoch by epoch"
+    st.header(title, anchor=False)
+    if not curves:
+        st.caption("The curve starts with the first epoch.")
+        return
+    frame = training_frame(curves)
+    text = held_out_text(frame) if ratings else training_text(frame)
+    metric = HELD_OUT if ratings else METRIC
+    plot(
+        lambda dark: training_figure(frame, epochs=steps, metric=metric, dark=dark, height=_HEIGHT),
+        version=(run.run_id, tuple((fold, len(curve)) for fold, curve in curves)),
+        key="training",
+        alt=f"{metric[0].upper()}{metric[1:]} after each {'step' if ratings else 'epoch'}. {text}",
+        height=_HEIGHT,
+        name=f"{run_name(run)} training",
+        table=lambda: frame,
+    )
+    if ratings:
+        st.caption(
+            f"{text} One fit gives the RMSE that it would have had with any smaller number of "
+            "steps. Nothing is stopped or chosen by it."
+        )
+        return
+    patience = dict(run.spec.params)["patience"]
+    st.caption(
+        f"{text} Training stops after {patience} epochs without a better one and keeps "
+        "the best. The inner part is taken from the training data, never from what is held out."
+    )

@@ -1,0 +1,81 @@
+"""The tables of a run, made once for all who look at it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.evaluation import column_title
+from ecv_core.figures.efold import efold_frame
+from ecv_core.records.run import Run
+from pages.shared.live.state import store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_RUNS = 64
+"""Of so many runs, and stages of them, tables are kept."""
+
+
+def newest(run: Run) -> Run:
+    """The run as it is now: for what is made when a button is pressed, folds after it was drawn.
+
+    Raises: StoreError; InputError if it has been deleted.
+    """
+    return store().run(run.run_id)
+
+
+def so_far(run: Run) -> pd.DataFrame:
+    """As `efold_frame`; shared, so never change it."""
+    return _so_far(_version(run), run)
+
+
+def fold_frame(run: Run) -> pd.DataFrame:
+    """One row per finished fold: score, mean and width so far, cost, and all metrics; shared."""
+    return _fold_frame(_version(run), run)
+
+
+def fold_rows(run: Run) -> pa.Table:
+    """The same as it is sent to a page, which takes longer to make than the frame."""
+    return _fold_rows(_version(run), run)
+
+
+def _version(run: Run) -> tuple[str, str, int | None, int]:
+    """Another for every fold that comes, and for a run whose spec went further."""
+    return run.run_id, run.spec.to_json(), run.stopped_at, len(run.folds)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_RUNS)
+def _so_far(version: tuple[object, ...], _run: Run) -> pd.DataFrame:
+    return efold_frame(_run.moments, _run.stopped_at)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_RUNS)
+def _fold_rows(version: tuple[object, ...], _run: Run) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(fold_frame(_run), preserve_index=False)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_RUNS)
+def _fold_frame(version: tuple[object, ...], _run: Run) -> pd.DataFrame:
+    run = _run
+    costs = pd.DataFrame(
+        {
+            "fit s": [fold.fit_seconds for fold in run.folds],
+            "evaluate s": [fold.evaluate_seconds for fold in run.folds],
+            "energy Wh": [fold.energy.watt_hours for fold in run.folds],
+            "processor Wh": [fold.energy.cpu_joules / 3600 for fold in run.folds],
+            "GPU Wh": [fold.energy.gpu_joules / 3600 for fold in run.folds],
+            "memory Wh": [fold.energy.ram_joules / 3600 for fold in run.folds],
+            "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
+            "source": [fold.energy.source for fold in run.folds],
+            "users": [fold.users for fold in run.folds],
+        }
+    )
+    metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
+    metrics.columns = [column_title(name) for name in metrics.columns]
+    head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
+    return pd.concat([head, costs, metrics], axis=1)

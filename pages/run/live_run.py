@@ -1,0 +1,341 @@
+"""A run as it goes on: the figure follows completed folds; the bar on top has the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import plotly.graph_objects as go
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
+from ecv_core.figures.compare_plot import compare_figure, compare_height
+from ecv_core.figures.efold import alt_text
+from ecv_core.figures.efold_plot import efold_figure
+from ecv_core.figures.report.describe import describe_runs
+from ecv_core.figures.words import arithmetic, verdict
+from ecv_core.models import components, computed_here
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run, RunState
+from ecv_core.store.command import command_for, track_call
+from pages.run.details import downloads, fold_table, repeat_command, trained_in_steps, training
+from pages.run.facts import fact_panel
+from pages.run.frames import newest, so_far
+from pages.run.run_actions import run_actions
+from pages.shared.address.link import copy_link
+from pages.shared.charts.plot import plot
+from pages.shared.live.acting import starter
+from pages.shared.live.events import CURVES, RUNS, STATES, topic
+from pages.shared.live.runs import comparison_of, imported_note, opened_runs
+from pages.shared.live.state import escaped, sentence
+from pages.shared.live.watch import follow
+from pages.shared.widgets.cite import cite_and_describe, made_with
+from pages.shared.widgets.runs_table import RUN_COLUMNS, runs_table
+from pages.shared.widgets.words import (
+    ago,
+    algorithm_title,
+    counted,
+    metric_label,
+    rule_words,
+    run_name,
+    run_title,
+    state_badge,
+)
+
+# Runs that the dashboard does not compute: whose folds they are, and how they go on.
+
+
+_ECV = "python -m ecv_core"
+
+
+def elsewhere_note(run: Run) -> None:
+    """Says it, with what to type where the run can go on; nothing for a run of the dashboard."""
+    if computed_here(run.spec):
+        return
+    said, *typed = how_to_go_on(run)
+    st.caption(f":material/integration_instructions: {escaped(whose_folds(run))}")
+    if said:
+        st.info(escaped(said), icon=":material/terminal:")
+    for text in typed:
+        language = "python" if text.startswith("cv =") else "bash"
+        st.code(text, language=language, wrap_lines=True)
+
+
+def whose_folds(run: Run) -> str:
+    """In a sentence, who computes its folds."""
+    name = run.spec.algorithm
+    if run.spec.tracked:
+        said = f"Tracked: '{name}' is code outside e-fold, which reports the score of each fold."
+        if run.state.active and not run.outside:
+            said += " Cancel takes effect when it reports."
+        return said
+    if components.named(name):
+        return f"Computed on the command line, where '{name}' names code of LensKit."
+    return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
+
+
+def how_to_go_on(run: Run) -> tuple[str, ...]:
+    """A sentence on what to do where the run has folds left, and what to type, if anything.
+
+    The sentence is empty where it has none, or is going on by itself.
+    """
+    if run.outside and run.state.active:
+        if run.progress is None:
+            return "It waits to be asked for its next fold:", f"{_ECV} ask {run.run_id}"
+        fold = run.progress.fold
+        said = f"It waits for fold {fold}, asked for {ago(run.progress.started_at)}:"
+        return said, f"{_ECV} tell {run.run_id} {fold} --scores FILE"
+    if run.state.active or not (run.resumable or run.can_be_checked):
+        return ("",)
+    left = counted(run.k - len(run.folds), "fold")
+    if not run.spec.tracked:
+        named = components.named(run.spec.algorithm)
+        again = "It cannot go on here; its command, below, computes it again."
+        return (again if named else "Install its package, and it can go on.",)
+    if run.resumable:
+        said = f"To go on with the other {left}, run its own program again; its call is:"
+        return said, f"cv = {track_call(run.spec)}", command_for(run.spec)
+    return (
+        f"To check the stop with the other {left}, track it again with full=True (--full): it goes "
+        "on where it stopped.",
+    )
+
+
+FIGURE_HEIGHT = 440
+FOLLOW = "follow"
+
+
+def live_run(runs: list[Run]) -> None:
+    """Everything about the opened runs; it follows them while any is active."""
+    active = any(run.state.active for run in runs)
+    names = [run.spec.algorithm for run in runs]
+    if len(runs) > 1:
+        st.segmented_control(
+            "Show",
+            [FOLLOW, *names],
+            format_func=lambda name: "Follow the queue" if name == FOLLOW else name,
+            default=FOLLOW,
+            required=True,
+            key="show",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    ids = [run.run_id for run in runs]
+    follow(
+        _run,
+        active,
+        [runs],
+        key="run",
+        of=[topic(STATES, ids)],
+    )
+
+
+def shown_run(runs: list[Run]) -> Run:
+    """The run whose algorithm is picked, else the one that is going, else the last."""
+    picked = st.session_state.get("show")
+    chosen = [run for run in runs if run.spec.algorithm == picked]
+    going = [run for run in runs if run.state is RunState.RUNNING]
+    waiting = [run for run in runs if run.state is RunState.QUEUED]
+    return (chosen or going or waiting or runs[-1:])[0]
+
+
+def headline(run: Run) -> tuple[str, str]:
+    """What explains this moment: its kind ('info', 'success', 'warning', 'error') and sentence."""
+    kept = f"{len(run.folds)} of {run.k} folds are finished and kept"
+    match run.state:
+        case RunState.QUEUED:
+            before = run.queue_position or 0
+            runs = "1 run is" if before == 1 else f"{before} runs are"
+            return "info", f"Queued: {runs} before this one." if before else "About to start."
+        case RunState.FAILED:
+            return "error", f"Failed: {run.error or 'for an unknown reason'}. {kept}."
+        case RunState.CANCELLED:
+            why = f"{run.error}. " if run.error else ""
+            return "warning", f"Cancelled: {why}{kept}."
+        case RunState.INTERRUPTED:
+            return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}."
+    if not run.folds:
+        return "info", "The first fold is running; the first interval comes with the second."
+    said = verdict(run)
+    if not run.stopped_early:
+        return "info", said
+    if run.state is RunState.RUNNING:
+        said += " The other folds are running to check it."
+    return "success", said
+
+
+def _say(run: Run) -> None:
+    """The verdict in words, and below it in small type the arithmetic of the rule."""
+    kind, text = headline(run)
+    boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
+    icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
+    lines = [escaped(text)]
+    if kind in ("info", "success") and (small := arithmetic(run)):
+        lines.append(f":small[{escaped(small)}]")
+    with st.container(key="verdict"):
+        boxes[kind]("\n\n".join(lines), icon=f":material/{icons[kind]}:")
+
+
+def _still_there() -> list[Run]:
+    """The opened runs; the whole page is drawn anew, with its sentence, if they were deleted."""
+    try:
+        runs = opened_runs()
+    except InputError:
+        runs = []
+    if not runs:
+        st.rerun()
+    return runs
+
+
+def _run(following: bool, read: list[list[Run]]) -> None:
+    """Draw it; the first time as the runs were read for the page.
+
+    Only what is not another with every fold belongs here, and what follows the folds by itself.
+    """
+    runs = read.pop() if read else _still_there()
+    if following != any(run.state.active for run in runs):
+        st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
+    run = shown_run(runs)
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.title(run_title(run), anchor=False, width="content")
+            state_badge(run.state)
+        with st.container(
+            horizontal=True, vertical_alignment="center", width="content", key="run-actions"
+        ):
+            run_actions(run, runs)
+            copy_link()
+    _followed(_results, runs, key="results")
+    _details(run, runs)
+
+
+def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: str) -> None:
+    """Draw what every fold changes, and for as long as folds come anew with each."""
+    if not any(run.state.active for run in runs):
+        draw(shown_run(runs), runs)
+        return
+    read = [runs]
+
+    def newest_runs() -> None:
+        runs = read.pop() if read else _still_there()
+        draw(shown_run(runs), runs)
+
+    ids = [run.run_id for run in runs]
+    waits = any(run.outside for run in runs)  # whose note says which fold is asked for
+    follow(
+        newest_runs,
+        key=key,
+        of=[topic(RUNS, ids)],
+        often=[topic(CURVES, ids)] if waits else [],
+    )
+
+
+def _results(run: Run, runs: list[Run]) -> None:
+    _say(run)
+    elsewhere_note(run)
+    if person := starter(run.started_by):
+        st.caption(f"Started by {escaped(person)}.")
+    if note := imported_note(run.run_id):
+        st.caption(note)
+    elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
+        st.warning(sentence(InputError(said)), icon=":material/database_off:")
+    left, right = st.columns([3, 1.2], gap="medium")
+    with left:
+        _figure(run)
+    with right:
+        fact_panel(run)
+    if len(runs) > 1:
+        _compare(runs)
+    _training(run, runs)
+
+
+def _training(run: Run, runs: list[Run]) -> None:
+    """The curves of its trainings; that of the fold which is computed grows by itself."""
+    if run.state is not RunState.RUNNING or not trained_in_steps(run):
+        training(run)
+        return
+    read = [run]
+
+    def newest_curve() -> None:
+        training(read.pop() if read else shown_run(_still_there()))
+
+    ids = [one.run_id for one in runs]
+    follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
+
+
+def _figure(run: Run) -> None:
+    k, stopped_at, metric = run.k, run.stopped_at, metric_label(run.spec)
+    frame = so_far(run)
+
+    def make(dark: bool) -> go.Figure:
+        return efold_figure(
+            frame,
+            k=k,
+            metric=metric,
+            stopped_at=stopped_at,
+            confidence=run.spec.confidence,
+            dark=dark,
+            height=FIGURE_HEIGHT,
+        )
+
+    alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=run_title(run))
+    version = (run.run_id, len(frame), stopped_at, run.spec.to_json())
+    plot(
+        make,
+        version=version,
+        key="figure-1",
+        alt=alt,
+        height=FIGURE_HEIGHT,
+        top=run.run_id,
+        name=f"{run_name(run)} figure 1",
+        caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
+        table=lambda: so_far(newest(run)),
+    )
+
+
+def _compare(runs: list[Run]) -> None:
+    def named(runs: list[Run]) -> list[NamedRun]:
+        return [(algorithm_title(run.spec.algorithm), run) for run in runs]
+
+    frame = compare_frame(named(runs))
+    if frame["mean"].isna().all():
+        return
+    st.header("All runs started together", anchor=False)
+    left, right = st.columns([1.2, 1], gap="medium")
+    with left:
+        plot(
+            lambda dark: compare_figure(frame, dark=dark),
+            version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
+            key="compare",
+            alt=compare_alt_text(frame),
+            height=compare_height(frame),
+            name=f"comparison on {runs[0].spec.dataset}",
+            table=lambda: compare_frame(named([newest(run) for run in runs])),
+        )
+    with right:
+        runs_table(frame, RUN_COLUMNS, key="together")
+        st.page_link(
+            "runs/runs.py",
+            label="Compare them: tests and settings",
+            icon=":material/balance:",
+            query_params=comparison_of([run.run_id for run in runs]),
+        )
+
+
+def _details(run: Run, runs: list[Run]) -> None:
+    folds, again, export = st.tabs(
+        ["Folds", "Repeat this run", "Export"],
+        key="details",
+        bind="query-params",
+        on_change="rerun",
+    )
+    with folds:
+        _followed(lambda run, _: fold_table(run), runs, key="folds")
+    with again:
+        repeat_command(run)
+    with export:
+        downloads(run)
+    if run.folds and not run.state.active:
+        cite_and_describe(lambda: describe_runs([run], made_with([run])), key="run")

@@ -1,0 +1,354 @@
+"""The form that starts runs: dataset, algorithms, folds, stop; one click with good defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core import models, splits, stopping
+from ecv_core.energy import country
+from ecv_core.energy.expected import Expected, KnownCosts, expected, together
+from ecv_core.evaluation import METRICS, check_metric
+from ecv_core.fold import check_needs
+from ecv_core.fold.spec import make_spec
+from ecv_core.models import ALGORITHMS, computed_here
+from ecv_core.records.errors import EcvError, InputError, UnknownName
+from ecv_core.records.spec import SETTINGS, RunSpec, Setting, Task
+from ecv_core.splits import IMPORTED, exchangeable
+from ecv_core.stopping import NEVER_STOPS, RULES, folds_planned
+from ecv_core.store.recorded import recorded_run
+from ecv_core.store.results import Results
+from pages.run.algorithm_picker import (
+    ALGORITHM_LABELS,
+    DEFAULT,
+    algorithm_picker,
+    parameter_settings,
+)
+from pages.run.fold_settings import STORED, TASK_OF, fold_settings, usual_of_task
+from pages.run.score_settings import CHOICES, FULL, NEGATIVES, SAMPLED
+from pages.run.stop_settings import (
+    min_folds_key,
+    rule_param_key,
+    rule_titles,
+    rule_values,
+    stop_settings,
+)
+from pages.shared.address.given import keep_given
+from pages.shared.address.link import copy_link, label_from_link, step_from_link
+from pages.shared.charts.plot import preload_plots
+from pages.shared.live.acting import acting
+from pages.shared.live.state import escaped, run_list, sentence, sentences, store
+from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
+from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
+from pages.shared.widgets.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    duration,
+    metric_label,
+    rule_words,
+    titles_of,
+    watt_hours_range,
+)
+
+# A link's choices that this installation does not have, said before the form drops them.
+
+
+def _number(key: str, text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"the link's {key} must be a number, but is '{text}'") from None
+
+
+def _choice(known: Setting, label: str) -> object:
+    if label not in (labels := choice_labels(known).values()):
+        raise UnknownName(known.said or known.words, label, labels)
+    return label
+
+
+def _split(name: str) -> object:
+    return name == IMPORTED or splits.strategy(name)
+
+
+def _metric(title: str) -> object:
+    for known in METRICS.values():
+        if title in (known.title, known.id) and known.id not in CHOICES:
+            check_metric(known.id, sampled=False, log_odds=True)
+    if title not in (titles := [METRICS[name].title for name in CHOICES]):
+        raise UnknownName("metric", title, titles)
+    return title
+
+
+def _dataset(title: str) -> object:
+    return title in titles_of(datasets.catalogue(), dataset_title).values() or datasets.entry(title)
+
+
+def _algorithm(label: str) -> object:
+    return label in ALGORITHM_LABELS.values() or models.algorithm(label)
+
+
+def _rule(title: str) -> object:
+    return title in rule_titles().values() or stopping.rule(title)
+
+
+_ON_FORM = [known for known in SETTINGS.values() if on_form(known)]
+CHECKS: dict[str, Callable[[str], object]] = {
+    "dataset": _dataset,
+    "algorithm": _algorithm,
+    "rule": _rule,
+    "split": _split,
+    "metric": _metric,
+    "country": country,
+}
+"""Of a value in the address, by key; sliders and other settings come with theirs."""
+CHECKS |= {one.name: partial(_choice, one) for one in _ON_FORM if one.choices}
+CHECKS |= {one.name: partial(_number, one.name) for one in _ON_FORM if one.kind in (int, float)}
+
+
+def link_check() -> None:
+    """Say what the address asks for that cannot be; call before the widgets read it."""
+    checks = dict(CHECKS)
+    for rule in stopping.RULES.values():
+        for one in rule.parameters:
+            key = rule_param_key(rule, one)
+            if one.steps:
+                step_from_link(key, one.steps, one.text, name=one.words)
+            elif not one.ids:
+                checks[key] = one.parse
+    label_from_link("metric", {name: METRICS[name].title for name in CHOICES})
+    label_from_link("dataset", titles_of(datasets.catalogue(), dataset_title))
+    label_from_link("algorithm", ALGORITHM_LABELS)
+    label_from_link("rule", rule_titles())
+    for known in _ON_FORM:
+        label_from_link(known.name, choice_labels(known))
+    for key, check in checks.items():
+        for value in st.query_params.get_all(key):
+            try:
+                check(value)
+            except EcvError as error:
+                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
+
+
+# Before Start: about how long the runs will take, and how much energy, by runs that are known.
+
+
+def expectation(specs: Sequence[RunSpec]) -> None:
+    """One line; nothing where there is nothing to start."""
+    if specs:
+        st.caption(expectation_words(specs, _known(specs)))
+
+
+def expectation_words(specs: Sequence[RunSpec], known: Sequence[KnownCosts]) -> str:
+    """How long and how much, as ranges, or what is not known yet."""
+    found = {spec.algorithm: expected(spec, known, folds_planned(spec)) for spec in specs}
+    told = [one for one in found.values() if one is not None]
+    missing = [name for name, one in found.items() if one is None]
+    if not told and (rough := _rough(specs)):
+        return f"Each fold will take about {duration(rough)} of one core, by a rough count."
+    if not told:
+        return "Time and energy: not known yet for this dataset and algorithm."
+    text = _words(together(told))
+    return f"{text} Not known yet: {', '.join(missing)}." if missing else text
+
+
+def _rough(specs: Sequence[RunSpec]) -> float:
+    """Seconds of the longest fit of a model of ratings, of a dataset whose size is known; or 0."""
+    rough = [0.0]
+    for spec in specs:
+        known = datasets.entry(spec.dataset) if spec.task is Task.RATINGS else None
+        if known is not None and known.rated:
+            algorithm = models.algorithm(spec.algorithm)
+            rough.append(algorithm.rough_seconds(dict(spec.params), known.rated[2]))
+    return max(rough)
+
+
+def _words(one: Expected) -> str:
+    least, most = one.folds
+    folds = counted(most, "fold") if least == most else f"{least} to {counted(most, 'fold')}"
+    time = " to ".join(dict.fromkeys(duration(end) for end in one.seconds))
+    energy = f" and {watt_hours_range(*one.joules)}" if one.joules else ""
+    alike = "" if one.same_parameters else ", some with other parameters"
+    return (
+        f"{folds} will take about {time}{energy}, by {counted(one.runs, 'earlier run')} of this "
+        f"dataset and algorithm{alike}."
+    )
+
+
+def _known(specs: Sequence[RunSpec]) -> list[KnownCosts]:
+    """Costs of own runs and of the recorded one, of each dataset and algorithm."""
+    wanted = {(spec.dataset, spec.algorithm) for spec in specs}
+    found = []
+    try:
+        for dataset, algorithm in sorted(wanted):
+            run = recorded_run(f"{dataset}--{algorithm}")
+            if run is not None and run.spec.task is Task.TOP_N:  # the others shared the machine
+                found.append(KnownCosts.of(run))
+        found += [
+            KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
+            for row in run_list().rows()
+            if (row.spec.dataset, row.spec.algorithm) in wanted and not row.imported
+        ]
+    except EcvError:  # said where runs are shown; here it is only not known
+        return []
+    return found
+
+
+def start_form() -> None:
+    """Draw the form; on Start, queue the runs and open them."""
+    keep_given()
+    link_check()
+    top = st.container(horizontal=True, vertical_alignment="center")
+    expectation_place = st.container()
+    specs: list[RunSpec] = []
+    trouble: EcvError | None = None
+    left, right = st.columns(2, gap="medium")
+    with left.container(border=True, height="stretch"):
+        st.header("What to evaluate", anchor=False)
+        data_place = st.container()
+        names = algorithm_picker()
+        usual_of_task(names)
+        task = ALGORITHMS[names[0]].task if names else Task.TOP_N
+        with data_place:
+            entry, ready = dataset_picker(task)
+        picked, folds_ready = fold_settings(entry.id, ready, task)
+        params = parameter_settings(names)
+    with right.container(border=True, height="stretch"):
+        st.header("When to stop", anchor=False)
+        picked |= stop_settings(max(picked["k"], 2))
+        ordered = not exchangeable(picked["split"])
+        if picked["k"] == 1 or ordered:
+            picked |= {"rule": NEVER_STOPS, "rule_params": {}, "min_folds": None}
+        if ordered and picked["k"] > 1:
+            st.info(
+                "The folds of this split come in the order of time and may drift, so no rule may "
+                "stop early: all of them run, and their trend is the result.",
+                icon=":material/timeline:",
+            )
+        try:
+            wanted = [
+                make_spec(
+                    dataset=entry.id,
+                    algorithm=name,
+                    params=params[name],
+                    **picked | {"rule_params": _of_others(picked, name)},
+                )
+                for name in names
+                if folds_ready
+            ]
+            for spec in wanted if ready else []:
+                check_needs(spec)
+            specs = wanted
+        except EcvError as error:
+            trouble = error
+    if trouble:
+        st.error(sentence(trouble), icon=":material/error:")
+    why_not = acting().start_refusal(specs)
+    with top:
+        pressed = st.button(
+            "Start",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="start",
+            disabled=not (specs and ready) or why_not is not None,
+        )
+        if why_not:
+            st.markdown(f":material/lock: {sentence(EcvError(why_not))}")
+        elif ready:
+            st.markdown(_summary(specs, names, trouble))
+        else:
+            st.markdown(not_ready(entry))
+        copy_link(without=_FILE if picked["split"] == IMPORTED else "")
+    with expectation_place:
+        expectation(specs if ready else [])
+        anew = _anew(specs if ready else [])
+    preload_plots()
+    if pressed:
+        with sentences():
+            # The whole address at once: what the form had in it would go in a step of its own.
+            st.query_params.from_dict({"run": acting().start(specs, anew=anew)})
+            st.rerun()
+
+
+def _anew(specs: list[RunSpec]) -> bool:
+    """Whether to compute every fold; asked only where some are there already."""
+    results = Results(store(), recorded=False)
+    there = [len(results.folds(spec, own=True)) for spec in specs]
+    if not any(there):
+        return False
+    words = ", ".join(
+        f"{known} of {counted(spec.k, 'fold')} of {algorithm_title(spec.algorithm)}"
+        for known, spec in zip(there, specs, strict=True)
+        if known
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f":material/recycling: {words} {'is' if there == [1] else 'are'} there already and "
+            "will be used again."
+        )
+        return st.toggle(
+            "Compute them anew",
+            key="anew",
+            persist_state="session",
+            help="To watch a run again, or to measure its energy: every fold is trained and "
+            "evaluated once more. The scores come out the same.",
+        )
+
+
+def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
+    """Put a run's settings into the form; call it from a callback, before the form is drawn."""
+    values = {name: getattr(spec, name) for name, known in SETTINGS.items() if on_form(known)}
+    values |= {
+        "dataset": spec.dataset,
+        "algorithm": [name for name in algorithms if name in ALGORITHMS] or [DEFAULT],
+        "ranking": FULL if spec.negatives is None else SAMPLED,
+        "negatives": NEGATIVES if spec.negatives is None else spec.negatives,
+        **rule_values(spec),
+        min_folds_key(spec.rule): spec.min_folds,
+        K_OF: spec.split,
+        TASK_OF: spec.task,
+        STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
+    }
+    if computed_here(spec):
+        values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
+    values |= {
+        parameter_key(f"split-{spec.split}", name): value for name, value in spec.split_params
+    }
+    if spec.dataset not in datasets.catalogue():  # an imported run's, which is not here
+        del values["dataset"]
+    for key, value in values.items():
+        st.session_state[key] = value
+
+
+_FILE = "the fold file: whoever opens it adds it again"
+
+
+def _summary(specs: list[RunSpec], names: list[str], trouble: EcvError | None) -> str:
+    if not names:
+        return "Pick at least one algorithm."
+    if trouble:
+        return "Change what the message below is about."
+    if not specs:
+        return "Add a fold file, or pick another fold strategy."
+    spec = specs[0]
+    titles = ", ".join(ALGORITHMS[one.algorithm].title for one in specs)
+    folds = (
+        f"up to {spec.k} folds" if spec.rule != NEVER_STOPS and not spec.full else f"{spec.k} folds"
+    )
+    text = (
+        f"**{titles}** on **{escaped(dataset_title(spec.dataset))}**, {folds}, {metric_label(spec)}"
+    )
+    return f"{text}, {rule_words(spec)}"
+
+
+def _of_others(picked: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+    """The rule's parameters, without the algorithm among cheap models: none adjusts itself."""
+    params = dict(picked["rule_params"])
+    for one in RULES[picked["rule"]].parameters:
+        if one.ids:
+            params[one.name] = [name for name in params[one.name] if name != algorithm]
+    return params

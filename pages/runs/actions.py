@@ -1,0 +1,190 @@
+"""What can be done with the runs that are picked in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ecv_core.jobs.rights.actor import Action
+from ecv_core.models import computed_here
+from ecv_core.records.run import RunState
+from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, checked_label
+from ecv_core.store.removal import UNDO_MINUTES
+from pages.shared.address.navigation import COMPARE, go, show_view
+from pages.shared.live.acting import acting, why_not
+from pages.shared.live.runs import COMPARED
+from pages.shared.live.state import sentences, store
+from pages.shared.widgets.words import counted
+
+REMOVED = "runs-removed"
+"""In the session: ids of the runs that were deleted last."""
+_THEIRS = "What somebody else has started is left as it is."
+
+
+def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
+    """A row of buttons; those that would do nothing are disabled.
+
+    Args:
+        picked: the runs that are picked, newest first.
+        rows: all runs, for the tags that there are.
+    """
+    person = acting()
+
+    def mine(action: Action, rows: Sequence[ListedRun]) -> list[str]:
+        return [row.run_id for row in rows if person.may(action, row.started_by)]
+
+    ids = [row.run_id for row in picked]
+    active = mine(Action.CANCEL, [row for row in picked if row.state.active])
+    resumable = mine(
+        Action.GO_ON,
+        [row for row in picked if row.state.resumable and computed_here(row.spec)],
+    )
+    idle = mine(Action.DELETE, [row for row in picked if not row.state.active])
+    labelled = [row for row in picked if person.may(Action.ANNOTATE, row.started_by)]
+    theirs = len(labelled) < len(picked)
+    several = len(ids) > 1
+    st.button(
+        f"Compare {len(ids)} runs" if several else "Compare",
+        key="compare-picked",
+        icon=":material/balance:",
+        type="primary" if several else "secondary",
+        disabled=not several,
+        help=None if several else "Pick two or more runs by the boxes at the left of their rows.",
+        on_click=_compare,
+        args=(ids,),
+    )
+    if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
+        go("run/run.py", {"run": ids[0]})
+    if not why_not(Action.ANNOTATE):
+        with st.popover(
+            "Name, tags, note" if len(labelled) < 2 else "Tags",
+            icon=":material/label:",
+            disabled=not labelled,
+            help=_THEIRS if theirs else None,
+        ):
+            if labelled:
+                _label_form(labelled, sorted({tag for row in rows for tag in row.label.tags}))
+    if active:
+        st.button(
+            f"Cancel {_count(active)}".strip(),
+            key="cancel-picked",
+            icon=":material/cancel:",
+            on_click=_cancel,
+            args=(active,),
+        )
+    if resumable:
+        st.button(
+            f"Resume {_count(resumable)}".strip(),
+            key="resume-picked",
+            icon=":material/resume:",
+            on_click=_resume,
+            args=(resumable,),
+        )
+    if why_not(Action.DELETE):
+        return
+    st.button(
+        f"Delete {_count(idle)}".strip(),
+        key="delete-picked",
+        icon=":material/delete:",
+        disabled=not idle,
+        on_click=_delete,
+        args=(idle,),
+        help=f"Can be undone for {UNDO_MINUTES} minutes. A run that is going on is cancelled "
+        f"before it can be deleted.{' ' + _THEIRS if theirs else ''}",
+    )
+
+
+def undo() -> None:
+    """The way back after runs were deleted; nothing before."""
+    removed = st.session_state.get(REMOVED, [])
+    if not removed:
+        return
+    st.button(
+        f"Undo: bring back {counted(len(removed), 'run')}",
+        key="undo-delete",
+        icon=":material/undo:",
+        type="tertiary",
+        on_click=_bring_back,
+        args=(removed,),
+    )
+
+
+def retagged(label: Label, common: Sequence[str], chosen: Sequence[str]) -> Label:
+    """A run's label after an edit of several runs' tags.
+
+    Args:
+        label: what is on the run; name and note stay.
+        common: the tags that all of those runs had.
+        chosen: the tags that all of them shall have instead.
+    Raises: InputError for too many tags, or one that is too long.
+    """
+    own = [tag for tag in label.tags if tag not in common]
+    return checked_label(label.name, [*chosen, *own], label.note)
+
+
+def _label_form(picked: Sequence[ListedRun], known: Sequence[str]) -> None:
+    first = picked[0].label
+    common = [tag for tag in first.tags if all(tag in row.label.tags for row in picked)]
+    which = "-".join(row.run_id for row in picked[:40])
+    with st.form(f"label-{which}", border=False):
+        name, note = first.name, first.note
+        if len(picked) == 1:
+            name = st.text_input("Name", first.name, key=f"name-{which}", max_chars=NAME_LENGTH)
+        tags = st.multiselect(
+            "Tags" if len(picked) == 1 else f"Tags of all {len(picked)} runs",
+            list(dict.fromkeys([*common, *known])),
+            default=common,
+            key=f"tags-{which}",
+            accept_new_options=True,
+            placeholder="Type a new one, or pick",
+        )
+        if len(picked) == 1:
+            note = st.text_area("Note", first.note, key=f"note-{which}", max_chars=NOTE_LENGTH)
+        if st.form_submit_button("Save", icon=":material/save:", key=f"save-{which}"):
+            with sentences():
+                if len(picked) == 1:
+                    labelled = {picked[0].run_id: checked_label(name, tags, note)}
+                else:
+                    labelled = {row.run_id: retagged(row.label, common, tags) for row in picked}
+                acting().label(labelled)
+                st.rerun()
+
+
+def _count(ids: Sequence[str]) -> str:
+    return f"{len(ids)} runs" if len(ids) > 1 else ""
+
+
+def _compare(run_ids: Sequence[str]) -> None:
+    show_view(COMPARE)
+    st.query_params[COMPARED] = ",".join(run_ids)
+
+
+def _cancel(run_ids: Sequence[str]) -> None:
+    with sentences():
+        for run_id in run_ids:
+            acting().cancel(run_id)
+
+
+def _resume(run_ids: Sequence[str]) -> None:
+    with sentences():
+        for run_id in run_ids:
+            if store().run(run_id).state is not RunState.QUEUED:
+                acting().resume(run_id)
+
+
+def _delete(run_ids: Sequence[str]) -> None:
+    with sentences():
+        removed = acting().remove(run_ids)
+        if removed:
+            st.session_state[REMOVED] = removed
+            st.toast(f"Deleted {counted(len(removed), 'run')}.", icon=":material/delete:")
+
+
+def _bring_back(run_ids: Sequence[str]) -> None:
+    with sentences():
+        back = acting().bring_back(run_ids)
+        st.session_state.pop(REMOVED, None)
+        if back < len(run_ids):
+            gone = counted(len(run_ids) - back, "run")
+            st.toast(f"{gone} cannot be brought back: the time for it is over.")

@@ -1,0 +1,202 @@
+"""Which runs to compare: the address says it, the list changes it; examples where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+import streamlit as st
+
+from ecv_core.figures.report.describe import describe_runs
+from ecv_core.records.errors import EcvError
+from ecv_core.records.run import Run
+from ecv_core.store.listing import ListedRun
+from ecv_core.store.recorded import recorded_runs
+from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
+from pages.shared.live.state import escaped, run_list, sentence, store
+from pages.shared.widgets.cite import cite_and_describe, made_with
+from pages.shared.widgets.glossary import glossary_link
+from pages.shared.widgets.words import (
+    algorithm_title,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_title,
+)
+
+KEY = "compared"
+MOST = 40
+FAVOURITE = "ml-100k"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A comparison that one click opens."""
+
+    title: str
+    keys: list[str]
+
+
+def comparison() -> None:
+    """The runs that are picked, side by side."""
+    runs = choose_runs()
+    if not runs:
+        empty_state()
+        import_module("pages.runs.side_by_side")  # get ready what a click will need
+        return
+    from pages.runs.side_by_side import named_runs, picture, settings, table
+    from pages.runs.verdicts import best_runs, paired_tests
+
+    named = named_runs(runs)
+    best = best_runs(named)
+    picture(named, best)
+    if len(named) > 1:
+        paired_tests(named)  # what a comparison is for, so before the numbers
+    table(named, best)
+    if any(run.folds for run in runs):
+        cite_and_describe(lambda: describe_runs(runs, made_with(runs)), key="comparison")
+    if len(named) > 1:
+        settings(named)
+    else:
+        st.info("Add a second run above to compare it with.", icon=":material/add:")
+    follow_runs(lambda: still_there(runs))
+
+
+def choose_runs() -> list[Run]:
+    """The chosen runs, in the order chosen; unknown names in the address become a sentence."""
+    known = _known()
+    asked = [key for key in st.query_params.get(COMPARED, "").split(",") if key]
+    found = list(dict.fromkeys(key for key in asked if key in known))
+    if asked:
+        st.session_state[KEY] = found[:MOST]
+    elif st.session_state.get(KEY):  # back from another page
+        st.session_state[KEY] = [key for key in st.session_state[KEY] if key in known]
+        _to_address()
+    picked = st.multiselect(
+        "Runs",
+        list(known),
+        format_func=lambda key: _label(key, known[key]),
+        key=KEY,
+        on_change=_to_address,
+        persist_state="session",
+        max_selections=MOST,
+        placeholder="Type a dataset or an algorithm",
+        help="Your own runs, newest first, then the recorded ones that come with e-fold.",
+    )
+    _say_what_is_missing([key for key in asked if key not in known], len(found))
+    return list(map(whole, {known[key].run_id: known[key] for key in picked}.values()))
+
+
+def examples(known: Mapping[str, Known] | None = None) -> list[Example]:
+    """Comparisons worth opening: what was started last, and recorded runs."""
+    known = _known() if known is None else known
+    found = []
+    own = [run for run in known.values() if isinstance(run, ListedRun) and run.scores]
+    last = [run.run_id for run in own if run.group == own[0].group] if own else []
+    if len(last) > 1:
+        found.append(Example(f"The {len(last)} runs I started last", last[::-1]))
+    recorded = {key: run for key, run in known.items() if isinstance(run, Run)}
+    datasets = in_order(run.spec.dataset for run in recorded.values())
+    if datasets:
+        dataset = FAVOURITE if FAVOURITE in datasets else datasets[0]
+        keys = [key for key, run in recorded.items() if run.spec.dataset == dataset]
+        found.append(Example(f"Every algorithm on {dataset_title(dataset)}", keys))
+    pair = ("item-knn", "popular")
+    both = [
+        [f"{dataset}--{algorithm}" for algorithm in pair]
+        for dataset in datasets
+        if all(f"{dataset}--{algorithm}" in recorded for algorithm in pair)
+    ]
+    if len(both) > 1:
+        names = [algorithm_title(one) for one in pair]
+        title = f"{names[0]} beside {names[1]} on {len(both)} datasets"
+        found.append(Example(title, [key for keys in both for key in keys]))
+    return [one for one in found if len(one.keys) > 1]
+
+
+def empty_state() -> None:
+    """What the page is for, and one-click ways to fill it."""
+    st.markdown(
+        "Pick **two or more runs** above. They come into one picture and one table: score and "
+        f"{glossary_link('confidence-interval', 'interval')}, folds used, energy spent and saved. "
+        f"Where two runs share their {glossary_link('fold', 'folds')}, a "
+        f"**{glossary_link('paired-test', 'paired test')}** says whether one is really better."
+    )
+    offered = examples()
+    if offered:
+        st.markdown("Or open an example, nothing is computed:")
+        with st.container(horizontal=True):
+            for at, one in enumerate(offered):
+                st.button(
+                    one.title,
+                    key=f"example-{at}",
+                    icon=":material/balance:",
+                    type="primary" if at == 0 else "secondary",
+                    on_click=_open,
+                    args=(one.keys,),
+                )
+    st.page_link("run/run.py", label="Start runs of your own", icon=":material/play_circle:")
+
+
+def still_there(runs: Sequence[Run]) -> list[Run]:
+    """The own ones among these runs, as they are now."""
+    own = {row.run_id for row in run_list().rows()}
+    return [store().run(run.run_id) for run in runs if run.run_id in own]
+
+
+def _known() -> dict[str, Known]:
+    """Every run that can be chosen, by what the address calls it."""
+    known: dict[str, Known] = {row.run_id: row for row in run_list().rows()}
+    try:
+        recorded = recorded_runs()
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+        recorded = []
+    by_place = {(run.spec.dataset, run.spec.algorithm): run for run in recorded}
+    algorithms = in_order(algorithm for _, algorithm in by_place)
+    return known | {
+        f"{dataset}--{algorithm}": by_place[dataset, algorithm]
+        for dataset in in_order(dataset for dataset, _ in by_place)
+        for algorithm in algorithms
+        if (dataset, algorithm) in by_place
+    }
+
+
+def _label(key: str, run: Known) -> str:
+    """Never changes and is never another run's: Streamlit knows a choice by its label."""
+    if isinstance(run, Run):
+        return f"{run_title(run)} · recorded"
+    return f"{run_title(run)} · {metric_label(run.spec)} · {rule_words(run.spec)} · {key}"
+
+
+def _open(keys: list[str]) -> None:
+    st.query_params[COMPARED] = ",".join(keys[:MOST])
+
+
+def _to_address() -> None:
+    picked = st.session_state.get(KEY)
+    if picked:
+        _open(picked)
+    else:
+        st.query_params.pop(COMPARED, None)
+
+
+def _say_what_is_missing(unknown: list[str], found: int) -> None:
+    if unknown:
+        named = ", ".join(f"'{key}'" for key in unknown[:3])
+        if len(unknown) > 3:
+            named += f" and {len(unknown) - 3} more"
+        which = "is no run" if len(unknown) == 1 else "are no runs"
+        st.warning(
+            escaped(
+                f"There {which} {named} here: deleted, or kept by another installation. Pick from "
+                "the list above, or correct the address."
+            ),
+            icon=":material/search_off:",
+        )
+    if found > MOST:
+        st.warning(
+            f"The address names {found} runs; the first {MOST} are shown.", icon=":material/info:"
+        )

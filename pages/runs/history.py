@@ -1,0 +1,364 @@
+"""All runs in one table: find some, open one, or do something with several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from math import nan
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+from streamlit.typing import UploadedFile
+
+from ecv_core.jobs.rights.actor import Action
+from ecv_core.records.run import RunState
+from ecv_core.store.going import going_on
+from ecv_core.store.listing import ListedRun
+from ecv_core.store.run_file import read_run
+from ecv_core.untrusted.limits import MAX_RUN_BYTES
+from pages.runs.actions import actions, undo
+from pages.shared.address.link import copy_link, label_from_link
+from pages.shared.address.navigation import go
+from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.live.acting import acting, starter, why_not
+from pages.shared.live.events import ALL
+from pages.shared.live.state import escaped, run_list, sentences, store
+from pages.shared.live.watch import follow
+from pages.shared.widgets.glossary import glossary_link
+from pages.shared.widgets.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_name,
+    run_title,
+    watt_hours,
+)
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
+
+
+# A run that was computed elsewhere, from its file into the list.
+
+
+_DONE = "imported-file"
+"""In the session: (id of the uploaded file, run id, whether it was new)."""
+
+
+def import_run() -> None:
+    """A popover that takes the file, and says what became of it; for those who may import."""
+    if why_not(Action.IMPORT):
+        return
+    with st.popover("Import a run", icon=":material/upload_file:"):
+        file = st.file_uploader(
+            "Run as JSON",
+            type=["json"],
+            key="import-file",
+            max_upload_size=MAX_RUN_BYTES // 1_000_000,
+            help="On the page of a run, under Export, 'Run as JSON' gives it; so does the command "
+            "line's `run --json`. Results only: it holds no user and no item.",
+        )
+        if file is None:
+            st.caption("A finished run from another e-fold. It is checked before it is kept.")
+            return
+        with sentences():
+            run_id, new = _kept(file)
+            if new:
+                st.success("Imported, and marked as such.", icon=":material/check_circle:")
+            else:
+                st.info("This run is here already.", icon=":material/info:")
+            st.page_link(
+                "run/run.py",
+                label="Open it",
+                icon=":material/open_in_full:",
+                query_params={"run": run_id},
+            )
+
+
+def _kept(file: UploadedFile) -> tuple[str, bool]:
+    """The run's id here, and whether it was new when this file came."""
+    done = st.session_state.get(_DONE)
+    if done and done[0] == file.file_id and any(r.run_id == done[1] for r in run_list().rows()):
+        return str(done[1]), bool(done[2])
+    found = read_run(file.getvalue(), file.name)
+    run_id, new = acting().import_run(
+        found.run,
+        sha256=found.sha256,
+        file_name=file.name,
+        made_with=found.made_with,
+    )
+    if new:
+        st.toast(f"Imported {escaped(run_title(found.run))}.", icon=":material/upload_file:")
+    st.session_state[_DONE] = (file.file_id, run_id, new)
+    if new:
+        st.rerun()  # the table is drawn with it
+    return run_id, new
+
+
+PICKED, OPENED = "runs-picked", "runs-opened"
+_HEIGHT = 520
+_WRITTEN = ("name", "tags", "note", "from", "by")
+"""Columns that are shown once one of their cells holds something."""
+
+
+def history() -> None:
+    """Everything below the title."""
+    rows = run_list().rows()
+    _damaged(run_list().damaged)
+    if not rows:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            import_run()
+            undo()
+        st.markdown(
+            f"No runs yet. Every {glossary_link('run')} you start is kept here, finished or not."
+        )
+        st.page_link("run/run.py", label="Start the first one", icon=":material/play_circle:")
+        return
+    shown = _filtered(rows)
+    _open_clicked()
+    key = table_key(shown)
+    with st.container(horizontal=True, vertical_alignment="center", key="runs-actions"):
+        actions(_picked(shown, key), rows)
+        undo()
+        import_run()
+        copy_link()
+    if shown:
+        _table(shown, key, of=len(rows))
+    else:
+        st.info("No run matches; clear the filter to see them all.", icon=":material/search_off:")
+    _follow()
+
+
+def _damaged(found: Mapping[str, str]) -> None:
+    """What cannot be read is shown all the same, to be deleted."""
+    if not found:
+        return
+    with st.container(border=True, key="runs-damaged"):
+        st.warning("  \n".join(escaped(said) for said in found.values()), icon=":material/error:")
+        mine = [run_id for run_id in found if not acting().refusal(Action.DELETE, run_id)]
+        if mine and st.button(
+            f"Delete {counted(len(mine), 'damaged run')}", icon=":material/delete:"
+        ):
+            with sentences():
+                for run_id in mine:
+                    acting().delete(run_id)
+                st.rerun()
+
+
+def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
+    """One row per run, in the given order, as the page shows and sorts it."""
+    titles = {one: dataset_title(one) for one in {row.spec.dataset for row in rows}}
+    people = {one: starter(one) for one in {row.started_by for row in rows}}
+    return pd.DataFrame(
+        {
+            "open": [":material/open_in_full:"] * len(rows),
+            "name": [row.label.name for row in rows],
+            "dataset": [titles[row.spec.dataset] for row in rows],
+            "algorithm": [algorithm_title(row.spec.algorithm) for row in rows],
+            "score": [nan if row.mean is None else row.mean for row in rows],
+            "metric": [metric_label(row.spec) for row in rows],
+            "rule": [rule_words(row.spec) for row in rows],
+            "folds": [len(row.scores) for row in rows],
+            "stop": pd.array([_stop(row) for row in rows], dtype="Int64"),
+            "k": [len(row.spec.fold_order) for row in rows],
+            "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
+            "when": pd.to_datetime([row.created_at for row in rows], utc=True),
+            "state": [row.state.value for row in rows],
+            "tags": [list(row.label.tags) for row in rows],
+            "note": [row.label.note for row in rows],
+            "from": [_from(row) for row in rows],
+            "by": [people[row.started_by] for row in rows],
+            "id": [row.run_id for row in rows],
+        }
+    )
+
+
+def matches(row: ListedRun, words: Sequence[str], title: str) -> bool:
+    """Whether each of the lower-case words is somewhere in what the table says of the run.
+
+    Args:
+        row: the run; the ids of its dataset and algorithm count too.
+        words: to be found.
+        title: of its dataset.
+    """
+    label = row.label
+    text = " ".join(
+        (
+            run_name(row),
+            title,
+            algorithm_title(row.spec.algorithm),
+            row.run_id,
+            rule_words(row.spec),
+            metric_label(row.spec),
+            label.name,
+            *label.tags,
+            label.note,
+            _from(row),
+        )
+    ).lower()
+    return all(word in text for word in words)
+
+
+def table_key(rows: Sequence[ListedRun]) -> str:
+    """Of the table: another for other rows, since Streamlit knows picked rows by their place."""
+    ids = " ".join(row.run_id for row in rows)
+    return f"runs-{sha256(ids.encode()).hexdigest()[:12]}"
+
+
+def _from(row: ListedRun) -> str:
+    """Where its folds were computed, if not by the dashboard or a command of it."""
+    kinds = [("tracked", row.spec.tracked), ("imported", row.imported)]
+    return ", ".join(word for word, is_one in kinds if is_one)
+
+
+def _stop(row: ListedRun) -> int | None:
+    """The fold after which the rule stopped it early."""
+    early = row.stopped_at is not None and row.stopped_at < len(row.spec.fold_order)
+    return row.stopped_at if early else None
+
+
+def _filtered(rows: Sequence[ListedRun]) -> list[ListedRun]:
+    """The runs that match what is picked above the table."""
+    tags = sorted({tag for row in rows for tag in row.label.tags})
+    find, state, dataset, *more = st.columns([1.5, 1, 1, 1] if tags else [1.5, 1, 1])
+    text = find.text_input(
+        "Find",
+        key="find",
+        bind="query-params",
+        placeholder="dataset, algorithm, name, note or id",
+        icon=":material/search:",
+    )
+    states = state.multiselect(
+        "State",
+        list(RunState),
+        format_func=lambda one: one.value,
+        key="state",
+        bind="query-params",
+    )
+    titles = {one: dataset_title(one) for one in in_order(row.spec.dataset for row in rows)}
+    label_from_link("of_dataset", titles)
+    datasets = dataset.multiselect(
+        "Dataset",
+        list(titles),
+        format_func=titles.__getitem__,
+        key="of_dataset",
+        bind="query-params",
+    )
+    tagged = more[0].multiselect("Tag", tags, key="tag", bind="query-params") if more else []
+    words = text.lower().split()
+    return [
+        row
+        for row in rows
+        if (not states or row.state in states)
+        and (not datasets or row.spec.dataset in datasets)
+        and set(tagged) <= set(row.label.tags)
+        and matches(row, words, titles[row.spec.dataset])
+    ]
+
+
+def _picked(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
+    """The picked runs among those shown; a pick outlasts another filter and new runs."""
+    state = st.session_state.get(key)
+    if state is not None:
+        places = state["selection"]["rows"]
+        st.session_state[PICKED] = [shown[at].run_id for at in places if at < len(shown)]
+    picked = set(st.session_state.get(PICKED, ()))
+    return [row for row in shown if row.run_id in picked]
+
+
+def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
+    picked = set(st.session_state.get(PICKED, ()))
+    st.session_state[OPENED + "-rows"] = [row.run_id for row in shown]
+    column = st.column_config
+    columns: dict[str, ColumnConfig | ButtonColumnResult] = {
+        "open": column.ButtonColumn(
+            "", help="Open the run.", type="tertiary", key=OPENED, width=44, pinned=True
+        ),
+        "name": column.TextColumn(help="Your own name for it."),
+        "score": column.NumberColumn(
+            format="%.4f", help="Mean of the folds up to the stop, or of all so far."
+        ),
+        "rule": column.TextColumn(help="What stops the run."),
+        "folds": column.NumberColumn(
+            help="Folds that have run, those after the stop included.", width=56
+        ),
+        "stop": column.NumberColumn(
+            help="The fold after which the rule stopped; empty where it did not.", width=56
+        ),
+        "k": column.NumberColumn(help="Folds planned.", width=44),
+        "energy": column.NumberColumn(
+            "energy (mWh)",
+            format="%.2g",
+            help="Of all folds that have run; empty where there was no meter. Mostly an estimate: "
+            "open a run to see what it is made up of.",
+        ),
+        "when": column.DatetimeColumn(
+            "started",
+            format="YYYY-MM-DD HH:mm",
+            timezone=st.context.timezone,
+        ),
+        "tags": column.ListColumn(),
+        "from": column.TextColumn(
+            help="Imported runs were computed elsewhere, tracked ones by code outside e-fold."
+        ),
+    }
+    frame = runs_frame(shown)
+    written = [name for name in _WRITTEN if any(len(value) for value in frame[name])]
+    st.dataframe(
+        frame,
+        column_order=[str(name) for name in frame if name not in _WRITTEN or name in written],
+        hide_index=True,
+        height="content" if len(shown) <= 13 else _HEIGHT,
+        column_config=columns,
+        key=key,
+        on_select="rerun",
+        selection_mode="multi-row",
+        selection_default={
+            "selection": {"rows": [at for at, row in enumerate(shown) if row.run_id in picked]}
+        },
+        placeholder="",
+        alt=f"{counted(len(shown), 'run')}, newest first",
+    )
+    every = counted(of, "run")
+    st.caption(
+        f"{every if len(shown) == of else f'{len(shown):,} of {every}'}, newest first. A click on "
+        f"a column's head sorts; the arrow at the left of a row opens the {glossary_link('run')}."
+    )
+    _energy([row for row in shown if row.run_id in picked] or shown, picked=bool(picked))
+
+
+def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
+    """What the shown runs, or those picked among them, used together, and what it is made up of."""
+    metered = [row for row in rows if row.joules is not None]
+    if not metered:
+        return
+    of = f"{'picked' if picked else 'shown'} {'run' if len(metered) == 1 else 'runs'}"
+    st.markdown(
+        f"**{watt_hours(sum(row.joules or 0.0 for row in metered))}** for all folds of "
+        f"{len(metered):,} {of}."
+    )
+    energy_bar(spent for row in metered for spent in row.spent)
+
+
+def _open_clicked() -> None:
+    """Open the run whose button was pressed, by the rows as they were when it was pressed."""
+    click = st.session_state.get(OPENED)
+    listed = st.session_state.get(OPENED + "-rows", [])
+    if click is not None and click["row"] < len(listed):
+        go("run/run.py", {"run": listed[click["row"]]})
+
+
+def _follow() -> None:
+    """Draw the page anew when an active run goes on; nothing is asked while none is active."""
+    if before := going_on(store()).stages:
+        follow(_look_again, before, key="history", of=[ALL])
+
+
+def _look_again(before: tuple[object, ...]) -> None:
+    with sentences():
+        if going_on(store()).stages != before:
+            st.rerun()

@@ -1,0 +1,182 @@
+"""A button that copies the address of what is on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isclose, isfinite
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from pages.shared.live.state import escaped
+from pages.shared.widgets.component import component
+
+_link = component(
+    __file__,
+    "ecv_link",
+    html="""
+<div class="ecv-link">
+  <button type="button" title="Whoever opens it sees this view">
+    <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2"
+      stroke-linecap="round" aria-hidden="true">
+      <path d="M10 14a4.5 4.5 0 0 0 6.4 0l3-3a4.5 4.5 0 0 0-6.4-6.4l-1 1"/>
+      <path d="M14 10a4.5 4.5 0 0 0-6.4 0l-3 3a4.5 4.5 0 0 0 6.4 6.4l1-1"/>
+    </svg>
+    <span class="ecv-link-label">Copy link</span>
+  </button>
+  <input type="text" readonly hidden aria-label="Link to this view">
+  <span role="status" style="position:absolute;clip-path:inset(50%);width:1px;height:1px"></span>
+</div>""",
+    css="link.css",
+    js="link.js",
+)
+
+
+def copy_link(
+    params: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    without: str = "",
+    key: str = "copy-link",
+) -> None:
+    """A button that copies the page's address, with what is at its default written out.
+
+    Streamlit leaves a choice at its default out of the address. Where that default may be another
+    one elsewhere or tomorrow (the newest run, all datasets), name it here.
+
+    Args:
+        params: query parameter -> its value, or its values, for when the address leaves it out.
+        without: what the page shows and no address can carry, such as 'the fold file'; it is said.
+        key: the same key is the same button.
+    """
+    written = {
+        name: [value] if isinstance(value, str) else list(value)
+        for name, value in (params or {}).items()
+    }
+    _link(key=key, data={"params": written, "without": without})
+
+
+def chosen(*keys: str) -> dict[str, list[str]]:
+    """The values of these widgets as query parameters; those that are not on the page are left out.
+
+    Args:
+        keys: of widgets with `bind="query-params"`.
+    """
+    found = {}
+    for key in keys:
+        value = st.session_state.get(key)
+        if value is None:
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        found[key] = [str(one) for one in values]
+    return found
+
+
+_SAID, _AGAIN = "link-warnings", "link-warnings-again"
+_IDS = frozenset({"run", "runs", "study", "selection", "file", "kept", "tag", "find"})
+"""Parameters that hold ids and names, of which no widget makes a number."""
+
+
+def drop_endless() -> None:
+    """Take numbers without end out of the address, before a widget reads it.
+
+    Streamlit's fields for whole numbers fail on them, where other nonsense is the default. The id
+    of a run may look like one and stays: 12e456789012.
+    """
+    asked = st.query_params.to_dict()
+    kept = {name: text for name, text in asked.items() if name in _IDS or not _endless(text)}
+    if len(kept) < len(asked):
+        st.query_params.from_dict(kept)
+        st.rerun()  # what the address was when this began is what widgets read
+
+
+def _endless(text: str) -> bool:
+    try:
+        return not isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def link_warning(text: str) -> None:
+    """One sentence, as Markdown, about the link that opened the page."""
+    st.warning(f"From the link: {text}", icon=":material/link_off:")
+    st.session_state[_SAID] = [*st.session_state.get(_SAID, []), text]
+
+
+def link_warnings_again() -> None:
+    """Call at the top of a page: says once more what the run before said, if it was cut short."""
+    said = st.session_state.pop(_SAID, [])
+    if st.session_state.pop(_AGAIN, False):
+        for text in said:
+            link_warning(text)
+
+
+def keep_link_warnings() -> None:
+    """Call before a rerun that nobody asked for: by then the address is put right."""
+    st.session_state[_AGAIN] = True
+
+
+def step_from_link(
+    key: str, steps: Sequence[float], text_of: Callable[[float], str], *, name: str = "alpha"
+) -> None:
+    """Call before the slider is drawn: '?alpha=0.001' is the step that the slider calls '1e-3'.
+
+    Streamlit knows the steps of a slider by their texts alone, and drops everything else from the
+    address without a word. A number that is no step is said so.
+
+    Args:
+        key: of the slider, and in the address.
+        steps: of the slider, in ascending order.
+        text_of: how the slider writes a step.
+        name: of the setting, for the sentence.
+    """
+    asked = st.query_params.get(key)
+    if asked is None or asked in map(text_of, steps):
+        return
+    step = _step(asked, steps)
+    if step is None:
+        link_warning(
+            f"the slider has no {name} {escaped(asked)}; its steps go from "
+            f"{text_of(steps[0])} to {text_of(steps[-1])}."
+        )
+        return
+    try:
+        st.query_params[key] = text_of(step)
+    except StreamlitAPIException:  # the way back in the browser: the slider is there already
+        st.session_state[key] = step
+        return
+    st.rerun()  # a slider reads the address as it was when the run of the page began
+
+
+def label_from_link(key: str, labels: Mapping[str, str], *, strict: bool = False) -> None:
+    """Call before the widget is drawn: '?metric=recall' is the choice that it calls 'Recall'.
+
+    Args:
+        key: of the widget, and in the address, where it may stand several times.
+        labels: id -> how the widget writes it, which is how Streamlit knows it in the address.
+        strict: whether a name that is none of them is said, and dropped.
+    """
+    asked = st.query_params.get_all(key)
+    names = {*labels, *labels.values()} if strict else set(asked)
+    unknown = [one for one in asked if one not in names]
+    for one in unknown:
+        link_warning(f"there is no {escaped(one)} to choose here; the choice goes without it.")
+    known = [labels.get(one, one) for one in asked if one not in unknown]
+    if known == asked or not known:
+        return
+    if unknown:
+        keep_link_warnings()
+    try:
+        st.query_params[key] = known
+    except StreamlitAPIException:  # the way back in the browser: the widget is there already
+        several = isinstance(st.session_state.get(key), list)
+        st.session_state[key] = asked if several else asked[0]
+        return
+    st.rerun()
+
+
+def _step(asked: str, steps: Sequence[float]) -> float | None:
+    try:
+        number = float(asked)
+    except ValueError:
+        return None
+    return next((step for step in steps if isclose(step, number, rel_tol=1e-6)), None)

@@ -1,0 +1,217 @@
+"""The frame of every page: its head, its look, and where old addresses lead."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from ecv_core.jobs.rights.actor import Role
+from ecv_core.jobs.rights.settings import Mode, settings
+from pages.shared.live.acting import who
+from pages.shared.live.state import sentences
+from pages.shared.widgets.component import component
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+VIEW = "view"
+"""In the address: which view of a page that has several."""
+ALL_RUNS, COMPARE = "All runs", "Compare"
+FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
+ALGORITHMS, RANKS, METRICS = (
+    "Datasets and algorithms",
+    "Splits and ranks",
+    "Metrics and parameters",
+)
+
+_OLD: dict[str, tuple[str, dict[str, str]]] = {
+    "explore": ("folds", {}),
+    "compare": ("runs", {VIEW: COMPARE}),
+    "history": ("runs", {}),
+    "study": ("studies", {}),
+    "race": ("replay", {VIEW: RACE}),
+}
+"""Address of a page in version 0.1 -> the page, and the view of it, where its content is now."""
+
+# Streamlit writes white on the primary colour, which is unreadable on a dark page's light blue.
+# A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
+# What has a visitor's browser keep its cookie takes no room.
+# Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
+# The line of what runs has a row of its own on a narrow screen, its buttons the next.
+# On the page of a run nothing moves as its results come: the bar has room for its words, the box of
+# the verdict for its sentence and the rule's arithmetic, the facts for what energy they will tell.
+# The CSV button of a chart sits in the line of "Table" and leaves the open table its whole width.
+_STYLE = """
+<style>
+[data-testid="stBaseButton-primary"]:not(:disabled),
+[data-testid="stMultiSelect"] [data-tag-index] :is(span, svg) { color: light-dark(#fff, #0b1620); }
+[data-testid="stCaptionContainer"] a { color: inherit; }
+[data-testid="stStatusWidget"] button, [class*="st-key-told-"] { display: none; }
+.st-key-keep-visitor { position: absolute; }
+.st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
+  flex: 1 1 18rem; min-width: 0;
+}
+.st-key-verdict [data-testid="stAlertContainer"] { min-height: 6rem; }
+.st-key-facts { min-height: 36rem; }
+@media (641px <= width < 1280px) {
+  .st-key-facts { min-height: 41rem; }
+}
+@media (641px <= width < 1150px) {
+  .st-key-facts { min-height: 57.5rem; }
+}
+@media (641px <= width < 790px) {
+  .st-key-facts { min-height: 60.5rem; }
+}
+@media (max-width: 900px) {
+  .st-key-verdict [data-testid="stAlertContainer"] { min-height: 7.5rem; }
+}
+@media (max-width: 480px) {
+  .st-key-verdict [data-testid="stAlertContainer"] { min-height: 10.5rem; }
+  .st-key-run-actions { min-height: 6rem; }
+  .ecv-progress p { min-height: 2lh; }
+}
+[class*="st-key-chart-data-"] { position: relative; }
+[class*="st-key-chart-data-"] > [data-testid="stLayoutWrapper"] { flex-basis: 100%; }
+[class*="st-key-chart-data-"] > [data-testid="stElementContainer"] {
+  position: absolute; top: 0; right: 0; z-index: 1;
+}
+</style>
+"""
+
+_MANY_MODULES = 200
+"""So many are loaded only where a page is opened for the first time."""
+
+_lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
+_press = component(__file__, "ecv_press_link", html="", js="press_link.js")
+
+
+def look() -> None:
+    """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
+    st.html(_STYLE)
+
+
+@contextmanager
+def page() -> Iterator[None]:
+    """What a page file does all its work in: errors raised on purpose become sentences.
+
+    A page that is run on its own draws nothing for those who may not see it.
+    """
+    welcome = False
+    with sentences():
+        welcome = who().role is not Role.NOBODY
+    if not welcome:
+        st.stop()
+    with sentences():
+        yield
+    _keep_what_is_loaded()
+
+
+_loaded = 0
+"""Modules at the last time."""
+
+
+def _keep_what_is_loaded() -> None:
+    """Have Python's collector of garbage leave out what a page has loaded, which never is any.
+
+    To look through all of it takes 0.2 s, in which no page is served: once for fifty openings.
+    """
+    global _loaded
+    if len(sys.modules) < _loaded + _MANY_MODULES:
+        return
+    _loaded = len(sys.modules)
+    gc.collect()
+    gc.freeze()
+
+
+def head(titles: Mapping[str, str]) -> tuple[str, DeltaGenerator]:
+    """The title of a page with several views, and the choice among them beside it.
+
+    Args:
+        titles: view -> the page's title in it; the first view is the usual one.
+    Returns: the chosen view, and room for more beside the title.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        title = st.container(width="content")
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            views = list(titles)
+            view = (
+                st.segmented_control(
+                    "View",
+                    views,
+                    default=views[0],
+                    required=True,
+                    key=VIEW,
+                    bind="query-params",
+                    label_visibility="collapsed",
+                    width="content",
+                )
+                or views[0]
+            )
+            beside = st.container(width="content")
+    title.title(titles[view], anchor=False, width="content")
+    return view, beside
+
+
+def show_view(view: str) -> None:
+    """Go to another view of this page; call it from a callback."""
+    st.session_state[VIEW] = view
+
+
+def account_page() -> list[st.Page]:
+    """Where people see what they may do, where that is not everything."""
+    mode = settings().mode
+    if mode is Mode.PRIVATE:
+        return []
+    title = "For visitors" if mode is Mode.PUBLIC else "Your account"
+    return [st.Page("account/account.py", title=title, icon=":material/account_circle:")]
+
+
+def old_pages() -> list[st.Page]:
+    """A hidden page for every address that a link of version 0.1 may have."""
+    return [
+        st.Page(_moved(*where), title="Moved", url_path=old, visibility="hidden")
+        for old, where in _OLD.items()
+    ]
+
+
+def lead_to(page: str, more: Mapping[str, str]) -> None:
+    """Open another page in place of this one, with this one's query parameters.
+
+    The browser does it, because the entry in its history must be replaced: after
+    `st.switch_page`, Back would lead here and so forward again.
+
+    Args:
+        page: its address.
+        more: query parameters beside those of this address, which they override.
+    """
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    query = urlencode(asked | dict(more), doseq=True)
+    address = f"{page}?{query}" if query else page
+    st.markdown(f"This page has moved: [open it at its new place]({address}).")
+    _lead(key="lead-to", data={"address": address})
+
+
+def go(page: str, more: Mapping[str, str]) -> None:
+    """Open another page with these query parameters, as one step that Back goes back.
+
+    `st.switch_page` gives the parameters to the page that is left first, as a step of its own.
+
+    Args:
+        page: its file, as for `st.page_link`.
+        more: query parameter -> value.
+    """
+    with st.container(key="go-there", height=1, border=False):
+        st.page_link(page, label="Open", query_params=dict(more))
+    _press(key="go-press", data={"query": urlencode(more)})
+
+
+def _moved(page: str, more: Mapping[str, str]) -> Callable[[], None]:
+    return lambda: lead_to(page, more)

@@ -1,0 +1,1 @@
+"""Figures on a page: drawn in place, played, printed."""

@@ -1,0 +1,63 @@
+"""What energy is made up of, as a small bar with a sentence: beside every energy on the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+import streamlit as st
+
+from ecv_core.energy import EnergyPart, energy_parts, parts_sentence
+from ecv_core.energy.parts import GPU, MEMORY, PROCESSOR, Cost
+from pages.shared.widgets.words import estimate
+
+_COLOURS = {
+    PROCESSOR["rapl"]: "#0072b2",
+    GPU: "#009e73",
+    PROCESSOR["cpu-load"]: "#56b4e9",
+    PROCESSOR["constant"]: "#56b4e9",
+    MEMORY: "#e69f00",
+}
+_STYLE = """
+<style>
+.ecv-parts { display: flex; height: 10px; border-radius: 5px; overflow: hidden; gap: 1px; }
+.ecv-parts-key { display: flex; flex-wrap: wrap; gap: 0 0.9em; font-size: 0.8rem; margin-top: 3px; }
+.ecv-parts-key i { display: inline-block; width: 0.7em; height: 0.7em; border-radius: 2px; }
+</style>
+"""
+
+
+def energy_bar(folds: Iterable[Cost], note: str = "") -> None:
+    """The bar and its sentence; the note alone where no energy is known.
+
+    Args:
+        folds: those whose energy is shown.
+        note: a sentence to say after it, such as how many runs are left out.
+    """
+    parts = energy_parts(folds)
+    if not parts:
+        if note:
+            st.caption(note)
+        return
+    st.html(bar_html(parts))
+    st.caption(f"{parts_sentence(parts)} {note}".strip())
+
+
+def bar_html(parts: Iterable[EnergyPart]) -> str:
+    """The bar with a key below it: every part with its share and its watts."""
+    told = [
+        (part, f"{part.name}: {part.percent:.0f} % ({estimate(part.watts)} W)") for part in parts
+    ]
+    said = escape("What the energy is made up of: " + ", ".join(text for _, text in told))
+    bars = "".join(
+        f'<span style="flex: {part.percent:.2f} 0 0; background: {_COLOURS[part.name]}"></span>'
+        for part, _ in told
+    )
+    key = "".join(
+        f'<span><i style="background: {_COLOURS[part.name]}"></i> {escape(text)}</span>'
+        for part, text in told
+    )
+    return (
+        f'{_STYLE}<div class="ecv-parts" role="img" aria-label="{said}">{bars}</div>'
+        f'<div class="ecv-parts-key">{key}</div>'
+    )

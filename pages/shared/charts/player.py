@@ -1,0 +1,79 @@
+"""Play, pause, step and scrub through the steps of figures and numbers, in the browser alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.shared.widgets.component import component
+
+_player = component(
+    __file__,
+    "ecv_player",
+    html='<div class="ecv-player"></div>',
+    css="player.css",
+    js="player.js",
+)
+
+
+def player(
+    name: str,
+    *,
+    version: str,
+    texts: Sequence[str],
+    seconds: Sequence[float],
+    speeds: Sequence[tuple[str, float]],
+    speed: float,
+    step: int = 0,
+    pauses: Sequence[int] = (),
+    unit: str = "fold",
+    label: str = "Moment",
+    present: bool = False,
+    autoplay: bool = False,
+) -> bool:
+    """Controls that move what follows the slider `name`: see `plot`, `numbers`, `slider_watch`.
+
+    The step is kept in the address as `?fold=`, a speed other than the usual one as `?speed=`.
+
+    Args:
+        name: what figures and numbers know it by.
+        version: a change of it goes back to `step`; without one the step stays.
+        texts: what each step says, for those who cannot see it; one per step.
+        seconds: how long each step but the last lasts at speed 1.
+        speeds: what can be chosen: its text and the factor.
+        speed: the factor to begin with; one of them.
+        step: where to begin.
+        pauses: steps at which playing stops by itself.
+        unit: what is counted, before "3 of 10".
+        label: of the scrub slider.
+        present: keys and their hint only, no controls.
+        autoplay: begin to play at once; who asked for little motion sees the last step instead.
+    Returns: True once, when someone asked to leave the presentation.
+    """
+    result = _player(
+        key=f"player-{name}",
+        data={
+            "name": name,
+            "version": version,
+            "texts": list(texts),
+            "seconds": list(seconds),
+            "speeds": [list(one) for one in speeds],
+            "speed": speed,
+            "step": step,
+            "pauses": list(pauses),
+            "unit": unit,
+            "label": label,
+            "param": "fold",
+            "present": present,
+            "autoplay": autoplay,
+        },
+        on_leave_change=lambda: None,
+    )
+    return bool(result.leave)
+
+
+def asked_step(most: int, default: int = 0) -> int:
+    """The step that `?fold=` asks for, if it is one."""
+    text = st.query_params.get("fold", "")
+    return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 9 else default

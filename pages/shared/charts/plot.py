@@ -1,0 +1,151 @@
+"""A Plotly figure on a page, drawn in place: no flicker when a fold arrives, zoom kept.
+
+`st.plotly_chart` makes a new node for every change of its data (Streamlit issue 8782), so this is
+a small component that calls `Plotly.react` with the plotly.js of the installed plotly package.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ecv_core.figures.steps import Steps
+from pages.shared.live.server import PLOTLY
+from pages.shared.widgets.component import component
+from pages.shared.widgets.tables import chart_table, file_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+_LOADER = "load_plotly.js"
+
+_figure = component(
+    __file__,
+    "ecv_figure",
+    html='<div class="ecv-chart"><div class="ecv-figure"></div>'
+    '<div class="ecv-save" hidden></div></div>',
+    css="save.css",
+    js=[_LOADER, "save.js", "plot.js"],
+)
+
+
+def plot(
+    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    *,
+    version: Hashable,
+    key: str,
+    alt: str,
+    height: int,
+    top: str = "",
+    slider: str = "",
+    steps: Callable[[], Steps] | None = None,
+    name: str = "",
+    caption: str = "",
+    table: Callable[[], pd.DataFrame] | None = None,
+    opens: Mapping[str, str] | None = None,
+) -> None:
+    """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
+
+    Args:
+        make: gives the figure for a light (False) or dark (True) page; a pure function of data.
+            Where `steps` name variants, it gives all of them.
+        version: of that data: the figure is made anew only when this changes.
+        key: the same key is the same figure on the page, however its data changes.
+        alt: one sentence with what the figure shows.
+        height: in pixels, so that the page does not move when the figure arrives.
+        top: when this changes, the page is scrolled to its top.
+        slider: name of the `slider_watch` that moves the figure in the browser.
+        steps: what it changes; a pure function of the same data.
+        name: of the files it is saved in, such as 'item-knn on ml-100k'; by default the key.
+        table: gives the numbers behind the figure; they are made, and shown below it with their
+            CSV, only when asked for.
+        caption: what a saved picture says about itself, such as 'item-knn on ml-100k, alpha 1e-4';
+            by default its name. The slider's step is added to it.
+        opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
+            both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
+    """
+    _draw(
+        make,
+        version,
+        key,
+        alt,
+        height,
+        top,
+        slider,
+        steps,
+        name or key,
+        caption or name,
+        dict(opens or {}),
+    )
+    if table is not None:
+        chart_table(table, key=key, name=name or key, alt=alt)
+
+
+def _draw(
+    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    version: Hashable,
+    key: str,
+    alt: str,
+    height: int,
+    top: str,
+    slider: str,
+    steps: Callable[[], Steps] | None,
+    name: str,
+    caption: str,
+    opens: dict[str, str],
+) -> None:
+    light, dark_json, moves = _both(key, version, make, steps)
+    data = {
+        "light": light,
+        "dark": dark_json,
+        "alt": alt,
+        "height": height,
+        "plotly": PLOTLY,
+        "top": top,
+        "name": file_name(name),
+        "title": name,
+        "caption": caption,
+        "opens": opens,
+    }
+    if moves:
+        data |= {"slider": slider, "steps": moves}
+    _figure(key=key, data=data, height=height)
+
+
+@st.cache_data(
+    show_spinner=False,
+    max_entries=64,
+    hash_funcs={tuple: repr},  # a version is plain data
+)
+def _both(
+    key: str,
+    version: Hashable,
+    _make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    _steps: Callable[[], Steps] | None = None,
+) -> tuple[str, str, str]:
+    moves = _steps().to_json() if _steps else ""
+    return _json(_make(False)), _json(_make(True)), moves
+
+
+def _json(made: go.Figure | Sequence[go.Figure]) -> str:
+    if isinstance(made, Sequence):
+        return "[" + ",".join(str(one.to_json()) for one in made) + "]"
+    return str(made.to_json())
+
+
+def preload_plots() -> None:
+    """Load plotly.js before the first figure needs it; a component itself is loaded too late."""
+    st.html(_head_start(), unsafe_allow_javascript=True)
+
+
+@cache
+def _head_start() -> str:
+    loader = Path(__file__).with_name(_LOADER).read_text(encoding="utf-8")
+    # Only a head start: the figure will say what is wrong.
+    return f"<script>{{ {loader} loaded({json.dumps(PLOTLY)}).catch(() => {{}}); }}</script>"

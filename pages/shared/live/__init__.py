@@ -1,0 +1,1 @@
+"""What goes on: the store that sessions share, who looks, what runs."""

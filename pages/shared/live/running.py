@@ -1,0 +1,225 @@
+"""What runs, on top of every page and in the tab's title, for as long as something runs."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ecv_core.jobs.rights.actor import Action
+from ecv_core.records.errors import InputError, StoreError
+from ecv_core.records.run import Run, RunState
+from pages.shared.live.acting import acting
+from pages.shared.live.events import ALL, STEPS
+from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
+from pages.shared.live.state import escaped, manager, store
+from pages.shared.live.watch import follow, watch
+from pages.shared.widgets.component import component
+from pages.shared.widgets.words import counted, duration, run_title
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+    from streamlit.navigation.page import StreamlitPage
+
+_SECONDS_OF_DONE = 6.0
+"""How long the tab's title says that a run is done: until the next press after that."""
+_WATCHED, _DONE, _PAGE, _ARRIVED = "watched-run", "done-run", "page-shown", "page-arrived"
+_KEPT = "kept-bar"
+"""The run whose bar stays though it is over, so that nothing on its own page moves up."""
+_LISTED = 8
+"""Runs of the queue that are listed; more would not fit on a screen."""
+
+_progress = component(
+    __file__,
+    "ecv_progress",
+    html='<div class="ecv-progress"><p></p><div role="progressbar"><i></i></div></div>',
+    css="running.css",
+    js="running.js",
+)
+
+
+def running_bar(page: StreamlitPage) -> None:
+    """Draw the bar and set the tab's title; call once per run of the app, before the page.
+
+    While nothing runs this is two indexed queries per run of the app, and nothing is asked again.
+    The bar has a container even when there is none: what follows keeps its place in the tree, and
+    is not drawn a second time below its old self when the bar comes or goes.
+    """
+    place = st.container(key="bar-place")
+    state = st.session_state
+    state[_ARRIVED] = state.get(_PAGE) != page.url_path
+    state[_PAGE] = page.url_path
+    name = f"{page.title} · e-fold"
+    try:
+        if watch().page_begins():
+            manager()  # marks what an earlier dashboard left behind as interrupted
+        active = watch().active()
+    except StoreError:
+        active = []  # the page that needs the database says so
+    if active:
+        state.pop(_DONE, None)
+        with place:
+            follow(_bar, name, key="running", of=[ALL], often=[STEPS])
+        return
+    _done()
+    with place:
+        st.fragment(_over)()  # a fragment as well, which is a level of the tree
+    done = state.get(_DONE)
+    if done and time.monotonic() > done[1]:
+        done = state.pop(_DONE) and None
+    st.set_page_config(page_title=f"{done[0]} · e-fold" if done else name)
+
+
+def just_arrived() -> bool:
+    """Whether this run of the app is the first on its page: opened, not pressed on. Ask once."""
+    return bool(st.session_state.pop(_ARRIVED, False))
+
+
+def progress_of(run: Run) -> tuple[float, str]:
+    """How far an active run is, as a share of its folds and in words."""
+    k, done = run.k, len(run.folds)
+    if run.state is RunState.QUEUED:
+        return done / k, "queued"
+    part, words = 0.0, [f"fold {min(done + 1, k)} of {k}"]
+    if run.progress is not None:
+        words.append(run.progress.phase)
+        if run.progress.steps:
+            words[-1] += f" {run.progress.step} of {run.progress.steps}"
+            part = min(run.progress.step / run.progress.steps, 1.0)
+    else:
+        words.append("preparing")
+    return min((done + part) / k, 1.0), " · ".join(words)
+
+
+def _bar(name: str) -> None:
+    active = watch().active()
+    if not active:
+        st.rerun()  # the last look: the title says that it is done, and nothing is followed
+    run, *waiting = active
+    st.session_state[_WATCHED] = run.run_id
+    st.set_page_config(page_title=_tab_title(run, name))
+    with _row():
+        _progress_bar(run, *progress_of(run))
+        if st.query_params.get("run") not in (run.run_id, run.group):
+            st.page_link(
+                "run/run.py",
+                label="Open",
+                icon=":material/open_in_full:",
+                query_params={"run": run.group or run.run_id},
+            )
+        if waiting:
+            _queue(waiting)
+        if _mine(run) and st.button(
+            "Cancel",
+            icon=":material/stop:",
+            key="cancel",
+            help=f"Stops {escaped(run_title(run))}.",
+        ):
+            act_and_rerun(lambda: acting().cancel(run.run_id))
+    if trouble := manager().trouble:
+        st.warning(escaped(trouble), icon=":material/warning:")
+
+
+def _progress_bar(run: Run, part: float, words: str) -> None:
+    """How far a run is; its clock goes on in the browser while it computes."""
+    computes = run.state is RunState.RUNNING
+    remaining = remaining_seconds(run) if computes else None
+    data = {
+        "title": run_title(run),
+        "part": part,
+        "words": words,
+        "elapsed": elapsed_seconds(run, datetime.now(UTC)) if computes else None,
+        "ticks": computes and run.progress is not None,
+        "rest": "" if remaining is None else f"at most {duration(remaining)} remaining",
+    }
+    with st.container(key="running-progress"):
+        _progress(key="progress", data=data)
+
+
+def _tab_title(run: Run, name: str) -> str:
+    at = f"{min(len(run.folds) + 1, run.k)}/{run.k}"
+    return f"▶ {'queued' if run.state is RunState.QUEUED else at} {run_title(run)} · {name}"
+
+
+def _row() -> DeltaGenerator:
+    return st.container(
+        horizontal=True, vertical_alignment="center", key="running-bar", gap="small"
+    )
+
+
+def _kept() -> Run | None:
+    """The run that was watched to its end, for as long as the page that shows it is open."""
+    kept: Run | None = st.session_state.get(_KEPT)
+    if kept and st.query_params.get("run") in (kept.run_id, kept.group):
+        return kept
+    st.session_state.pop(_KEPT, None)
+    return None
+
+
+def _over() -> None:
+    """The bar of a run that is over, as high as it was; a press on Hide draws this alone anew."""
+    if (run := _kept()) is None:
+        return
+    done, finished = len(run.folds), run.state is RunState.FINISHED
+    words = [run.state.value, f"{done} of {run.k} folds"]
+    if run.folds:
+        words.append(f"{duration(run.seconds)} of computing")
+    with _row():
+        _progress_bar(run, 1.0 if finished else done / run.k, " · ".join(words))
+        st.button("Hide", icon=":material/close:", key="hide-bar", on_click=_hide)
+
+
+def _hide() -> None:
+    st.session_state.pop(_KEPT, None)
+
+
+def _queue(waiting: list[Run]) -> None:
+    with st.popover(f"{len(waiting)} waiting", icon=":material/hourglass_empty:", key="queue"):
+        for run in waiting[:_LISTED]:
+            with st.container(
+                horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+            ):
+                st.markdown(escaped(run_title(run)), width="content")
+                if _mine(run) and st.button("Remove", key=f"unqueue-{run.run_id}", type="tertiary"):
+                    act_and_rerun(lambda run=run: acting().cancel(run.run_id))  # type: ignore[misc]
+        if len(waiting) > _LISTED:
+            st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
+        mine = [run for run in waiting if _mine(run)]
+        all_of = "Empty the queue" if len(mine) == len(waiting) else "Remove your own"
+        if len(mine) > 1 and st.button(
+            all_of, key="empty-queue", icon=":material/playlist_remove:"
+        ):
+            act_and_rerun(lambda: _remove(mine))
+
+
+def _mine(run: Run) -> bool:
+    """Whether whoever looks may cancel it."""
+    return acting().may(Action.CANCEL, run.started_by)
+
+
+def _remove(waiting: list[Run]) -> None:
+    for run in waiting:
+        acting().cancel(run.run_id)
+
+
+def _done() -> None:
+    """Say once, beside the page, that what was watched is over."""
+    run_id = st.session_state.pop(_WATCHED, None)
+    if run_id is None:
+        return
+    try:
+        run = store().run(run_id)
+    except (StoreError, InputError):  # deleted meanwhile
+        return
+    mark = "✓" if run.state is RunState.FINISHED else "■"
+    word = f"{mark} {run.state.value}: {run_title(run)}"
+    st.session_state[_DONE] = (word, time.monotonic() + _SECONDS_OF_DONE)
+    if st.query_params.get("run") in (run.run_id, run.group):
+        st.session_state[_KEPT] = run
+    else:
+        st.toast(
+            f"**{escaped(run_title(run))}** is {run.state.value}.",
+            icon=":material/check_circle:" if mark == "✓" else ":material/stop_circle:",
+        )

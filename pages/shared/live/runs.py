@@ -1,0 +1,137 @@
+"""What several pages ask of runs: which are open, how far they are, their origin, deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from ecv_core.energy import SOURCES
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run, RunState
+from ecv_core.store.imports import origins
+from ecv_core.store.listing import ListedRun
+from pages.shared.address.navigation import COMPARE, VIEW
+from pages.shared.live.events import RUNS, topic
+from pages.shared.live.state import escaped, sentences, store
+from pages.shared.live.watch import follow, watch
+from pages.shared.widgets.glossary import glossary_link
+
+COMPARED = "runs"
+"""In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
+
+Known = ListedRun | Run
+"""What one chooses from: own runs as rows of the list, recorded ones whole."""
+
+_Where = list[tuple[str, RunState, int]]
+"""Of each run its state and how many folds it has."""
+
+
+def opened_runs() -> list[Run]:
+    """The runs that the address names, in the order of their start; none without a name.
+
+    `?run=` holds a group's id, or any run's.
+
+    Raises: InputError if nothing has this id; StoreError if the database cannot be read.
+    """
+    run_id = st.query_params.get("run")
+    if not run_id:
+        return []
+    runs = watch().group(run_id)
+    if not runs:
+        try:
+            runs = [store().run(run_id)]
+        except InputError:
+            raise InputError(
+                f"there is no run '{run_id}' here; it may have been deleted: pick one on the page "
+                "Runs, or start a new one below"
+            ) from None
+    return runs
+
+
+def whole(run: Known) -> Run:
+    """The run with its folds. Raises: InputError if it was deleted meanwhile; StoreError."""
+    return run if isinstance(run, Run) else store().run(run.run_id)
+
+
+def folds_done(run: Known) -> int:
+    """How many folds it has so far."""
+    return len(run.folds if isinstance(run, Run) else run.scores)
+
+
+def comparison_of(keys: Sequence[str]) -> dict[str, str]:
+    """The query parameters of the page Runs that open a comparison of these runs."""
+    return {VIEW: COMPARE, COMPARED: ",".join(keys)}
+
+
+def elapsed_seconds(run: Run, at: datetime | None = None) -> float:
+    """Computing time: that of the finished folds and of the one that is running."""
+    done = run.seconds
+    if run.progress is not None:
+        done += max(((at or datetime.now(UTC)) - run.progress.started_at).total_seconds(), 0.0)
+    return done
+
+
+def remaining_seconds(run: Run) -> float | None:
+    """At most this long to the last fold, at the mean pace so far; None before the first fold."""
+    if not run.folds:
+        return None
+    return run.seconds / len(run.folds) * (run.k - len(run.folds))
+
+
+def source_sentence(source: str) -> str:
+    """How the energy is known, said honestly, as Markdown."""
+    return f"{glossary_link('energy', 'Energy')}: {SOURCES.get(source, source)}."
+
+
+def imported_note(run_id: str) -> str:
+    """Where a run came from, fit for Markdown; empty for one that ran here."""
+    return escaped(imported_sentence(run_id))
+
+
+def imported_sentence(run_id: str) -> str:
+    """Where a run came from, in one plain sentence; empty for one that ran here."""
+    origin = origins(store()).get(run_id)
+    if origin is None:
+        return ""
+    there = "" if origin.original_id == run_id else f", where it is run {origin.original_id}"
+    return (
+        f"Imported on {origin.imported_at:%Y-%m-%d} from {origin.file_name}{there}: it was "
+        "computed elsewhere, so its seconds and energy are another machine's."
+    )
+
+
+def act_and_rerun(act: Callable[[], object]) -> None:
+    """Do what a press asked for and draw the page anew; an error stays as its sentence."""
+    with sentences():
+        act()
+        st.rerun()
+
+
+def follow_runs(look: Callable[[], Sequence[Run]]) -> None:
+    """Draw the page anew when an active run goes on; nothing is asked while none is active.
+
+    Args:
+        look: the runs on the page, as they are now.
+    """
+    runs = look()
+    ids = [run.run_id for run in runs]
+    if any(run.state.active for run in runs):
+        follow(
+            _look_again,
+            look,
+            _where(runs),
+            key="runs",
+            of=[topic(RUNS, ids)],
+        )
+
+
+def _look_again(look: Callable[[], Sequence[Run]], before: _Where) -> None:
+    with sentences():
+        if _where(look()) != before:
+            st.rerun()
+
+
+def _where(runs: Sequence[Run]) -> _Where:
+    return [(run.run_id, run.state, len(run.folds)) for run in runs]

@@ -1,0 +1,124 @@
+"""What the dashboard's server has besides Streamlit: routes, limits, and its begin and end.
+
+Nothing here may import a module that registers a component: there is no runtime yet to have it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ecv_core.jobs.rights.settings import Mode, settings
+from ecv_core.records.errors import EcvError
+from ecv_core.untrusted.limits import max_upload_bytes
+from pages.shared.live.events import events
+from pages.shared.live.state import manager
+
+log = logging.getLogger(__name__)
+
+PLOTLY = f"plotly-{version('plotly')}.min.js"
+"""Address of plotly.js: browsers keep it, and a newer one has another."""
+_FOREVER = "public, max-age=31536000, immutable"
+_AROUND_A_FILE = 1_000_000
+"""Bytes of a form beside the file that it has."""
+
+
+def routes() -> list[BaseRoute]:
+    """What pages ask this server for."""
+    base = "/".join(["", *filter(None, str(st.get_option("server.baseUrlPath")).split("/"))])
+    return [
+        WebSocketRoute(f"{base}/events", events.page),
+        Route(f"{base}/{PLOTLY}", _plotly),
+    ]
+
+
+def middleware() -> list[Middleware]:
+    """What every request goes through first."""
+    return [Middleware(_limit_uploads)]
+
+
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """What runs besides the pages for as long as the server does."""
+    with _end_with_the_terminal():
+        running = asyncio.create_task(asyncio.to_thread(_begin))
+        telling = asyncio.create_task(events.look_and_tell())
+        try:
+            yield
+        finally:
+            telling.cancel()
+            await running
+            with suppress(EcvError):
+                await asyncio.to_thread(lambda: manager().close())
+
+
+def _begin() -> None:
+    try:
+        manager()
+    except EcvError as error:  # pages say it, and begin once the database is there
+        log.error("%s", error)
+
+
+@contextmanager
+def _end_with_the_terminal() -> Iterator[None]:
+    """A terminal that is closed ends the server as Ctrl-C in it does."""
+    hang_up = getattr(signal, "SIGHUP", None)
+    if hang_up is None or signal.getsignal(hang_up) is not signal.SIG_DFL:  # as under nohup
+        yield
+        return
+    signal.signal(hang_up, lambda *_: signal.raise_signal(signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(hang_up, signal.SIG_DFL)
+
+
+async def _plotly(_request: Request) -> Response:
+    """plotly.js as the installed plotly package has it."""
+    spec = find_spec("plotly")  # where it is, without the time that importing it takes
+    assert spec is not None
+    assert spec.origin is not None
+    file = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    return FileResponse(file, media_type="text/javascript", headers={"Cache-Control": _FOREVER})
+
+
+def _limit_uploads(app: ASGIApp) -> ASGIApp:
+    """Refuses files above ECV_MAX_UPLOAD_MB, and on a public dashboard all files."""
+
+    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = None
+        if scope["type"] == "http" and "/_stcore/upload_file/" in scope["path"]:
+            refusal = _refusal(Request(scope))
+        await (refusal or app)(scope, receive, send)
+
+    return limited
+
+
+def _refusal(request: Request) -> Response | None:
+    if request.method != "PUT":
+        return None
+    try:
+        if settings().mode is Mode.PUBLIC:
+            return PlainTextResponse("This dashboard takes no files.", 403)
+        limit = max_upload_bytes()
+    except EcvError as error:
+        return PlainTextResponse(str(error), 403)
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or "transfer-encoding" in request.headers:
+        return PlainTextResponse("A file comes with its length here.", 411)
+    if int(length) > limit + _AROUND_A_FILE:
+        return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
+    return None

@@ -1,0 +1,109 @@
+"""What all sessions share: one store, one run manager; errors as sentences; choices that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Final, Literal, TypedDict, TypeVar
+
+import streamlit as st
+
+from ecv_core.jobs.manager import RunManager
+from ecv_core.jobs.rights.settings import settings
+from ecv_core.records.errors import EcvError
+from ecv_core.store.engine import database_url
+from ecv_core.store.listing import RunList
+from ecv_core.store.results import Results
+from ecv_core.store.store import Store, open_store
+
+_Made = TypeVar("_Made")
+
+
+class _Kept(TypedDict):
+    bind: Literal["query-params"]
+    persist_state: Literal["session"]
+
+
+KEPT: Final[_Kept] = {"bind": "query-params", "persist_state": "session"}
+"""For a widget whose value belongs into the address and stays while one visits other pages."""
+
+
+def store() -> Store:
+    """The database of runs.
+
+    Raises: StoreError if it cannot be used.
+    """
+    return _store(database_url())
+
+
+def run_list() -> RunList:
+    """The list of all runs, which remembers the folds that it has read.
+
+    Raises: StoreError if the database cannot be used.
+    """
+    return _run_list(database_url())
+
+
+def manager() -> RunManager:
+    """The process's one run manager, its worker warm or warming up.
+
+    Raises: StoreError if the database cannot be used.
+    """
+    return _manager(database_url())
+
+
+def results() -> Results:
+    """Every fold score there is: of the database, and of recorded runs.
+
+    Raises: StoreError if the database cannot be used.
+    """
+    return Results(store())
+
+
+def made_once(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
+    """Made for a database by whoever asks first, and kept while the process lives.
+
+    A page asks for these twenty times; each time Streamlit's cache would take as long as a query.
+    """
+    return lru_cache(maxsize=1)(st.cache_resource(show_spinner=False)(make))
+
+
+@made_once
+def _store(url: str) -> Store:
+    return open_store(url)
+
+
+@made_once
+def _run_list(url: str) -> RunList:
+    return RunList(_store(url))
+
+
+@made_once
+def _manager(url: str) -> RunManager:
+    started = RunManager(_store(url), seconds=settings().seconds_per_run)
+    started.warm_up()
+    return started
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Show an error that was raised on purpose as its one sentence, never as a traceback."""
+    try:
+        yield
+    except EcvError as error:
+        st.error(sentence(error), icon=":material/error:")
+
+
+def sentence(error: Exception) -> str:
+    """The error's text with a capital first letter and a full stop, safe to show as Markdown."""
+    text = str(error).strip()
+    text = text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    for sign in ("\\", "`", "*", "_", "$", "[", "]", "<", "~", "#", ":"):
+        text = text.replace(sign, "\\" + sign)
+    return text

@@ -1,0 +1,106 @@
+// Has a part of the page drawn anew when what it shows has changed. All parts of a tab share one
+// WebSocket, on which the server tells versions of what they show; see events.py.
+const PATIENCE = 4000; // milliseconds for a part to be drawn anew, before it is asked for again
+const FIRST_WAIT = 500; // until the next try to connect
+const LONGEST_WAIT = 30_000;
+
+const newEvents = () => {
+  const parts = new Map(); // its element -> what it shows, and how to ask for it anew
+  const told = new Map(); // topic -> "moment version", as the server said last
+  let lost = false;
+  let asked; // the element of the part that is waited for
+  let patience;
+  let socket;
+  let said = "";
+  let wait = FIRST_WAIT;
+
+  const outdated = ({ data }) =>
+    Object.entries(data.versions).some(([topic, version]) => {
+      if (document.hidden && data.often.includes(topic)) return false;
+      const [moment, newest] = (told.get(topic) ?? "").split(" ");
+      return Number(moment) > data.moment && newest !== version;
+    });
+  // One after the other: of what is asked for at once, Streamlit draws one part only.
+  const look = () => {
+    if (asked) return;
+    const element = [...parts.keys()].findLast((one) => outdated(parts.get(one)));
+    if (!element) return;
+    expect(element);
+    parts.get(element).ask();
+  };
+  const expect = (element) => {
+    asked = element;
+    clearTimeout(patience);
+    patience = setTimeout(answered, PATIENCE, element);
+  };
+  const answered = (element) => {
+    if (element === asked) {
+      clearTimeout(patience);
+      asked = undefined;
+    }
+    queueMicrotask(look);
+  };
+  const say = () => {
+    const topics = [...parts.values()].flatMap(({ data }) => Object.keys(data.versions));
+    const text = [...new Set(topics)].sort().join("\n");
+    if (!text || text === said || socket?.readyState !== WebSocket.OPEN) return;
+    said = text;
+    socket.send(text);
+  };
+  const connect = () => {
+    const address = new URL("events", document.baseURI);
+    address.protocol = address.protocol.replace("http", "ws");
+    let opened = false;
+    socket = new WebSocket(address);
+    socket.onopen = () => {
+      opened = true;
+      if (lost) expect("the page"); // whose own connection was lost too, and comes back by itself
+      lost = false;
+      wait = FIRST_WAIT;
+      said = "";
+      say();
+    };
+    socket.onmessage = (message) => {
+      told.clear();
+      for (const [topic, version] of Object.entries(JSON.parse(message.data))) {
+        told.set(topic, version);
+      }
+      look();
+    };
+    socket.onclose = () => {
+      socket = undefined;
+      lost = true;
+      if (!opened) [...parts.values()].forEach((part, at) => setTimeout(part.ask, 500 * at));
+      again();
+    };
+  };
+  const again = () => {
+    wait = Math.min(2 * wait, LONGEST_WAIT);
+    setTimeout(async () => {
+      if (!parts.size || socket) return;
+      const server = await fetch(new URL("_stcore/health", document.baseURI)).catch(() => null);
+      if (parts.size && !socket) (server?.ok ? connect : again)();
+    }, wait * (0.5 + Math.random() / 2));
+  };
+  document.addEventListener("visibilitychange", look);
+  return {
+    follow(element, part) {
+      parts.set(element, part);
+      if (socket) queueMicrotask(say);
+      else connect();
+      answered(element);
+    },
+    leave(element) {
+      parts.delete(element);
+      answered(element);
+      queueMicrotask(say);
+      setTimeout(() => parts.size || socket?.close(), PATIENCE);
+    },
+  };
+};
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const events = (window.ecvEvents ??= newEvents());
+  events.follow(parentElement, { data, ask: () => setTriggerValue("changed", Date.now()) });
+  return () => events.leave(parentElement);
+}

@@ -1,0 +1,122 @@
+"""Parts of pages that follow what goes on, and what is read once for all who watch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+
+import streamlit as st
+
+from ecv_core.records.run import Run
+from ecv_core.store.engine import database_url
+from ecv_core.store.going import Going, going_on
+from ecv_core.store.store import Store
+from pages.shared.live.events import events
+from pages.shared.live.state import made_once, sentences, store
+from pages.shared.widgets.component import component
+
+_listener = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
+
+_drawn_from: ContextVar[Going | None] = ContextVar("drawn_from", default=None)
+
+
+def follow(
+    draw: Callable[..., None],
+    *arguments: object,
+    key: str,
+    of: Sequence[str],
+    often: Sequence[str] = (),
+) -> None:
+    """Draw a part of the page, and draw it anew when what it shows has changed.
+
+    Args:
+        draw: draws it.
+        arguments: of `draw`.
+        key: of this part; no other on the page has it.
+        of: the topics that it shows; see `events.topic`.
+        often: more of them; a page in the background is not drawn anew for these.
+    """
+    first = True  # drawn with the page, from what that read
+
+    def part() -> None:
+        nonlocal first
+        moment, versions = time.monotonic(), dict.fromkeys((*of, *often), "")
+        with sentences():  # a database comes and goes
+            now = watch().now() if first else watch().look()
+            moment, first = now.moment, False
+            versions = {topic: events.version(topic, now) for topic in versions}
+            around = _drawn_from.set(now)
+            try:
+                draw(*arguments)
+            finally:
+                _drawn_from.reset(around)
+        _listener(  # below, where it moves nothing
+            key=f"told-{key}",
+            data={"moment": moment, "versions": versions, "often": list(often)},
+            on_changed_change=lambda: None,
+        )
+
+    st.fragment(part)()
+
+
+def watch() -> Watch:
+    """The process's one watch.
+
+    Raises: StoreError if the database cannot be used.
+    """
+    return _watch(database_url())
+
+
+@made_once
+def _watch(url: str) -> Watch:
+    return Watch(store())
+
+
+@dataclass(slots=True)
+class Watch:
+    """What goes on, read once for all pages for as long as it has not changed."""
+
+    _store: Store
+    _stages: object = None
+    _runs: list[Run] = field(default_factory=list)
+
+    def page_begins(self) -> Going:
+        """What goes on now: all that the page which begins here is drawn from. Raises: StoreError.
+
+        So what a part of it says to show is never newer than what was read for the page.
+        """
+        _drawn_from.set(None)
+        now = self.look()
+        _drawn_from.set(now)
+        return now
+
+    def look(self) -> Going:
+        """What goes on now. Raises: StoreError."""
+        return going_on(self._store)
+
+    def now(self) -> Going:
+        """What went on when the drawing of this page or part of it began. Raises: StoreError."""
+        now = _drawn_from.get()
+        return self.look() if now is None else now
+
+    def active(self) -> list[Run]:
+        """As `Store.active`; runs are read again only when one has gone on.
+
+        Raises: StoreError.
+        """
+        now = self.now()
+        if now.stages != self._stages:
+            self._runs, self._stages = (self._store.active() if now else []), now.stages
+        at = {run.run_id: run.progress for run in now.runs}
+        return [replace(run, progress=at.get(run.run_id)) for run in self._runs]
+
+    def group(self, group_id: str) -> list[Run]:
+        """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
+        of_group = [run for run in self.now().runs if run.group == group_id]
+        runs = [run for run in self.active() if run.group == group_id]
+        if of_group and len(runs) == of_group[0].of_group:
+            order = {run.run_id: place for place, run in enumerate(of_group)}
+            return sorted(runs, key=lambda run: order[run.run_id])
+        return self._store.group(group_id)

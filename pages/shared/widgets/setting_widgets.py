@@ -1,0 +1,269 @@
+"""Widgets of the settings of a run: label, help, default and type as `RunSpec` declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from ecv_core.fold import split_archive
+from ecv_core.records.parameters import Parameter, ParamValue
+from ecv_core.records.spec import SETTINGS, Role, RunSpec, Setting
+from ecv_core.splits import SPLITS, Strategy
+from ecv_core.stopping import RULES
+from pages.shared.live.state import KEPT
+from pages.shared.widgets.glossary import explained
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+
+# Widgets for anything with a type and a default: parameters of a model or a split, settings.
+
+
+def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, ParamValue]:
+    """One widget per parameter; gives their values by name. What differs is in the address.
+
+    Args:
+        owner: id of what they belong to, in the widgets' keys.
+        parameters: what can be set.
+    """
+    return {parameter.name: _widget(owner, parameter) for parameter in parameters}
+
+
+def parameter_key(owner: str, parameter: str) -> str:
+    """The session's key of a parameter's widget."""
+    return f"param-{owner}-{parameter}"
+
+
+def typed_widget(
+    kind: type,
+    default: Any,  # noqa: ANN401 - of this type, or None
+    place: DeltaGenerator | None = None,
+    **about: Any,  # noqa: ANN401 - arguments of the widget
+) -> Any:  # noqa: ANN401 - of this type, or None where that is the default
+    """A toggle, a field for text or one for a number."""
+    here = place or st
+    if kind is bool:
+        return here.toggle(value=bool(default), **about)
+    if kind is str:
+        return here.text_input(value=default, **about)
+    value = here.number_input(value=default, **about)
+    return value if value is None else kind(value)
+
+
+def _widget(owner: str, parameter: Parameter) -> ParamValue:
+    return parameter_widget(
+        parameter,
+        label=parameter.name.replace("_", " "),
+        key=parameter_key(owner, parameter.name),
+        help=parameter.help + (f" Default from: {parameter.source}." if parameter.source else ""),
+        **KEPT,
+    )
+
+
+def parameter_widget(
+    parameter: Parameter,
+    place: DeltaGenerator | None = None,
+    **about: Any,  # noqa: ANN401 - arguments of the widget
+) -> ParamValue:
+    """The widget that a parameter's type asks for.
+
+    Args:
+        parameter: type, range, choices and default.
+        place: where to draw it, if not here.
+        about: label, key, help and what else the widget takes.
+    """
+    default = parameter.default
+    if parameter.choices:
+        at = parameter.choices.index(str(default))
+        here = place or st
+        return str(here.selectbox(options=parameter.choices, index=at, width=200, **about))
+    kind = type(default)
+    if kind in (int, float):
+        about |= {
+            "min_value": None if parameter.low is None else kind(parameter.low),
+            "max_value": None if parameter.high is None else kind(parameter.high),
+            "width": 200,
+        }
+    if kind is float:
+        about["format"] = "%g"
+    value: ParamValue = typed_widget(kind, default, place, **about)
+    return value
+
+
+_TERMS = {
+    "k": ("k", "fold"),
+    "n": ("top-n",),
+    "rule": ("stopping-rule",),
+    "confidence": ("confidence", "confidence-interval"),
+    "min_folds": ("min-folds",),
+}
+"""Entries of the glossary that explain a setting."""
+
+_CHOICES = {
+    "candidates": {"all": "all items", "train": "items in training"},
+    "negative_sampling": {"uniform": "uniformly", "popularity": "by popularity"},
+}
+"""What the form calls a choice, where that is not its id."""
+
+
+def on_form(known: Setting) -> bool:
+    """Whether the Run page asks for it; which folds to run is for the command line."""
+    return known.option is not None and known.kind is not tuple
+
+
+def choice_labels(known: Setting) -> Mapping[str, str]:
+    """What can be chosen of a setting -> what the form calls it; in the address too."""
+    return _CHOICES.get(known.name) or {one: one for one in known.choices}
+
+
+def about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
+    """Label, key, help and place in the address of a setting's widget, as its arguments.
+
+    Args:
+        name: of the setting.
+        changed: what is otherwise on this page.
+    """
+    known = SETTINGS[name]
+    terms = _TERMS.get(name, ())
+    lines = [known.help, *(f"**{one}**: {text}" for one, text in known.choices.items())]
+    words = "\n\n".join(line for line in lines if line)
+    return {
+        "label": known.label or known.words.capitalize(),
+        "key": name,
+        **KEPT,
+        "help": explained(words, *terms) if terms else words or None,
+    } | changed
+
+
+def setting_widget(
+    name: str,
+    place: DeltaGenerator | None = None,
+    **changed: Any,  # noqa: ANN401 - arguments of a widget
+) -> Any:  # noqa: ANN401 - of the setting's type
+    """The widget that the setting's type asks for; gives what is picked, unchecked.
+
+    Args:
+        name: of the setting.
+        place: where to draw it, if not here.
+        changed: what is otherwise on this page.
+    """
+    known = SETTINGS[name]
+    if known.choices:
+        labels = choice_labels(known)
+        return (place or st).segmented_control(
+            options=list(labels),
+            default=known.default,
+            required=True,
+            format_func=lambda one: labels[one],
+            **about(name, **changed),
+        )
+    return typed_widget(known.kind, known.default, place, **about(name, **changed))
+
+
+def other_settings(
+    roles: Container[Role], placed: Container[str], rule: str | None = None
+) -> dict[str, Any]:
+    """Widgets of the settings that have no place of their own on the form; gives what is picked.
+
+    Args:
+        roles: which of them.
+        placed: names of those that are drawn elsewhere.
+        rule: the id of the stopping rule; settings that it does not look at are left out.
+    """
+    looked_at = RULES[rule].told if rule else ()
+    return {
+        name: setting_widget(name)
+        for name, known in SETTINGS.items()
+        if on_form(known)
+        and known.role in roles
+        and name not in placed
+        and (not known.of_rule or name in looked_at)
+    }
+
+
+# Widgets of a split that pages share: strategy and its parameters; the same in the URL.
+
+
+SPLIT, K, SEED = "split", "k", "seed"
+"""Settings of a split: keys of their widgets, and names in the address."""
+K_OF = "k-of"
+"""In the session: the strategy whose usual number of folds was offered."""
+
+
+def strategy_select(options: Sequence[str]) -> str:
+    """The picked id; the first one to begin with."""
+    return st.selectbox(options=options, **about(SPLIT)) or options[0]
+
+
+def usual_k(split_id: str) -> None:
+    """Call before k is drawn: a strategy brings its own number of folds, where it has another.
+
+    Ten steps back in time, each of a fifth of every history, are more than there is.
+    """
+    state = st.session_state
+    before = state.get(K_OF)
+    state[K_OF] = split_id
+    if before == split_id or (before is None and (K in state or K in st.query_params)):
+        return
+    usual = _usual_k(split_id)
+    if usual != _usual_k(before):
+        state[K] = usual
+
+
+def _usual_k(split_id: str | None) -> int:
+    return SPLITS[split_id].default_k if split_id in SPLITS else SETTINGS[K].default
+
+
+def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:
+    """One widget per parameter of the strategy, side by side; gives their values.
+
+    The container is there without parameters too: a bound widget below it that moved up or down
+    would be made anew in the browser, and its later changes would miss the address.
+    """
+    with st.container(horizontal=True):
+        return parameter_widgets(parameters_owner(strategy.id), strategy.parameters)
+
+
+def parameters_owner(split_id: str) -> str:
+    """What `parameter_key` knows a strategy's parameters by."""
+    return f"split-{split_id}"
+
+
+def known_split() -> None:
+    """Call before `strategy_select` where a fold file cannot be picked, as on the form of Run."""
+    if st.session_state.get(SPLIT, "") not in SPLITS:
+        st.session_state.pop(SPLIT, None)
+
+
+_HELP = {
+    "csv": "What is learnt from and what is held out, as CSV, with a README that says how it was "
+    "made; another e-fold can import it.",
+    "recbole": "A folder per fold with RecBole's benchmark files, and a README that says which "
+    "settings to use.",
+}
+
+
+def split_download(spec: RunSpec, *, key: str, label: str, form: str = "csv") -> None:
+    """The button; the archive is made when it is pressed.
+
+    Args:
+        spec: whose split it is; the dataset must be on disk.
+        key: of the button.
+        label: on it.
+        form: one of `ecv_core.splits.FORMS`.
+    """
+    ending = "" if form == "csv" else f"-{form}"
+    st.download_button(
+        label,
+        partial(split_archive, spec, form),
+        file_name=f"{spec.dataset}-{spec.split}-seed{spec.seed}{ending}.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        key=key,
+        on_click="ignore",
+        help=_HELP[form],
+    )

@@ -1,0 +1,21 @@
+"""Ways to split: who trains on what and from when."""
+
+import streamlit as st
+
+from pages.shared.address.navigation import RANKS, VIEW, lead_to, page
+from pages.shared.charts.plot import preload_plots
+from pages.shared.widgets.glossary import glossary_link
+
+with page():
+    if st.query_params.get(VIEW) == "What it does to the ranking":  # a link of version 0.1
+        lead_to("studies", {VIEW: RANKS})
+        st.stop()
+    st.title("Who trains on what, and from when?", anchor=False)
+    st.markdown(
+        f"A **{glossary_link('split')}** decides what a recommender learns from and what it is "
+        "tested on, and so how good it looks, and which one looks best."
+    )
+    preload_plots()
+    from pages.splits.view import how_it_splits
+
+    how_it_splits()

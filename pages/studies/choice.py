@@ -1,0 +1,188 @@
+"""Which study of datasets and algorithms is shown, and what of it: recorded, or one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from ecv_core.figures.words import counted
+from ecv_core.jobs.plans.study import (
+    PAPER_ALGORITHMS,
+    PAPER_DATASETS,
+    n_splits,
+    of_the_paper,
+)
+from ecv_core.models import ALGORITHMS, serving
+from ecv_core.records.interactions import Need
+from ecv_core.records.run import Run
+from ecv_core.records.spec import Task
+from ecv_core.store.plans import PlanRecord
+from ecv_core.store.recorded import recorded_runs, recorded_stopped
+from pages.shared.address.link import label_from_link
+from pages.shared.live.state import KEPT, sentences
+from pages.shared.widgets.picked import picked_line, runs_words
+from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
+from pages.studies.live import cells_of, live_grid
+from pages.studies.picker import RECORDED, StudyPicker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The runs to look at, in the order of rows and columns."""
+
+    whole: list[Run]
+    early: list[Run]
+    """Those that ended at their stop, so that their k-fold mean is not known."""
+
+    @property
+    def papers(self) -> list[int]:
+        """Numbers of the paper's own cells among the whole ones; empty where these are all."""
+        found = [number for number, run in enumerate(self.whole) if of_the_paper(run.spec)]
+        return found if len(found) < len(self.whole) else []
+
+
+def _counts(study: PlanRecord) -> str:
+    rows = {run.spec.dataset for run in study.content.runs}
+    columns = {run.spec.algorithm for run in study.content.runs}
+    return f"{counted(len(rows), 'dataset')} x {counted(len(columns), 'algorithm')}"
+
+
+STUDIES = StudyPicker(
+    parameter="study",
+    title="Study",
+    recorded="The recorded study",
+    help="The recorded study comes with e-fold; your own are those started on this page.",
+    shows=lambda study: n_splits(study) == 1,
+    counts=_counts,
+    elsewhere="this study compares splits; it is in the view Splits and ranks.",
+    resets=("study_datasets", "study_algorithms"),  # every study starts with all its runs
+)
+
+
+def choose_runs(study_id: str, recorded: Sequence[Run]) -> Chosen:
+    """The study as it stands, and what of it to look at; empty while there is nothing.
+
+    Args:
+        study_id: RECORDED, or of one's own.
+        recorded: whole ones, and those that ended at their stop.
+    Raises: InputError if there is no such study.
+    """
+    if study_id == RECORDED:
+        runs = list(recorded)
+        specs = [run.spec for run in runs]
+        if not runs:
+            st.info("No recorded runs came with this copy; start a study of your own below.")
+    else:
+        cells = cells_of(study_id)
+        live_grid(study_id, cells, STUDIES)
+        runs = [cell.run for cell in cells if cell.run and (cell.run.whole or cell.early)]
+        specs = [cell.spec for cell in cells]
+        if not any(run.whole for run in runs):
+            st.info("The figures come as soon as a run has all its folds.")
+    if not runs:
+        return Chosen(whole=[], early=[])
+    rows = in_order(spec.dataset for spec in specs)
+    columns = in_order(spec.algorithm for spec in specs)
+    words, widgets = picked_line("Choose", key="picked-study")
+    with widgets:
+        chosen = narrowed(runs, rows, columns)
+        if study_id == RECORDED:
+            st.caption(missing_sentence(runs))
+    chosen.sort(key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm)))
+    found = Chosen(
+        whole=[run for run in chosen if run.whole], early=[run for run in chosen if not run.whole]
+    )
+    early = f", {len(found.early)} of them ended early †" if found.early else ""
+    words.markdown(runs_words(chosen) + early)
+    if not found.whole and any(run.whole for run in runs):
+        st.info("The figures need a run that has all its folds; pick more datasets or algorithms.")
+    return found
+
+
+def recorded_study() -> list[Run]:
+    """The whole recorded runs, and of the other cells those that ended at their stop.
+
+    A damaged file is a sentence, and the others still count.
+    """
+    whole: list[Run] = []
+    with sentences():
+        whole = [run for run in recorded_runs() if run.whole]
+        return whole + recorded_stopped()
+    return whole
+
+
+def missing_sentence(runs: Sequence[Run]) -> str:
+    """What of the recorded grid is there and what is not, said in full."""
+    there = {(run.spec.dataset, run.spec.algorithm) for run in runs}
+    # None of the paper's datasets has baskets.
+    able = [a for a in serving(Task.TOP_N) if ALGORITHMS[a].needs is not Need.BASKETS]
+    nowhere = [a for a in able if not any((d, a) in there for d in PAPER_DATASETS)]
+    gaps = [f"**{_titles(nowhere)}** on every dataset"] if nowhere else []
+    for dataset in PAPER_DATASETS:
+        absent = [a for a in able if (dataset, a) not in there and a not in nowhere]
+        if absent:
+            gaps.append(f"**{_titles(absent)}** on {dataset_title(dataset)}")
+    cells = len(PAPER_DATASETS) * len(able)
+    paper = sum((d, a) in there for d in PAPER_DATASETS for a in PAPER_ALGORITHMS)
+    have = sum((d, a) in there for d in PAPER_DATASETS for a in able)
+    text = (
+        f"**{have} of {cells} runs** are recorded, {paper} of them among the paper's "
+        f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."
+    )
+    if early := [run for run in runs if not run.whole]:
+        named = ", ".join(
+            f"{algorithm_title(run.spec.algorithm)} on {dataset_title(run.spec.dataset)}"
+            for run in early
+        )
+        text += f" Ended at the stop of their rule: {named}."
+    return f"{text} Not recorded: {'; '.join(gaps)}." if gaps else text
+
+
+def _titles(algorithms: Sequence[str]) -> str:
+    return ", ".join(map(algorithm_title, algorithms))
+
+
+def narrowed(
+    runs: Sequence[Run], datasets_of: Sequence[str], algorithms_of: Sequence[str]
+) -> list[Run]:
+    """The runs of the datasets and algorithms that are picked; all of them at first.
+
+    Args:
+        runs: in order.
+        datasets_of, algorithms_of: of the whole study, so that the choice stays as runs come in.
+    """
+    chosen = _pills("Datasets", "study_datasets", titles_of(datasets_of, dataset_title))
+    picked = _pills("Algorithms", "study_algorithms", titles_of(algorithms_of, algorithm_title))
+    papers = [name for name in algorithms_of if name in PAPER_ALGORITHMS]
+    for label, key, names in (
+        ("Only the paper's algorithms", "papers-only", papers),
+        ("All algorithms", "all-algorithms", list(algorithms_of)),
+    ):
+        if 0 < len(papers) < len(algorithms_of) and set(picked) != set(names):
+            st.button(
+                label,
+                key=key,
+                type="tertiary",
+                icon=":material/filter_alt:",
+                on_click=partial(st.session_state.update, study_algorithms=names),
+            )
+    return [r for r in runs if r.spec.dataset in chosen and r.spec.algorithm in picked]
+
+
+def _pills(label: str, key: str, titles: Mapping[str, str]) -> list[str]:
+    label_from_link(key, titles, strict=True)
+    options = list(titles)
+    if not set(st.session_state.get(key, options)) <= set(options):
+        st.session_state[key] = options  # another study's choice
+    return st.pills(
+        label,
+        options,
+        selection_mode="multi",
+        default=options,
+        format_func=titles.__getitem__,
+        key=key,
+        **KEPT,
+    )

@@ -1,0 +1,217 @@
+"""Metrics and parameters: which metric tells settings apart, on recorded and own tunings."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+import ecv_core.datasets as datasets
+from ecv_core.analysis.tuning.metrics_study import (
+    MetricsStudy,
+    curves_frame,
+    dominance_frame,
+    find_tuning,
+    importances_frame,
+    powers_frame,
+    study_metrics,
+)
+from ecv_core.analysis.tuning.power import DRAWN
+from ecv_core.analysis.tuning.scores import own_tuning_names
+from ecv_core.evaluation import column_title
+from ecv_core.figures.p_values import HEIGHT, p_values_figure
+from ecv_core.figures.spaces_study import spaces_names
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import InputError
+from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
+from pages.shared.charts.plot import plot
+from pages.shared.live.state import KEPT, store
+
+_CHOICE = "tuning"
+"""In the address."""
+_METRICS, _SPLITS = "Which metric tells them apart", "Which split chooses them"
+_FIRST = "ml-100k--item-knn"
+_OWN = "own--"
+"""Begins the name of a tuning in the database."""
+_LARGE = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
+_METHOD = f"""
+For every pair of settings and every fold a **paired t test over users** says how likely a
+difference as large would be if the two were equally good. Sorted by size, largest first, and
+averaged over the folds, these p values are the metric's **curve**; their sum is its
+**discriminative power (DP)**. Less is better: the metric finds more differences. **DP + sd** adds
+to each p value its standard deviation over the folds: what the metric may lose on a bad fold.
+
+The paper draws {DRAWN} pairs. Curves and DP here are the exact expectation over all such draws, so
+that no draw disturbs them. **Dominant** is the parameter with the least DP at one of its values:
+the pairs then share that value and differ in the other parameters.
+
+The tests are not corrected for their number, as in the paper: p values here compare metrics, and
+are no verdict on single pairs.
+
+After Anelli, Di Noia, Di Sciascio, Pomo and Ragone (2019), *On the discriminative power of
+hyper-parameters in cross-validation and how to choose them*. Our protocol is another one: all
+interactions count, and ten folds per user.
+"""
+
+
+def metrics_and_parameters() -> None:
+    """Everything below the title.
+
+    Raises: InputError for a damaged file, or where nothing is recorded.
+    """
+    if spaces_names() and _by_split():
+        from pages.studies.spaces_view import spaces_under_splits
+
+        spaces_under_splits()
+        return
+    st.markdown(
+        "Some metrics hardly change when a parameter does. "
+        "Tune by one that can tell settings apart."
+    )
+    name = _choose()
+    study = _study(name)
+    st.html(f"<p style='{_LARGE}'>{escape(study.sentence())}</p>")
+    curves(study, name)
+    powers(study)
+    if study.dominant:
+        dominance(study)
+    with st.expander("How this is worked out", icon=":material/calculate:"):
+        st.markdown(_METHOD)
+
+
+def curves(study: MetricsStudy, name: str) -> None:
+    """Figure 1 of the paper."""
+    st.header("p values of pairs of settings", anchor=False)
+    st.caption("The lower a metric's line, the more pairs of settings it tells apart.")
+    frame = curves_frame(study)
+    best, worst = (column_title(study.ranked[at]) for at in (0, -1))
+    plot(
+        lambda dark: p_values_figure(frame, dark=dark),
+        version=(name, study.curves[study.ranked[0]].dp),
+        key="p-values",
+        alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
+        height=HEIGHT,
+        name=f"{name} p values",
+        table=lambda: frame,
+    )
+
+
+def powers(study: MetricsStudy) -> None:
+    """Tables 3 and 4 of the paper."""
+    st.header("Discriminative power", anchor=False)
+    st.dataframe(
+        powers_frame(study),
+        hide_index=True,
+        width="content",
+        column_config={
+            "metric": "metric",
+            "dp": st.column_config.NumberColumn("DP", format="%.2f", help="Less is better."),
+            "dp_plus_sd": st.column_config.NumberColumn("DP + sd", format="%.2f"),
+            "told_apart_percent": st.column_config.NumberColumn(
+                "p below 0.05 in",
+                format="%.0f %%",
+                help="Of the pairs of settings, mean of the folds.",
+            ),
+        },
+        key="powers",
+        alt="Discriminative power of each metric, best first.",
+    )
+
+
+def dominance(study: MetricsStudy) -> None:
+    """Table 5 of the paper."""
+    st.header("Which parameter dominates", anchor=False)
+    st.caption(
+        f"DP of {column_title(study.metric)} over pairs of settings that share one value and "
+        "differ in the other parameters. The parameter with the least is dominant."
+    )
+    st.dataframe(
+        dominance_frame(study),
+        hide_index=True,
+        width="content",
+        column_config={
+            "value": st.column_config.Column(width=110),
+            "dp": st.column_config.NumberColumn("DP", format="%.2f"),
+        },
+        key="dominance",
+        alt="Discriminative power with each parameter set to each of its values.",
+    )
+    st.caption(
+        f"Share of the variance of {column_title(study.metric)}, averaged over users and folds, "
+        "that a parameter explains by itself (fANOVA): how much it matters which value is taken. "
+        "Dominance asks something else, so the two may name different parameters."
+    )
+    st.dataframe(
+        importances_frame(study),
+        hide_index=True,
+        width="content",
+        column_config={
+            "share_percent": st.column_config.ProgressColumn(
+                "share of the variance", format="%.0f %%", min_value=0, max_value=100
+            ),
+            "least_dp": st.column_config.NumberColumn("least DP with it set", format="%.2f"),
+        },
+        key="importances",
+        alt="Share of the variance of the scores that each parameter explains.",
+    )
+
+
+def _by_split() -> bool:
+    picked = st.segmented_control(
+        "Settings compared by",
+        [_METRICS, _SPLITS],
+        default=_METRICS,
+        required=True,
+        key="by",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return picked == _SPLITS
+
+
+def _choose() -> str:
+    names = [
+        *configuration_names(TUNINGS),
+        *(f"{_OWN}{name}" for name in own_tuning_names(store())),
+    ]
+    if not names:
+        raise InputError("no tuning is recorded; restore data/recorded/tunings from the project")
+    if st.session_state.get(_CHOICE, names[0]) not in names:
+        del st.session_state[_CHOICE]  # an address of another version
+    usual = names.index(_FIRST) if _FIRST in names else 0
+    picked = st.selectbox(
+        "Settings of",
+        names,
+        index=usual,
+        format_func=_label,
+        key=_CHOICE,
+        **KEPT,
+        width=420,
+        help="Recorded, or your own: what `tune --all-folds`, or other runs that differ in "
+        "parameters only, have left in the database with all folds.",
+    )
+    return picked or names[usual]
+
+
+def _label(name: str) -> str:
+    dataset, algorithm = name.removeprefix(_OWN).split("--")
+    whose = "Your own: " if name.startswith(_OWN) else ""
+    return f"{whose}{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
+
+
+def _study(name: str) -> MetricsStudy:
+    if not name.startswith(_OWN):
+        return _recorded(name)
+    own = name.removeprefix(_OWN)
+    return _own(own, own_tuning_names(store())[own], store().url)
+
+
+@st.cache_resource(show_spinner="Reading the recorded folds ...", max_entries=8)
+def _recorded(name: str) -> MetricsStudy:
+    return study_metrics(read_configurations(TUNINGS / f"{name}.json"))
+
+
+@st.cache_resource(show_spinner="Reading your folds ...", max_entries=4)
+def _own(name: str, folds: int, url: str) -> MetricsStudy:
+    """With so many folds; more are another study."""
+    return study_metrics(find_tuning(store(), *name.split("--"), own=True))

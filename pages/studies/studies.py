@@ -1,0 +1,26 @@
+"""Many runs as one study: datasets x algorithms, or splits x algorithms."""
+
+from pages.shared.address.navigation import ALGORITHMS, METRICS, RANKS, head, page
+from pages.shared.charts.plot import preload_plots
+
+with page():
+    view, _ = head(
+        {
+            ALGORITHMS: "Does it hold everywhere?",
+            RANKS: "Does another split change the ranking?",
+            METRICS: "Which metric can tell settings apart?",
+        }
+    )
+    preload_plots()
+    if view == ALGORITHMS:
+        from pages.studies.view import study
+
+        study()
+    elif view == METRICS:
+        from pages.studies.metrics_view import metrics_and_parameters
+
+        metrics_and_parameters()
+    else:
+        from pages.studies.swaps_view import ranks_under_splits
+
+        ranks_under_splits()

@@ -1,0 +1,205 @@
+"""Runs -> one dataset, a metric, the splits to compare and the reference; all in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.analysis import rank_swaps
+from ecv_core.analysis.rank_swaps import Block, Swaps
+from ecv_core.analysis.rank_swaps.swaps import FEWEST
+from ecv_core.evaluation import METRICS, column_title
+from ecv_core.figures.words import counted
+from ecv_core.jobs.plans.study import n_splits
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Run
+from ecv_core.store.plans import PlanRecord
+from ecv_core.store.recorded import recorded_under_splits
+from pages.shared.address.link import label_from_link
+from pages.shared.live.state import KEPT, results, sentences
+from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
+from pages.studies.live import cells_of, live_grid
+from pages.studies.picker import RECORDED, StudyPicker
+
+_DATASET, _METRIC, _REFERENCE, _SPLITS = (
+    *("swaps_dataset", "swaps_metric"),
+    *("swaps_reference", "swaps_splits"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What is looked at."""
+
+    version: tuple[str, ...]
+    """Changes with the runs, the metric and the reference."""
+    swaps: Swaps
+    metric: str
+    """Its name as shown."""
+    reference: str
+    ranks: pd.DataFrame
+    taus: pd.DataFrame
+    left_out: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Of files."""
+        return f"rank swaps {self.swaps.dataset} {self.swaps.metric}"
+
+
+def choose(runs: Sequence[Run]) -> Compared | None:
+    """The comparison that is picked; None while there is nothing to pick.
+
+    Raises: InputError if the picked runs have too few splits or algorithms in common.
+    """
+    datasets = _with_several_splits(runs)
+    if not datasets:
+        raise InputError(
+            "there are no complete runs of two algorithms under two splits yet: ranks can only "
+            "swap between splits. Start some below"
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label_from_link(_DATASET, titles_of(datasets, dataset_title))
+        dataset = _select("Dataset", datasets, _DATASET, words=dataset_title)
+        here = [run for run in runs if run.spec.dataset == dataset]
+        whole = rank_swaps.block_of(here, list(ALGORITHMS))
+        metric = _select(
+            "Metric",
+            rank_swaps.common_metrics(whole),
+            _METRIC,
+            words=column_title,
+            help_text="Those that every run has. Intervals need every user's score, which the "
+            "recorded runs keep of nDCG@10 and recall@10.",
+        )
+        reference = _select(
+            "Reference split",
+            whole.splits,
+            _REFERENCE,
+            help_text="Arrows and swaps are against its ranking.",
+        )
+    picked = _split_pills(whole.splits)
+    wanted = {reference, *picked}
+    if len(wanted) < FEWEST:
+        raise InputError("pick at least one split besides the reference")
+    kept = [run for run in whole.runs.values() if rank_swaps.split_label(run.spec) in wanted]
+    return _compared(rank_swaps.block_of(kept, list(ALGORITHMS)), metric, reference, whole.left_out)
+
+
+def metric_title(metric: str) -> str:
+    """'nDCG@10'; 'Gini index@10 (lower is better)'."""
+    known = METRICS[metric.partition("@")[0]]
+    return column_title(metric) + ("" if known.higher_is_better else " (lower is better)")
+
+
+def _compared(block: Block, metric: str, reference: str, left_out: tuple[str, ...]) -> Compared:
+    content = tuple(run.run_id for run in block.runs.values())
+    found = _swaps(content, metric, block)
+    found = replace(found, algorithms=tuple(map(algorithm_title, found.algorithms)))
+    return Compared(
+        version=(*content, metric, reference),
+        swaps=found,
+        metric=metric_title(metric),
+        reference=reference,
+        ranks=rank_swaps.ranks_frame(found, reference),
+        taus=rank_swaps.taus_frame(found),
+        left_out=left_out,
+    )
+
+
+@st.cache_data(show_spinner="Drawing users a thousand times ...", max_entries=24)
+def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
+    return rank_swaps.swaps(_block, metric, results().user_scores)
+
+
+def _with_several_splits(runs: Sequence[Run]) -> list[str]:
+    """Datasets on which anything can be compared; the one with most runs first."""
+    found = {}
+    for dataset in dict.fromkeys(run.spec.dataset for run in runs):
+        try:
+            block = rank_swaps.block_of(
+                [run for run in runs if run.spec.dataset == dataset], list(ALGORITHMS)
+            )
+        except InputError:
+            continue
+        found[dataset] = len(block.runs)
+    return sorted(in_order(found), key=lambda dataset: -found[dataset])
+
+
+def _select(
+    label: str,
+    options: Sequence[str],
+    key: str,
+    *,
+    help_text: str | None = None,
+    words: Callable[[str], str] = str,
+) -> str:
+    if st.session_state.get(key, options[0]) not in options:
+        del st.session_state[key]  # another dataset's choice
+    return (
+        st.selectbox(
+            label,
+            options,
+            key=key,
+            **KEPT,
+            format_func=words,
+            help=help_text,
+            width=260,
+        )
+        or options[0]
+    )
+
+
+def _split_pills(options: Sequence[str]) -> list[str]:
+    if not set(st.session_state.get(_SPLITS, options)) <= set(options):
+        del st.session_state[_SPLITS]
+    return st.pills(
+        "Splits",
+        list(options),
+        selection_mode="multi",
+        default=list(options),
+        key=_SPLITS,
+        **KEPT,
+        help="The reference is always among them. A split with k > 1 is scored by the mean of its "
+        "folds.",
+    )
+
+
+def _counts(study: PlanRecord) -> str:
+    datasets = ", ".join(dict.fromkeys(run.spec.dataset for run in study.content.runs))
+    algorithms = len({run.spec.algorithm for run in study.content.runs})
+    return f"{datasets} · {counted(algorithms, 'algorithm')} x {n_splits(study)} splits"
+
+
+STUDIES = StudyPicker(
+    parameter="swaps_study",
+    title="Runs",
+    recorded="Recorded runs",
+    help="The recorded ones come with e-fold; your own are those started below.",
+    shows=lambda study: n_splits(study) > 1,
+    counts=_counts,
+    elsewhere="this study has only one split, so no ranks can swap between splits. "
+    "It is in the view Datasets and algorithms.",
+)
+
+
+def source_runs() -> list[Run]:
+    """The complete runs of the study that the address names, with a picker where there are more."""
+    study_id = STUDIES.pick()
+    if study_id == RECORDED:
+        return recorded_split_runs()
+    cells = cells_of(study_id)
+    unfinished = any(cell.run is None or not cell.run.whole for cell in cells)
+    with st.expander("The runs of this study", icon=":material/grid_on:", expanded=unfinished):
+        live_grid(study_id, cells, STUDIES)
+    return [cell.run for cell in cells if cell.run is not None and cell.run.whole]
+
+
+def recorded_split_runs() -> list[Run]:
+    """The complete recorded runs under every split; a damaged file is a sentence."""
+    with sentences():
+        return [run for run in recorded_under_splits() if run.whole]
+    return []

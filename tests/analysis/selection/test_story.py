@@ -1,0 +1,162 @@
+"""What a page tells of a selection: lanes and sentences by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ecv_core.analysis.selection import Gap, Round, Terms, Verdict
+from ecv_core.analysis.selection.document import costs, lanes, step_sentences, verdict_sentence
+from ecv_core.analysis.selection.names import contender_name, contender_title
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Scores
+
+TITLES = ["A", "B", "C", "D"]
+TERMS = Terms(k=4)
+
+
+def contender(name: str, scores: list[float], joules: float) -> Scores:
+    return Scores(
+        name=name, folds=np.array(scores), users=None, joules=np.full(4, joules), random=True
+    )
+
+
+CONTENDERS = [
+    contender("a", [0.5, 0.5, 0.5, 0.5], 1.0),
+    contender("b", [0.4, 0.4, np.nan, np.nan], 2.0),
+    contender("c", [0.2, np.nan, np.nan, np.nan], 10.0),
+    contender("d", [0.45, np.nan, np.nan, np.nan], 100.0),
+]
+ROUNDS = [
+    Round(
+        n=1,
+        fold=0,
+        leader=0,
+        gaps={
+            1: Gap(behind=0.1, low=-0.05, high=0.25, folds=1),
+            2: Gap(behind=0.3, low=0.2, high=0.4, folds=1),
+            3: Gap(behind=0.05, low=-math.inf, high=math.inf, folds=1),
+        },
+        dropped=(2,),
+        left=(0, 3, 1),
+        decided=False,
+    ),
+    # D is spared the second fold.
+    Round(
+        n=2,
+        fold=1,
+        leader=0,
+        gaps={1: Gap(behind=0.1, low=0.05, high=0.15, folds=2)},
+        dropped=(1,),
+        left=(0,),
+        decided=True,
+    ),
+]
+VERDICT = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2))
+
+
+def told(step: int, **changed: object):
+    frame = lanes(CONTENDERS, TITLES, TERMS, ROUNDS, VERDICT)
+    return frame[frame["step"] == step].set_index("contender")
+
+
+def test_a_lane_is_its_distance_to_the_leader_in_percent_of_the_leaders_mean():
+    first = told(1)
+    assert first.loc["B", ["behind", "low", "high"]].tolist() == pytest.approx([20, -10, 50])
+    assert first.loc["A", ["behind", "low", "high"]].tolist() == [0, 0, 0]
+    assert first["state"].to_dict() == {"A": "leader", "B": "in", "C": "out", "D": "in"}
+    assert first.loc["B", "says"] == "10.0 % ahead to 50.0 % behind"
+    assert first.loc["C", "says"] == "out after 1 fold: at least 40.0 % behind"
+    assert first.loc["D", "says"] == "10.0 % behind so far; how sure, the next fold says"
+
+
+def test_who_is_out_keeps_its_interval_and_who_is_spared_a_fold_says_why():
+    last = told(2)
+    assert last.loc["C", ["low", "high"]].tolist() == pytest.approx([40, 80])
+    assert last.loc["D", "state"] == "out"
+    assert last.loc["D", "says"] == "out before its fold 2: cannot catch A any more"
+    assert last["folds"].to_dict() == {"A": 2, "B": 2, "C": 1, "D": 1}
+    assert last.loc["A", "says"] == "is best"
+
+
+def test_before_the_first_fold_nobody_has_an_interval_and_lanes_never_change_places():
+    assert told(0)["state"].unique().tolist() == ["waiting"]
+    assert told(0)["low"].isna().all()
+    # Last distances: D 10, B 20, C 60 percent.
+    assert [list(told(step).index) for step in (0, 1, 2)] == [["A", "D", "B", "C"]] * 3
+
+
+def test_the_cost_is_of_the_folds_that_ran_beside_all():
+    found = costs(CONTENDERS, ROUNDS, 4 * 113.0)
+    assert [one.folds for one in found] == [0, 4, 6]
+    assert [one.joules for one in found] == [0, 113, 116]
+    assert found[-1].share == pytest.approx(116 / 452)
+    unknown = costs(CONTENDERS, ROUNDS, None)
+    assert unknown[-1].joules is None
+    assert unknown[-1].share == 6 / 16
+
+
+def test_each_round_is_a_sentence():
+    assert step_sentences(TITLES, TERMS, ROUNDS) == [
+        "4 contenders, 4 folds: everybody runs the first fold.",
+        "After 1 fold, A leads; C is out. 2 others can still win.",
+        "After 2 folds, A leads; B and D are out. That decides it.",
+    ]
+
+
+def test_all_folds_used_leaves_ties_and_places():
+    last = Round(
+        n=4,
+        fold=3,
+        leader=0,
+        gaps={
+            1: Gap(behind=0.001, low=0.001, high=0.001, folds=4),
+            2: Gap(behind=0.3, low=0.3, high=0.3, folds=4),
+        },
+        dropped=(),
+        left=(0, 1, 2),
+        decided=True,
+    )
+    verdict = Verdict(winner=0, tied=(1,), ties=((0, 1),), order=(0, 1, 2))
+    frame = lanes(CONTENDERS[:1] * 3, TITLES[:3], TERMS, [last], verdict)
+    last_step = frame[frame["step"] == 1].set_index("contender")
+    assert last_step["state"].to_dict() == {"A": "leader", "B": "tied", "C": "behind"}
+    assert last_step.loc["B", "says"] == "no difference to A found over all folds"
+    assert last_step.loc["C", "says"] == "60.0 % behind, all folds used"
+
+
+def test_a_verdict_that_is_not_there_yet_names_who_can_come_nearest():
+    said = verdict_sentence(
+        TITLES, TERMS, VERDICT, [ROUNDS[0]], (1, 1, 1, 1), mean=0.5, on="ML", energy=0.25
+    )
+    assert said == "A leads on ML after 1 fold; 2 others can still win."  # D: nothing is known
+    finite = Round(
+        n=1,
+        fold=0,
+        leader=0,
+        gaps={1: ROUNDS[0].gaps[1]},
+        dropped=(),
+        left=(0, 1),
+        decided=False,
+    )
+    said = verdict_sentence(TITLES, TERMS, VERDICT, [finite], (1, 1), mean=0.5)
+    assert said.endswith("1 other can still win. B may be 10.0 % ahead to 50.0 % behind.")
+    said = verdict_sentence(
+        TITLES, TERMS, VERDICT, ROUNDS, (2, 2, 1, 1), mean=0.5, on="ML", energy=0.257
+    )
+    assert said == (
+        "A is best on ML: decided after 2 folds, 25.7 % of the energy; B, the next, is 10.0 to "
+        "30.0 % behind."
+    )
+
+
+def test_a_contender_is_named_by_what_is_not_usual():
+    usual = make_spec(dataset="synthetic", algorithm="item-knn")
+    other = make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": 50})
+    assert contender_name(usual) == "item-knn"
+    assert contender_name(other) == "item-knn:neighbours=50"
+    assert contender_title("item-knn:neighbours=50") == "ItemKNN, neighbours 50"
+    assert contender_title("mine:a=b") == "mine:a=b"
+    with pytest.raises(InputError):
+        make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": "x"})

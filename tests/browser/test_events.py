@@ -1,0 +1,180 @@
+"""Open pages follow what goes on: many tabs, a tab in the background, a server that restarts."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, WebSocket, expect
+
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.ownership import this_process
+from ecv_core.store.store import Store, open_store
+from tests.browser.dashboard import Dashboard
+from tests.browser.tab import watched_tab
+from tests.jobs import fold_result
+
+pytestmark = pytest.mark.browser
+
+BEHIND = """Object.defineProperty(document, "hidden", { get: () => !window.ecvInSight })"""
+"""A tab in the background, until it is said to be in sight."""
+TO_FRONT = "window.ecvInSight = true; document.dispatchEvent(new Event('visibilitychange'))"
+
+FOLLOW_TOO = """([address, topics, count]) => {
+  window.others = Array.from({ length: count }, () => {
+    const socket = new WebSocket(address);
+    socket.onopen = () => socket.send(topics);
+    return socket;
+  });
+}"""
+"""As other tabs do: a browser has six connections for anything but WebSockets."""
+
+
+@pytest.fixture
+def store(dashboard: Dashboard) -> Store:
+    return open_store(dashboard.database_url)
+
+
+@pytest.fixture
+def run_id(store: Store) -> Iterator[str]:
+    """A run of this process, which reports what a worker would and computes nothing."""
+    spec = make_spec(dataset="synthetic", algorithm="popular", rule="never", k=10)
+    (run_id,) = store.create([spec], owner=this_process())
+    store.start(run_id, owner=this_process())
+    store.set_progress(run_id, 0, "fit", 1, 9)
+    yield run_id
+    if store.run(run_id).state.active:
+        store.finish(run_id, RunState.CANCELLED)
+
+
+def after(tab: Page, folds: int) -> Locator:
+    """The figure of so many folds."""
+    return tab.get_by_role("img", name=re.compile(f"after {folds} of 10 folds"))
+
+
+def asked(tab: Page) -> list[WebSocket]:
+    """The pages' messages to Streamlit from now on."""
+    sent: list[WebSocket] = []
+
+    def note(socket: WebSocket) -> None:
+        if socket.url.endswith("/_stcore/stream"):
+            socket.on("framesent", lambda _: sent.append(socket))
+
+    tab.on("websocket", note)
+    return sent
+
+
+def test_a_page_with_many_others_of_its_browser_open_follows_its_run(
+    page: Page, dashboard: Dashboard, store: Store, run_id: str
+) -> None:
+    page.goto(f"{dashboard.url}/?run={run_id}")
+    address = dashboard.url.replace("http", "ws") + "/events"
+    page.evaluate(FOLLOW_TOO, [address, f"runs {run_id}", 20])
+    page.reload()
+    page.evaluate(FOLLOW_TOO, [address, f"runs {run_id}", 20])
+    expect(page.locator(".ecv-progress")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
+    expect(page).to_have_title(re.compile("^▶ 2/10"))
+    store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
+    expect(after(page, 2)).to_be_visible()
+    expect(page).to_have_title(re.compile("^▶ 3/10"))
+    store.finish(run_id, RunState.FINISHED)
+    expect(page.get_by_role("link", name="Replay").last).to_be_visible()
+    expect(page).not_to_have_title(re.compile("▶"))
+
+
+def test_nothing_is_asked_while_nothing_changes_and_the_clock_goes_on(
+    page: Page, dashboard: Dashboard, store: Store, run_id: str
+) -> None:
+    sent = asked(page)
+    page.goto(f"{dashboard.url}/?run={run_id}")
+    bar = page.locator(".ecv-progress")
+    expect(bar).to_contain_text("fit 1 of 9")
+    page.wait_for_timeout(2500)  # all that the page loads ahead is there
+    sent.clear()
+    said = bar.inner_text()
+    page.wait_for_timeout(4000)
+    assert sent == []
+    assert bar.inner_text() != said
+    store.set_progress(run_id, 0, "fit", 5, 9)
+    expect(bar).to_contain_text("fit 5 of 9")
+    expect(bar.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "5")
+    assert len(sent) == 1  # the bar alone was drawn anew
+
+
+def test_a_tab_in_the_background_is_drawn_anew_for_a_fold_and_not_for_a_step(
+    page: Page, dashboard: Dashboard, store: Store, run_id: str
+) -> None:
+    page.add_init_script(BEHIND)
+    page.goto(f"{dashboard.url}/?run={run_id}")
+    bar = page.locator(".ecv-progress")
+    expect(bar).to_contain_text("fit 1 of 9")
+    store.set_progress(run_id, 0, "fit", 5, 9)
+    page.wait_for_timeout(3000)
+    expect(bar).to_contain_text("fit 1 of 9")
+    store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
+    expect(page).to_have_title(re.compile("^▶ 2/10"))
+    store.set_progress(run_id, 1, "fit", 7, 9)
+    page.evaluate(TO_FRONT)
+    expect(bar).to_contain_text("fit 7 of 9")
+
+
+def test_an_open_page_follows_again_after_the_server_was_away(
+    browser: Browser, dashboard: Dashboard, store: Store, run_id: str
+) -> None:
+    page = browser.new_page()  # where Streamlit may say that its server is away
+    page.goto(f"{dashboard.url}/?run={run_id}")
+    expect(page.locator(".ecv-progress")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    dashboard.kill()
+    page.wait_for_timeout(1000)
+    dashboard.start()
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    end = time.monotonic() + 60
+    while not any(url.endswith("/events") for url in sockets):
+        assert time.monotonic() < end, "it does not listen again"
+        page.wait_for_timeout(100)
+    store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
+    store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
+    expect(after(page, 2)).to_be_visible()
+    page.close()
+
+
+def test_where_events_do_not_come_through_a_page_still_follows_now_and_then(
+    profile: BrowserContext, dashboard: Dashboard, store: Store, run_id: str
+) -> None:
+    with watched_tab(profile) as tab:
+        tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close())
+        tab.goto(f"{dashboard.url}/?run={run_id}")
+        expect(tab.locator(".ecv-progress")).to_be_visible()
+        store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
+        store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
+        expect(after(tab, 2)).to_be_visible()
+
+
+def test_one_socket_serves_all_parts_of_a_tab_and_says_what_they_show(
+    page: Page, dashboard: Dashboard, run_id: str
+) -> None:
+    sent: list[tuple[str, str]] = []
+
+    def note(socket: WebSocket) -> None:
+        if socket.url.endswith("/events"):
+            socket.on("framesent", lambda said: sent.append((str(socket), str(said))))
+
+    page.on("websocket", note)
+    page.goto(f"{dashboard.url}/?run={run_id}")
+    expect(page.locator(".ecv-progress")).to_be_visible()
+    page.wait_for_timeout(1500)
+    assert len({socket for socket, _ in sent}) == 1
+    assert sent[-1][1].split("\n") == ["all", f"runs {run_id}", f"states {run_id}", "steps"]
+    page.get_by_role("link", name="Learn").click()
+    page.wait_for_url(re.compile("/learn"))
+    expect(page.locator(".ecv-progress")).to_be_visible()
+    page.wait_for_timeout(1000)
+    assert len({socket for socket, _ in sent}) == 1
+    assert sent[-1][1].split("\n") == ["all", "steps"]

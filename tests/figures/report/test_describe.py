@@ -1,0 +1,229 @@
+"""Cite and describe: what a paper would say of a run, a comparison, a study and an advice."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ecv_core.analysis.tradeoff import Candidate, decide, fixed_folds
+from ecv_core.figures.report.advice import (
+    checked_sentence,
+    decision_sentence,
+    options_frame,
+    same_cost_sentence,
+    way_out_sentence,
+)
+from ecv_core.figures.report.citation import PAPER, key_of, short, software
+from ecv_core.figures.report.describe import describe_advice, describe_runs, describe_study
+from ecv_core.figures.report.latex import escaped, latex_table
+from ecv_core.figures.report.methods import rule_sentence
+from ecv_core.records.run import Scores
+
+MADE_WITH = {"e_fold": "0.1.0", "python": "3.11.7", "packages": {"torch": "2.13.0"}}
+
+
+def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_versions(a_run):
+    # Scores 0.30, 0.32, 0.34: mean 0.32, s 0.02, t(0.975, 2) = 4.3027, half 4.3027*0.02/sqrt(3).
+    run = a_run(dataset="ml-100k", algorithm="popular")
+    text = describe_runs([run], MADE_WITH).methods
+    for words in (
+        "MovieLens 100K (Harper and Konstan, 2015) (943 users, 1,349 items, 99,287 interactions)",
+        "fewer than five interactions were removed repeatedly",
+        "k = 10 folds with the strategy 'user-k-fold' (random seed 42)",
+        "The score was nDCG@10, with binary relevance, the discount 1/log2(rank + 1)",
+        "c_n * |c_(n-1) - c_n| <= alpha with alpha = 1e-4",
+        "(Student's t with n - 1 degrees of freedom); this is e-fold cross-validation "
+        "(Baumgart et al., 2024)",
+        "used 3 of 10 folds and gave a mean nDCG@10 of 0.3200 (95 % confidence interval 0.2703 "
+        "to 0.3697; 0.2157 to 0.4243 where it allows for the rule's repeated looks)",
+        # 3 folds of 36 J are 30 mWh; 7 saved ones 70 mWh of 100, less or more 15 %.
+        "used 30 mWh (estimated from processor load",
+        "1.5 g CO2e with the electricity of Germany",
+        "Stopping saves 60 to 80 mWh (about 70 % of all folds), a forecast: a fold that did "
+        "not run is counted from 15 % below the lowest to 15 % above the highest",
+        "e-fold 0.1.0, Python 3.11.7, torch 2.13.0",
+    ):
+        assert words in text
+
+
+def test_a_run_that_went_on_says_how_far_the_stop_was_from_the_end(a_run):
+    run = a_run((0.3, 0.32, 0.34, 0.36), stopped_at=3, k=4, full=True)
+    text = describe_runs([run], MADE_WITH).methods
+    # 0.32 against 0.33: 0.01 / 0.325 = 3.08 %
+    assert "the mean of all 4 is 0.3300, a difference of 3.08 %" in text
+    assert "Stopping saves 10 mWh (25 % of all folds), the energy that the folds after" in text
+
+
+def test_energy_that_was_not_metered_is_not_made_up(a_run):
+    assert "Energy was not metered." in describe_runs([a_run(source="none")], MADE_WITH).methods
+
+
+def test_runs_recorded_beside_other_work_are_left_out_of_the_sum(a_run):
+    runs = [a_run(), replace(a_run(algorithm="popular"), other_work="the machine was busy")]
+    text = describe_runs(runs, MADE_WITH).methods
+    assert "1 of 2 runs is in no sum of joules: other work ran on the machine" in text
+    # 3 folds of 36 J, of the one run that was alone
+    assert "The 3 folds of the other 1 run used 30 mWh" in text
+    assert "other work" not in describe_runs(runs[:1], MADE_WITH).methods
+    assert "so its joules are too high" in describe_runs(runs[1:], MADE_WITH).methods
+
+
+@pytest.mark.parametrize(
+    ("rule", "settings", "words"),
+    [
+        ("fixed", {"min_folds": 3}, "The first 3 folds of 10 were evaluated, whatever the scores"),
+        ("never", {}, "All folds were evaluated"),
+        ("precision", {"tolerance": 0.03}, "reached at most 3 % of the mean to either side"),
+        ("std-stagnation", {}, "Evaluation was stopped by the rule"),
+    ],
+)
+def test_every_rule_is_described(a_run, rule, settings, words):
+    assert words in rule_sentence([a_run(rule=rule, **settings).spec], PAPER)
+
+
+def test_bibtex_has_the_paper_the_software_and_each_datas_entry_once(a_run):
+    runs = [
+        a_run(dataset=dataset, algorithm=algorithm)
+        for dataset in ("ml-100k", "hetrec-lastfm")
+        for algorithm in ("popular", "item-knn")
+    ]
+    entries = describe_runs(runs, MADE_WITH).bibtex
+    for key in ("baumgart2024efold", "{efold,", "harper2015movielens", "cantador2011hetrec"):
+        assert entries.count(key) == 1
+
+
+def test_in_latex_names_are_escaped_and_sources_cited(a_run):
+    found = describe_runs([a_run(dataset="ml-100k", algorithm="item-knn")], MADE_WITH)
+    assert r"MovieLens 100K~\cite{harper2015movielens}" in found.latex
+    assert r"$c_n \cdot |c_{n-1} - c_n| \le \alpha$" in found.latex
+    assert r"95 \% confidence interval" in found.latex
+    plain = found.latex.replace(r"\%", "")
+    assert "%" not in plain
+
+
+def test_a_comparison_is_a_table_of_runs(a_run):
+    found = describe_runs([a_run(), a_run(algorithm="popular", rule="never")], MADE_WITH)
+    assert found.table.count(r"\\") == 3
+    assert r"synthetic & popular & never, never & 3 of 10 & 0.3200 & $\pm$ 0.0497" in found.table
+    assert "All algorithms were evaluated on the same folds" in found.methods
+
+
+def test_a_study_says_the_means_of_its_cells(a_run):
+    cells = pd.DataFrame(
+        {
+            "alpha": [1e-4, 1e-4, 1e-3],
+            "dataset": ["synthetic"] * 3,
+            "algorithm": ["item-knn", "popular", "popular"],
+            "difference_percent": [1.0, 3.0, 9.0],
+            "mean_stop": [4.0, 5.0, 3.0],
+            "energy_percent": [40.0, 50.0, 30.0],
+            "k_fold_mean": [0.3, 0.2, 0.2],
+        }
+    )
+    found = describe_study(cells, [a_run(), a_run(algorithm="popular")], MADE_WITH, alpha=1e-4)
+    assert "4.50 folds and 45.0 % of the energy" in found.methods
+    assert "differed from that of all folds by 2.00 %" in found.methods
+    assert r"synthetic & popular & 0.2000 & 5.00 & 3.00 & 50.0 \\" in found.table
+
+
+def system(folds=(10.0, 20.0, 30.0), dataset="d"):
+    return Scores(name="s", dataset=dataset, metric="m", folds=np.array(folds))
+
+
+def decided(systems, limit, share, *more):
+    fixed = fixed_folds(systems, within_percent=limit)
+    return decide(systems, [fixed, *more], within_percent=limit, share=share)
+
+
+def test_the_sentence_of_the_decision():
+    # Two folds of 10, 20, 30 end at most 28.57 % away; see test_decision.
+    assert decision_sentence(decided([system()], 30, 1.0), cost="folds") == (
+        "On your data, at most 30 % from the 3-fold mean in every order: 2 folds (67 % of the "
+        "folds)."
+    )
+    assert decision_sentence(decided([system()], 40, 0.5)) == (
+        "On your data, at most 40 % from the 3-fold mean in 50 % of orders: 1 fold (33 % of the "
+        "energy)."
+    )
+
+
+def test_where_nothing_keeps_it_the_sentence_says_so_and_what_would():
+    found = decided([system()], 5, 0.95)
+    assert decision_sentence(found) == (
+        "On your data, at most 5 % from the 3-fold mean in 95 % of orders: all 3 folds. No rule "
+        "keeps this with fewer."
+    )
+    assert way_out_sentence(found) == (
+        "What would be enough: 2 folds with an acceptable difference of 28.6 %; or 1 fold (33 % of "
+        "the energy), if 33 % of orders are enough."
+    )
+    assert way_out_sentence(decided([system()], 30, 0.95)) == ""
+
+
+def test_what_it_was_tuned_and_checked_on_is_said():
+    assert "the very run that it is judged by" in checked_sentence(decided([system()], 30, 1.0))
+    # it goes into papers, so it states what is known and tells nobody to do anything
+    assert checked_sentence(decided([system()], 30, 1.0)).endswith(
+        ". There is one dataset, so how it does on other data is not known."
+    )
+    three = [system(dataset=name) for name in "abc"]
+    assert checked_sentence(decided(three, 30, 1.0)) == (
+        "The setting was chosen on the same 3 runs that it is judged by; it keeps the promise on "
+        "average over them, and on each of them. Checked on data left out: chosen on the other "
+        "datasets, the setting keeps the promise on 3 of 3 datasets."
+    )
+    assert "nothing to check" in checked_sentence(decided([system()], 5, 0.95))
+
+
+def test_equal_costs_are_named():
+    one = system()
+    twin = Candidate(rule="std-stagnation", curves=fixed_folds([one], within_percent=30).curves)
+    found = decided([one], 30, 1.0, twin)
+    assert same_cost_sentence(found).endswith(
+        "costs the same, to half a percentage point of the energy."
+    )
+    assert same_cost_sentence(decided([one], 30, 1.0)) == ""
+
+
+def test_the_table_of_options_gives_the_risk():
+    # At 25 % and two thirds of orders: two folds, and a third of the orders ends further away.
+    frame = options_frame(decided([system()], 25, 2 / 3))
+    assert frame["setting"].tolist() == ["2 folds", ""]
+    assert frame["risk"].tolist() == pytest.approx([100 / 3, 0])
+    assert frame["cost"].tolist() == pytest.approx([200 / 3, 100])
+
+
+def test_an_advice_on_a_file_describes_no_data():
+    found = describe_advice(decided([system()], 30, 1.0), [], MADE_WITH, cost="folds")
+    assert "We used the fold scores of 1 system with k = 3 folds." in found.methods
+    assert r"Fixed number & 2 folds & 2.0 & 67 & 0.0" in found.table
+    assert "harper" not in found.bibtex
+
+
+@pytest.mark.parametrize(
+    ("entry", "key", "words"),
+    [
+        (PAPER, "baumgart2024efold", "Baumgart et al., 2024"),
+        (software(), "efold", "the e-fold maintainers, 2026"),
+        ("@book{a1,\n author = {Ada Lovelace},\n year = {1843}\n}", "a1", "Lovelace, 1843"),
+        ("@misc{data, title = {The data}}", "data", "The data"),
+    ],
+)
+def test_how_text_names_an_entry(entry, key, words):
+    assert (key_of(entry), short(entry)) == (key, words)
+
+
+def test_special_characters_are_escaped():
+    assert escaped(r"50 % of a_b & {c} #1 $ ~ ^ \ < > |") == (
+        r"50 \% of a\_b \& \{c\} \#1 \$ \textasciitilde{} \textasciicircum{} \textbackslash{} "
+        r"\textless{} \textgreater{} \textbar{}"
+    )
+
+
+def test_a_latex_table_sets_numbers_right():
+    table = latex_table(["a_b", "n"], [["x & y", "1.5"], ["z", "20"]], caption="50 %", label="t")
+    assert r"\begin{tabular}{lr}" in table
+    assert r"a\_b & n \\" in table
+    assert r"x \& y & 1.5 \\" in table
+    assert r"\caption{50 \%}" in table

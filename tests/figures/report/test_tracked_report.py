@@ -1,0 +1,58 @@
+"""A tracked run in a report and in a text for a paper: nothing is said of it that is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ecv_core.figures.report.describe import describe_runs
+from ecv_core.figures.report.methods import energy_sentence
+from ecv_core.figures.report.provenance import provenance
+from ecv_core.figures.report.run_report import run_report
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.stopping import Never, moments
+
+
+def a_tracked_run() -> Run:
+    spec = make_spec(dataset="synthetic", algorithm="my model", tracked=True, k=3, rule="never")
+    folds = tuple(
+        FoldResult(
+            fold=fold,
+            score=0.3,
+            metrics={"ndcg@10": 0.3},
+            users=9,
+            fit_seconds=1.0,
+            evaluate_seconds=0.0,
+            total_seconds=1.0,
+            energy=replace(Energy.none(), joules=36.0, source="told"),
+        )
+        for fold in range(3)
+    )
+    return Run(
+        run_id="abc",
+        spec=spec,
+        state=RunState.FINISHED,
+        folds=folds,
+        moments=moments(Never(), folds, 0.95),
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        stopped_at=3,
+    )
+
+
+def test_the_report_says_that_its_folds_were_computed_elsewhere():
+    text = run_report(a_tracked_run(), provenance(["synthetic"], {}))
+    assert "my model, tracked: its folds were computed by code outside e-fold" in text
+    assert "nDCG@10, as reported" in text
+    assert "full ranking" not in text
+    assert "told by the program that computed the folds" in text
+    assert "<th>@1</th>" not in text.replace(" ", "")  # only nDCG@10 was reported
+
+
+def test_the_methods_paragraph_claims_no_ranking_and_no_meter():
+    run = a_tracked_run()
+    said = str(describe_runs([run], {}))
+    assert "The score was nDCG@10 of 'my model' as that code reported it." in said
+    assert "were ranked" not in said
+    assert "The folds of my model were computed by code outside e-fold" in said
+    assert "CodeCarbon" not in energy_sentence([run])

@@ -1,0 +1,103 @@
+"""The environment -> mode, limits and roles; whatever means nothing is one sentence."""
+
+import pytest
+
+from ecv_core.jobs.rights.actor import OWNER, Role
+from ecv_core.jobs.rights.settings import Mode, Settings, member, settings, visitor
+from ecv_core.records.errors import InputError
+
+CLAIMS = {"iss": "https://id.example.org", "sub": "1234", "name": "Ada", "is_logged_in": True}
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch):
+    for name in ("MODE", "EDITORS", "VIEWERS", "PUBLIC_SECONDS", "PUBLIC_QUEUE"):
+        monkeypatch.delenv(f"ECV_{name}", raising=False)
+
+
+def test_nothing_set_is_one_person_without_a_limit():
+    assert settings() == Settings()
+    assert settings().mode is Mode.PRIVATE
+    assert settings().seconds_per_run is None
+    assert OWNER.role is Role.OWNER
+
+
+def test_a_public_dashboard_has_limits_and_each_can_be_set(monkeypatch):
+    monkeypatch.setenv("ECV_MODE", "public")
+    usual = settings().limits
+    assert (usual.seconds, usual.quota.runs_per_hour, usual.quota.waiting) == (60, 10, 10)
+    assert "multi-vae" not in usual.algorithms
+    monkeypatch.setenv("ECV_PUBLIC_ALGORITHMS", "ease, popular,")
+    monkeypatch.setenv("ECV_PUBLIC_DATASETS", "synthetic")
+    monkeypatch.setenv("ECV_PUBLIC_SECONDS", "7")
+    monkeypatch.setenv("ECV_PUBLIC_RUNS_PER_HOUR", "3")
+    monkeypatch.setenv("ECV_PUBLIC_QUEUE", "2")
+    now = settings().limits
+    assert (now.algorithms, now.datasets) == (("ease", "popular"), ("synthetic",))
+    assert (now.seconds, now.quota.runs_per_hour, now.quota.waiting) == (7, 3, 2)
+    assert settings().seconds_per_run == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("ECV_MODE", "pubic", "ECV_MODE must be 'public' or 'team'.* is 'pubic'"),
+        ("ECV_MODE", "Team", "is 'Team'"),
+        ("ECV_MODE", "team", "ECV_MODE=team needs ECV_EDITORS"),
+        ("ECV_PUBLIC_SECONDS", "0", "ECV_PUBLIC_SECONDS must be a whole number .* is '0'"),
+        ("ECV_PUBLIC_RUNS_PER_HOUR", "many", "is 'many'"),
+        ("ECV_PUBLIC_QUEUE", "1e3", "is '1e3'"),
+        ("ECV_PUBLIC_ALGORITHMS", "ease,eaze", "names 'eaze', which is no algorithm"),
+    ],
+)
+def test_a_value_that_means_nothing_is_one_sentence(monkeypatch, name, value, said):
+    monkeypatch.setenv("ECV_MODE", "public")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=said) as error:
+        settings()
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("editors", "viewers", "claims", "role"),
+    [
+        ("*", "", {}, Role.EDITOR),
+        ("ada@example.org", "", {"email": "ada@example.org", "email_verified": True}, Role.EDITOR),
+        ("Ada@Example.org", "", {"email": "ADA@example.org", "email_verified": True}, Role.EDITOR),
+        ("@example.org", "", {"email": "ada@example.org", "email_verified": True}, Role.EDITOR),
+        ("@example.org", "", {"email": "a@evil-example.org", "email_verified": True}, Role.VIEWER),
+        # An address that nobody has verified is a claim of whoever signed in.
+        ("ada@example.org", "", {"email": "ada@example.org"}, Role.VIEWER),
+        (
+            "ada@example.org",
+            "",
+            {"email": "ada@example.org", "email_verified": False},
+            Role.VIEWER,
+        ),
+        ("1234", "", {}, Role.EDITOR),
+        ("ben@example.org", "1234", {}, Role.VIEWER),
+        ("ben@example.org", "carl@example.org", {}, Role.NOBODY),
+    ],
+    ids=range(10),
+)
+def test_who_has_which_role(monkeypatch, editors, viewers, claims, role):
+    monkeypatch.setenv("ECV_MODE", "team")
+    monkeypatch.setenv("ECV_EDITORS", editors)
+    monkeypatch.setenv("ECV_VIEWERS", viewers)
+    found = member(CLAIMS | claims, settings())
+    assert (found.role, found.id) == (role, "https://id.example.org#1234")
+    assert found.name == "Ada"
+
+
+def test_who_is_not_signed_in_is_nobody(monkeypatch):
+    monkeypatch.setenv("ECV_MODE", "team")
+    monkeypatch.setenv("ECV_EDITORS", "*")
+    assert member({}, settings()).role is Role.NOBODY
+    assert member({"email": "ada@example.org", "email_verified": True}, settings()).id == ""
+
+
+def test_a_visitor_is_known_again_by_a_secret_that_nobody_can_read_off():
+    one, again, other = visitor("s" * 32), visitor("s" * 32), visitor("t" * 32)
+    assert one == again != other
+    assert one.role is Role.VISITOR
+    assert "s" * 32 not in one.id
