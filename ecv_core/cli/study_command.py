@@ -182,7 +182,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="with --space; - for stdout")
     add_setting(parser, "seed")
-    add_setting(parser, "rule", help=_STOPS, metavar="precision")
+    add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(

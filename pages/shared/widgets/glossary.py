@@ -14,8 +14,6 @@ from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 
 _WRITTEN = Path(__file__).parent / "glossary.toml"
-_RULES_WRITTEN = {"precision": "precision-rule"}
-"""Entries of a rule that are not called like the rule."""
 _METRICS_WRITTEN = {"coverage": "item-coverage", "hit": "hit-rate"}
 """The glossary's 'coverage' is that of intervals, and its 'hit' is one item."""
 
@@ -61,7 +59,7 @@ def metric_term(metric_id: str) -> str:
 
 def rule_term(rule_id: str) -> str:
     """The id of a stopping rule's entry."""
-    return _RULES_WRITTEN.get(rule_id, rule_id)
+    return f"{rule_id}-rule" if rule_id in METRICS else rule_id
 
 
 def term(term_id: str) -> Term:
