@@ -23,7 +23,8 @@ def take_over(connection: sa.Connection, version: int) -> None:
         if table in there:
             old = sa.Table(table, sa.MetaData(), autoload_with=connection)
             for row in connection.execute(old.select().order_by(old.c.sequence)).mappings().all():
-                _keep(connection, *kept(row))
+                with suppress(ValueError, TypeError, KeyError):  # damaged: its runs are there still
+                    _keep(connection, *kept(row))
             old.drop(connection)
 
 

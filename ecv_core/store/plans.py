@@ -1,10 +1,11 @@
-"""Plans in the database: a study, a selection, a tuning, or runs that are to be computed anew.
+"""Plans in the database: studies and selections.
 
 The runs that compute for a plan have its id as their group; everything else follows from results.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,8 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store.rows import now
 from ecv_core.store.schema import plans
 from ecv_core.store.store import Store
+
+log = logging.getLogger(__name__)
 
 STUDY, SELECTION = "study", "selection"
 """Kinds."""
@@ -93,16 +96,13 @@ def stored_plan(store: Store, kind: str, plan_id: str) -> PlanRecord:
 
 def plan_behind(store: Store, group: str | None) -> PlanRecord | None:
     """The plan that runs of this group compute for; None for runs on their own."""
-    with store.transaction("read") as connection:
-        row = connection.execute(plans.select().where(plans.c.plan_id == group)).one_or_none()
-    return None if row is None else _record(row)
+    return next(iter(_records(store, plans.select().where(plans.c.plan_id == group))), None)
 
 
 def stored_plans(store: Store, kind: str) -> list[PlanRecord]:
-    """All plans of this kind, newest first."""
+    """All plans of this kind that can be read, newest first."""
     query = plans.select().where(plans.c.kind == kind).order_by(plans.c.sequence.desc())
-    with store.transaction("read") as connection:
-        return [_record(row) for row in connection.execute(query).all()]
+    return _records(store, query)
 
 
 def forget_plan(store: Store, plan_id: str) -> None:
@@ -111,13 +111,24 @@ def forget_plan(store: Store, plan_id: str) -> None:
         connection.execute(plans.delete().where(plans.c.plan_id == plan_id))
 
 
-def _record(row: sa.Row[Any]) -> PlanRecord:
+def _records(store: Store, query: sa.Select[Any]) -> list[PlanRecord]:
+    """What is found; a damaged plan is as one that was removed: its runs stay."""
     from ecv_core.records import codec
 
-    return PlanRecord(
-        plan_id=row.plan_id,
-        kind=row.kind,
-        created_at=datetime.fromisoformat(row.created_at),
-        content=codec.read(PlanContent, row.content),
-        started_by=row.started_by or "",
-    )
+    with store.transaction("read") as connection:
+        rows = connection.execute(query).all()
+    found = []
+    for row in rows:
+        try:
+            record = PlanRecord(
+                plan_id=row.plan_id,
+                kind=row.kind,
+                created_at=datetime.fromisoformat(row.created_at),
+                content=codec.read(PlanContent, row.content),
+                started_by=row.started_by or "",
+            )
+        except ValueError as error:
+            log.warning("the plan %s is damaged: %s", row.plan_id, codec.sentence(error))
+        else:
+            found.append(record)
+    return found

@@ -15,7 +15,7 @@ from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.tab import watched_tab
-from tests.jobs import fold_result
+from tests.fake_folds import fold_result
 
 pytestmark = pytest.mark.browser
 

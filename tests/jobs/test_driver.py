@@ -265,6 +265,8 @@ def test_two_runs_that_are_adjusted_by_the_same_model_compute_it_once(tmp_path: 
     ]
     assert len(asked) == len(set(asked))
     assert {run.state for run in store.runs()} == {RunState.FINISHED}
+    (cheap,) = (run for run in store.runs() if run.spec.algorithm == "popular")
+    assert cheap.spec == aid_spec(specs[0], "popular")  # a run as any other
 
 
 # -- what a failure and a cancel end ------------------------------------------------------------

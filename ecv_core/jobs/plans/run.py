@@ -24,10 +24,10 @@ class RunPlan:
         """One fold at a time: the rule decides on each before the next."""
         if under_way or known.ended(self.spec):
             return []
-        aid = None if self._has_aids else lacking_aid(self.spec, known)
+        aid = None if self._has_aids else next_of_aids(self.spec, known)
         self._has_aids = aid is None
-        if aid is not None and not known.ended(aid):
-            return [Task(specs=(aid,), fold=aid.only_folds[0])]
+        if aid is not None and not known.ended(aid.specs[0]):
+            return [aid]
         run = known.run(self.spec)
         index = self.spec.fold_order[0] if run is None else next_fold(run, full=self.spec.full)
         return [] if index is None else [Task(specs=(self.spec,), fold=index)]
@@ -43,18 +43,17 @@ class AidsPlan:
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
         """One fold at a time."""
-        aid = None if under_way else lacking_aid(self.spec, known)
-        if aid is None or known.ended(aid):
-            return []
-        return [Task(specs=(aid,), fold=aid.only_folds[0])]
+        aid = None if under_way else next_of_aids(self.spec, known)
+        return [] if aid is None or known.ended(aid.specs[0]) else [aid]
 
 
-def lacking_aid(spec: RunSpec, known: ScoresKnown) -> RunSpec | None:
-    """The first cheap model that lacks folds, asked for these; None where all are there."""
+def next_of_aids(spec: RunSpec, known: ScoresKnown) -> Task | None:
+    """The first fold that a cheap model lacks; None where all are there."""
     for name in cheap_models(spec):
         aid = aid_spec(spec, name)
         folds = known.folds(aid, user_scores=True).values()
         there = {result.fold for result in folds if result.user_scores}
         if missing := tuple(fold for fold in aid.fold_order if fold not in there):
-            return replace(aid, only_folds=missing)
+            asked = replace(aid, only_folds=missing) if there else aid
+            return Task(specs=(asked,), fold=missing[0])
     return None
