@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ecv_core.datasets as datasets
-from ecv_core.datasets import DatasetEntry, own
-from ecv_core.datasets.own import About
-from ecv_core.datasets.own.layout import Layout
-from ecv_core.datasets.own.plain import Plain, Report
+import ecv_core.dataset as datasets
+from ecv_core.dataset import DatasetEntry, own
+from ecv_core.dataset.own import About
+from ecv_core.dataset.own.layout import Layout
+from ecv_core.dataset.own.plain import Plain, Report
 from ecv_core.fold import import_folds
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans import select, study
