@@ -217,8 +217,8 @@ def _table(folder: Path, names: list[str], rows: list[list[str]], random: Random
 
 def own(random: Random, folder: Path) -> None:
     """A dataset of one's own, as `add` takes it."""
-    from ecv_core.datasets.own import Corrections, add_file, remove
-    from ecv_core.datasets.own.plain import no_report
+    from ecv_core.dataset.own import Corrections, add_file, remove
+    from ecv_core.dataset.own.plain import no_report
 
     below = {"user": 6, "item": 9, "rating": 6, "timestamp": 2**31}
     rows = [[str(random.randrange(most)) for most in below.values()] for _ in range(60)]

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from benchmarks.sessions import Session, used
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book

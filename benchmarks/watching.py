@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psutil
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from benchmarks.sessions import Session, used
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import Run

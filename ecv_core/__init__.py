@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ecv_core.analysis.selection.pruner": ("FoldPruner",),
-    "ecv_core.library.data": ("load", "metrics", "split"),
+    "ecv_core.library.data": ("datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
     "ecv_core.library.order": ("orders",),
     "ecv_core.library.run": ("Run", "Runs", "runs"),
@@ -71,8 +71,8 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = {"datasets": "ecv_core.datasets", "errors": "ecv_core.records.errors"}
-"""Offered as they are; `datasets` can be called too, see `records.callable_packages`."""
+_MODULES = {"errors": "ecv_core.records.errors"}
+"""Offered as they are."""
 
 __all__ = [
     "Algorithm",

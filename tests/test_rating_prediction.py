@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import fold, stopping
 from ecv_core.cli.run_command import parse_spec
-from ecv_core.datasets._load import read
-from ecv_core.datasets.ready import scale_of
+from ecv_core.dataset._load import read
+from ecv_core.dataset.ready import scale_of
 from ecv_core.fold import spec
 from ecv_core.models import algorithm, serving
 from ecv_core.models.bayesian import blocks, import_myfm

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import named_values
 from ecv_core.records.errors import InputError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ecv_core.cli.exit_codes import OK
 
 if TYPE_CHECKING:
-    from ecv_core.datasets._about import About
+    from ecv_core.dataset._about import About
 
 _SIGNS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "colons": "::", "space": " "}
 _YES_NO = {"yes": True, "no": False}
@@ -18,7 +18,7 @@ _YES_NO = {"yes": True, "no": False}
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `add`."""
-    from ecv_core.datasets.own.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
+    from ecv_core.dataset.own.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
 
     parser.add_argument("name", help="what the dataset is to be called")
     parser.add_argument(
@@ -61,8 +61,8 @@ def add(options: argparse.Namespace) -> int:
     """Read a file, say what of it can be used, and keep it as a dataset."""
     from tqdm import tqdm
 
-    from ecv_core.datasets.own import Corrections, add_file
-    from ecv_core.datasets.own.layout import OPTIONS, TimeUnit
+    from ecv_core.dataset.own import Corrections, add_file
+    from ecv_core.dataset.own.layout import OPTIONS, TimeUnit
 
     asked = Corrections(
         encoding=options.encoding,
@@ -101,7 +101,7 @@ def summary(about: About) -> list[str]:
 
 def rename(options: argparse.Namespace) -> int:
     """Give a dataset another name."""
-    from ecv_core.datasets import own
+    from ecv_core.dataset import own
 
     own.rename(options.name, options.new)
     print(f"{options.name} is called {options.new} now; its runs keep the name that they had")
@@ -110,7 +110,7 @@ def rename(options: argparse.Namespace) -> int:
 
 def remove(options: argparse.Namespace) -> int:
     """Delete a dataset."""
-    from ecv_core.datasets import own
+    from ecv_core.dataset import own
 
     own.remove(options.name)
     print(f"{options.name} is deleted; its runs stay")

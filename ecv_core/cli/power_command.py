@@ -33,7 +33,7 @@ def power_options(parser: argparse.ArgumentParser) -> None:
 def power(options: argparse.Namespace) -> int:
     """Read the scores, test every pair, and say what follows."""
     check_target(options.json)
-    import ecv_core.datasets as datasets
+    import ecv_core.dataset as datasets
     from ecv_core import models
     from ecv_core.evaluation import column_title
 

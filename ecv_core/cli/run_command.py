@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import models, stopping
 from ecv_core.cli import parse
 from ecv_core.cli.data_commands import fetch

@@ -35,7 +35,7 @@ class EnergyPart:
         return self.name in MEASURED
 
 
-class Cost(Protocol):
+class EnergyCost(Protocol):
     """A fold, or several together."""
 
     @property
@@ -99,7 +99,7 @@ def left_in_words(runs: Iterable[Metered]) -> str:
     )
 
 
-def energy_parts(folds: Iterable[Cost]) -> tuple[EnergyPart, ...]:
+def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     """How the energy of these folds is made up: measured parts first, none that is zero.
 
     Args:
@@ -144,7 +144,7 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
     )
 
 
-def parts_words(folds: Iterable[Cost]) -> str:
+def parts_words(folds: Iterable[EnergyCost]) -> str:
     """The parts with their shares and what they mean, where there is no room for a picture."""
     parts = energy_parts(folds)
     if not parts:

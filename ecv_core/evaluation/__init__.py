@@ -26,7 +26,7 @@ from ecv_core.evaluation.novelty import Popularity
 from ecv_core.evaluation.ranking import per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import SAMPLED_WARNING, Protocol, Task
+from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol
 from ecv_core.evaluation.topn import hits_of
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Progress, UserScores, no_progress
@@ -196,14 +196,14 @@ def _task(
     score: Callable[[NDArray[np.intp]], torch.Tensor],
     metrics: tuple[str, ...],
     progress: Progress,
-) -> Task:
+) -> EvaluatedFold:
     users = np.flatnonzero(np.diff(held_out.indptr))
     if not len(users):
         raise InputError("no interaction is held out, so there is nothing to evaluate: use k folds")
     popularity = Popularity.of(seen if train is None else train)
     everything = np.ones(seen.shape[1], dtype=np.bool_)
     progress("evaluate", 0, len(users))
-    return Task(
+    return EvaluatedFold(
         score=score,
         seen=seen,
         held_out=held_out,
@@ -255,7 +255,7 @@ def clipped_rmse(
     return float(np.sqrt(np.mean((np.clip(predicted, *scale) - given) ** 2)))
 
 
-def _evaluation(task: Task, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:
+def _evaluation(task: EvaluatedFold, values: Mapping[str, NDArray[np.float64]]) -> Evaluation:
     cut = [name for name in task.metrics if METRICS[name].has_cutoff]
     columns: dict[str, NDArray[np.float64]] = {}
     whole: dict[str, float] = {}

@@ -12,7 +12,7 @@ from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.novelty import NOVELTY_METRICS
 from ecv_core.evaluation.ranking import HIT_METRICS, Floats, Ranked
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, Task
+from ecv_core.evaluation.task import Columns, EvaluatedFold
 from ecv_core.evaluation.topn import best_items, candidate_scores, hits_of
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ USERS_AT_ONCE = 8192
 """Users whose metrics are computed together, to bound the memory of long lists."""
 
 
-def full_ranking(task: Task) -> Columns:
+def full_ranking(task: EvaluatedFold) -> Columns:
     """The task's metrics; memory grows with users x the longest list, never users x items."""
     users, n = len(task.users), max(task.cutoffs)
     auc, loss = task.of_kind(Kind.RANKS), task.of_kind(Kind.PROBABILITIES)
@@ -173,7 +173,7 @@ def full_ranking(task: Task) -> Columns:
     return columns | of_lists(task, items, hits)
 
 
-def of_lists(task: Task, items: NDArray[np.int32], hits: NDArray[np.bool_]) -> Columns:
+def of_lists(task: EvaluatedFold, items: NDArray[np.int32], hits: NDArray[np.bool_]) -> Columns:
     """Those of the task's metrics that follow from users' lists.
 
     Args:
@@ -199,7 +199,7 @@ def of_lists(task: Task, items: NDArray[np.int32], hits: NDArray[np.bool_]) -> C
     return columns
 
 
-def _loss(scores: NDArray[np.float32], task: Task, users: NDArray[np.intp]) -> Floats:
+def _loss(scores: NDArray[np.float32], task: EvaluatedFold, users: NDArray[np.intp]) -> Floats:
     """Mean log loss of each user's candidates."""
     chosen = np.zeros(scores.shape, dtype=np.bool_)
     own = task.held_out[users]

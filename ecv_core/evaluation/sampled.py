@@ -15,7 +15,7 @@ from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.novelty import Popularity
 from ecv_core.evaluation.ranking import Floats, per_user
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, Protocol, Task
+from ecv_core.evaluation.task import Columns, EvaluatedFold, Protocol
 from ecv_core.evaluation.topn import BLOCK_CELLS, refuse_not_finite
 from ecv_core.records.errors import InputError
 
@@ -189,7 +189,7 @@ PAIRS = 500_000
 """Scores of held-out items and negatives compared at once: 2 MB, so that they stay in cache."""
 
 
-def sampled_ranking(task: Task) -> Columns:
+def sampled_ranking(task: EvaluatedFold) -> Columns:
     """The task's metrics; every held-out item has a list of its own, averaged over a user's lists.
 
     Raises: InputError for more negatives than there are; RunError for scores that are not finite.
@@ -310,7 +310,11 @@ def _counts(
 
 
 def _compare(
-    scores: torch.Tensor, items: NDArray[np.int32], task: Task, users: NDArray[np.intp], start: int
+    scores: torch.Tensor,
+    items: NDArray[np.int32],
+    task: EvaluatedFold,
+    users: NDArray[np.intp],
+    start: int,
 ) -> tuple[Against, Floats]:
     """A block of users from position `start` on; the losses are empty where nobody wants them."""
     import torch

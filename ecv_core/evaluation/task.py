@@ -55,7 +55,7 @@ Columns = dict[str, Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Task:
+class EvaluatedFold:
     """One fold under one protocol; matrices have shape (users, items)."""
 
     score: Callable[[NDArray[np.intp]], torch.Tensor]

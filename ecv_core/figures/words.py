@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from math import floor, log10
 from typing import Protocol
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.energy.expected import on_its_own
 from ecv_core.energy.savings import EnergyFacts
 from ecv_core.evaluation import METRICS, column_title

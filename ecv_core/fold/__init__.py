@@ -16,13 +16,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import evaluation, models, splits, stopping
-from ecv_core.datasets import ready
-from ecv_core.datasets.ready import CORE, for_task
-from ecv_core.datasets.ready import prepared as prepared  # also for those who take it from here
-from ecv_core.datasets.ready import ratings as ratings
+from ecv_core.dataset import ready
+from ecv_core.dataset.ready import CORE, for_task
+from ecv_core.dataset.ready import prepared as prepared  # also for those who take it from here
+from ecv_core.dataset.ready import ratings as ratings
 from ecv_core.energy import EnergyMeter, NoMeter
 from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender
 from ecv_core.records.errors import FoldsError

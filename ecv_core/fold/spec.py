@@ -7,9 +7,9 @@ from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from typing import Any
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import energy, evaluation, models, splits, stopping
-from ecv_core.datasets import ready
+from ecv_core.dataset import ready
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue

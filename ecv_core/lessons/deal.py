@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecv_core import splits
-from ecv_core.datasets import synthetic
+from ecv_core.dataset import synthetic
 from ecv_core.records.interactions import Interactions
 
 MOST_K, SEED = 10, 7

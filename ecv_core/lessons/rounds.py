@@ -27,7 +27,7 @@ nor obvious for one who works it out in the head."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class GameRound:
     """One round; what players may see is up to the page."""
 
     number: int
@@ -49,7 +49,7 @@ class Round:
         return not any(moment.decision.stop for moment in self.moments)
 
 
-def round_of(runs: Sequence[Run], number: int) -> Round:
+def round_of(runs: Sequence[Run], number: int) -> GameRound:
     """The round with this number: the same for the same runs.
 
     The fold to stop at is drawn first, each as likely as any other, and then an alpha that stops
@@ -78,7 +78,7 @@ def round_of(runs: Sequence[Run], number: int) -> Round:
             played = moments(EFold(alpha=alpha), [by_fold[fold] for fold in order], CONFIDENCE)
             stop = stop_of(played, k)
             assert stop is not None  # all k folds are in
-            return Round(number=number, run=run, alpha=alpha, moments=tuple(played), stop=stop)
+            return GameRound(number=number, run=run, alpha=alpha, moments=tuple(played), stop=stop)
     raise InputError(f"no recorded run makes round {number}; try another number")
 
 

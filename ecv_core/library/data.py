@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-import ecv_core.datasets as on_disk
+import ecv_core.dataset as on_disk
 from ecv_core import evaluation, fold, splits
 from ecv_core.evaluation import Scorer
 from ecv_core.records.errors import InputError

@@ -26,7 +26,7 @@ DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Block:
+class FeatureBlock:
     """Features that many ratings share, and which of its rows each rating has.
 
     `train` and `asked` have shape (ratings,) and (pairs,); `rows` shape (rows, features).
@@ -47,7 +47,7 @@ def blocks(
     time: bool = False,
     items_of_user: bool = False,
     users_of_item: bool = False,
-) -> list[Block]:
+) -> list[FeatureBlock]:
     """The features of table 3 of the paper, from training ratings alone.
 
     Whoever is unknown to training has no feature of its own: the answer then comes from what is
@@ -77,7 +77,7 @@ def blocks(
 
 def _block(
     rated: csr_array, train: NDArray[np.int32], asked: NDArray[np.int32], implicit: bool
-) -> Block:
+) -> FeatureBlock:
     counts = np.diff(rated.indptr)
     known = np.flatnonzero(counts)
     own = csr_array(
@@ -92,7 +92,7 @@ def _block(
             shape=(rated.shape[0], len(others)),
         )
         parts, groups = [own, bag], [*groups, len(others)]
-    return Block(
+    return FeatureBlock(
         rows=csr_matrix(hstack(parts, format="csr"), dtype=np.float64),
         train=train.astype(np.intp),
         asked=asked.astype(np.intp),
@@ -100,7 +100,7 @@ def _block(
     )
 
 
-def _times(train: Pairs, asked: Pairs, days: int) -> Block:
+def _times(train: Pairs, asked: Pairs, days: int) -> FeatureBlock:
     if train.timestamps is None or asked.timestamps is None:
         raise DatasetError("ratings without times have no feature of time")
     periods, codes = np.unique(train.timestamps // (days * DAY), return_inverse=True)
@@ -111,7 +111,7 @@ def _times(train: Pairs, asked: Pairs, days: int) -> Block:
         (np.ones(len(periods)), (np.arange(len(periods)), np.arange(len(periods)))),
         shape=(len(periods) + 1, len(periods)),
     )
-    return Block(
+    return FeatureBlock(
         rows=csr_matrix(rows, dtype=np.float64),
         train=codes.astype(np.intp),
         asked=np.where(periods[places] == wanted, places, len(periods)).astype(np.intp),
@@ -180,7 +180,7 @@ class BayesianFM:
         )
         return average
 
-    def _ask_for_memory(self, found: list[Block]) -> None:
+    def _ask_for_memory(self, found: list[FeatureBlock]) -> None:
         """Have about as much as myFM will take, for a moment.
 
         Raises: MemoryError where there is none; inside myFM that mostly ends the whole process.
@@ -188,7 +188,7 @@ class BayesianFM:
         rows, features = np.sum([block.rows.shape for block in found], axis=0)
         np.empty((2 * int(features) + int(rows), self._params["dimension"]))
 
-    def _config(self, fm: Any, found: list[Block]) -> object:  # noqa: ANN401
+    def _config(self, fm: Any, found: list[FeatureBlock]) -> object:  # noqa: ANN401
         """myFM's own settings, with a prior for each kind of feature."""
         sizes = [size for block in found for size in block.groups]
         config = fm.ConfigBuilder()

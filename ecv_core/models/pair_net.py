@@ -19,7 +19,7 @@ RETRIES = 3
 """Times that negatives which turn out to be positives are drawn again."""
 
 
-class Pairs:
+class TrainingPairs:
     """The (user, item) pairs of a training matrix on a device, with negatives on demand."""
 
     def __init__(self, train: csr_array, device: torch.device) -> None:
@@ -74,7 +74,7 @@ class PairNet(SampledNet):
     """Learns from each training pair beside some items at random that the user does not have."""
 
     def hold(self, train: csr_array, history: History | None) -> None:
-        self._pairs = Pairs(train, self.device)
+        self._pairs = TrainingPairs(train, self.device)
 
     @abstractmethod
     def learn(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import Role
+from ecv_core.jobs.rights.actor import PersonRole
 from ecv_core.jobs.rights.settings import Limits
 from ecv_core.store.people import used_by
 from pages.shared.live.acting import acting, subject_of
@@ -18,7 +18,7 @@ def account() -> None:
     if person.limits is not None:
         st.title("What visitors may do", anchor=False)
         _visitor(person.limits)
-    elif person.actor.role is Role.OWNER:
+    elif person.actor.role is PersonRole.OWNER:
         st.title("Your account", anchor=False)
         st.markdown("This dashboard is used by one person, who may do everything.")
     else:
@@ -50,9 +50,9 @@ def _visitor(limits: Limits) -> None:
     )
 
 
-def _member(role: Role) -> None:
+def _member(role: PersonRole) -> None:
     person = acting().actor
-    if role is Role.EDITOR:
+    if role is PersonRole.EDITOR:
         st.markdown(
             "You are an **editor**: you may run, upload and import, and cancel, delete and "
             "annotate what you have started, and what belongs to nobody, such as runs of the "

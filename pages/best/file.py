@@ -13,13 +13,13 @@ from ecv_core.analysis.selection.score_files import COLUMNS, USER, read_contende
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import Scores
 from ecv_core.untrusted.limits import max_upload_mb
-from pages.best.settings import Asked
+from pages.best.settings import SelectionSettings
 from pages.best.show import Shown, show
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT
 
 
-def scores_file(asked: Asked) -> None:
+def scores_file(asked: SelectionSettings) -> None:
     """Where to drop the file, and its selection once it is there.
 
     Args:

@@ -13,13 +13,13 @@ from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations
 from pages.best.choice import runs_of
-from pages.best.settings import Asked
+from pages.best.settings import SelectionSettings
 from pages.best.show import Shown
 from pages.shared.live.state import results
 from pages.shared.widgets.words import dataset_title, metric_label
 
 
-def recorded(name: str, asked: Asked) -> Shown:
+def recorded(name: str, asked: SelectionSettings) -> Shown:
     """A recorded selection.
 
     Args:

@@ -15,7 +15,7 @@ _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SelectionSettings:
     """What the settings say."""
 
     until: Until
@@ -33,7 +33,7 @@ class Asked:
         )
 
 
-def settings() -> Asked:
+def settings() -> SelectionSettings:
     """The widgets."""
     with st.container(border=True):
         st.subheader("When it is decided", anchor=False)
@@ -72,7 +72,7 @@ def settings() -> Asked:
             "For recorded selections and files, and for those that you start; one that was "
             "started keeps what it was started with."
         )
-    return Asked(
+    return SelectionSettings(
         until=_UNTIL[until or next(iter(_UNTIL))],
         indifference=indifference / 100,
         confidence=float(confidence),

@@ -19,7 +19,7 @@ from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import open_selection
-from pages.best.settings import Asked
+from pages.best.settings import SelectionSettings
 from pages.run.algorithm_picker import algorithm_picker, parameter_settings
 from pages.run.fold_settings import fold_settings, usual_of_task
 from pages.shared.address.given import keep_given
@@ -115,7 +115,7 @@ _USUAL = ("popular", "item-knn", "ease")
 _BOX, _STARTED = "best-start", "best-started"
 
 
-def start(asked: Asked) -> None:
+def start(asked: SelectionSettings) -> None:
     """The form, folded up; on Start, begin the selection and show it.
 
     Args:
@@ -155,7 +155,7 @@ def start(asked: Asked) -> None:
                 _begin(named, asked)
 
 
-def _begin(named: Named, asked: Asked) -> None:
+def _begin(named: Named, asked: SelectionSettings) -> None:
     spec = named[0][1]
     terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
     person = acting()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from ecv_core.datasets.own import ask_layout, asked_layout
-from ecv_core.datasets.own.layout import (
+from ecv_core.dataset.own import ask_layout, asked_layout
+from ecv_core.dataset.own.layout import (
     ENCODINGS,
     ROLES,
     SEPARATORS,
@@ -17,8 +17,8 @@ from ecv_core.datasets.own.layout import (
     Form,
     Layout,
 )
-from ecv_core.datasets.own.plain import Plain
-from ecv_core.datasets.own.recognise import Recognised, look_again, recognise, with_unit
+from ecv_core.dataset.own.plain import Plain
+from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
 from pages.shared.widgets.glossary import explained
 
 if TYPE_CHECKING:

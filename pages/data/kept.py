@@ -6,8 +6,8 @@ from collections import Counter
 
 import streamlit as st
 
-from ecv_core.datasets import own
-from ecv_core.datasets.own import About
+from ecv_core.dataset import own
+from ecv_core.dataset.own import About
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from pages.data.columns import LABELS

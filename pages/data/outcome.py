@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.datasets import own
-from ecv_core.datasets.own import About, folder_of, worked_out
-from ecv_core.datasets.own.layout import Layout
-from ecv_core.datasets.own.plain import Plain
+from ecv_core.dataset import own
+from ecv_core.dataset.own import About, folder_of, worked_out
+from ecv_core.dataset.own.layout import Layout
+from ecv_core.dataset.own.plain import Plain
 from ecv_core.fold.spec import least_folds
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import SETTINGS

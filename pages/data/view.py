@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.datasets import own
-from ecv_core.datasets.own.plain import Plain, no_report
+from ecv_core.dataset import own
+from ecv_core.dataset.own.plain import Plain, no_report
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_mb

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.analysis.tradeoff import Candidate, Decision, decide, fixed_folds
+from ecv_core.analysis.tradeoff import Candidate, FoldsAdvice, decide, fixed_folds
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
 from ecv_core.figures.report.advice import (
     checked_sentence,
@@ -62,13 +62,15 @@ def promise_input() -> tuple[float, float]:
     return float(limit), float(share) / 100
 
 
-def decision_of(explored: Explored, share: float) -> Decision:
+def decision_of(explored: Explored, share: float) -> FoldsAdvice:
     """Every option, from the rules that are worked out by now."""
     return _decided(explored.version, tuple(RULES), share, explored)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _decided(version: str, rules: tuple[str, ...], share: float, _explored: Explored) -> Decision:
+def _decided(
+    version: str, rules: tuple[str, ...], share: float, _explored: Explored
+) -> FoldsAdvice:
     """Worked out once: checking every rule on every dataset takes a good part of a page."""
     explored = _explored
     systems, limit = explored.tradeoff.systems, explored.within_percent
@@ -82,7 +84,7 @@ def _decided(version: str, rules: tuple[str, ...], share: float, _explored: Expl
     return decide(systems, candidates, within_percent=limit, share=share)
 
 
-def answer(explored: Explored, found: Decision, whose: str) -> None:
+def answer(explored: Explored, found: FoldsAdvice, whose: str) -> None:
     """The sentence, and what it rests on."""
     text = decision_sentence(found, whose=whose, cost=explored.cost)
     head, _, result = text.partition(": ")
@@ -99,7 +101,7 @@ def answer(explored: Explored, found: Decision, whose: str) -> None:
         st.caption("Other rules are still being worked out and may turn out cheaper.")
 
 
-def use_button(explored: Explored, found: Decision) -> None:
+def use_button(explored: Explored, found: FoldsAdvice) -> None:
     """Takes the paper's rule to its option; nothing where it has none."""
     own = next((one for one in found.options if one.rule == PAPERS_RULE), None)
     if own is not None and own.outcome.setting is not None:
@@ -113,7 +115,7 @@ def use_button(explored: Explored, found: Decision) -> None:
         )
 
 
-def options(explored: Explored, found: Decision) -> None:
+def options(explored: Explored, found: FoldsAdvice) -> None:
     """All options as a table, the check on data left out, what does not keep the promise."""
     st.header("All options that keep this, cheapest first", anchor=False)
     frame = options_frame(found)
@@ -168,7 +170,7 @@ def options(explored: Explored, found: Decision) -> None:
         _check(found)
 
 
-def _check(found: Decision) -> None:
+def _check(found: FoldsAdvice) -> None:
     title = RULES[found.best.rule].title
     with st.expander(f"The check on data left out: {title}", icon=":material/rule:"):
         frame = checks_frame(found.best)

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from ecv_core.analysis.tradeoff import Decision
+from ecv_core.analysis.tradeoff import FoldsAdvice
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
@@ -183,7 +183,7 @@ def _exactness(explored: Explored) -> str:
     return ". ".join(word[:1].upper() + word[1:] for word in words) + "."
 
 
-def describe(explored: Explored, found: Decision, runs: list[Run]) -> None:
+def describe(explored: Explored, found: FoldsAdvice, runs: list[Run]) -> None:
     """The decision as text for a paper."""
     cite_and_describe(
         lambda: describe_advice(found, runs, made_with(runs), cost=explored.cost), key="folds"

@@ -8,10 +8,10 @@ from ecv_core.lessons.choosing import sureness
 from ecv_core.lessons.guide import complete_runs
 from pages.best import show as lanes
 from pages.best.recorded import recorded
-from pages.best.settings import Asked
+from pages.best.settings import SelectionSettings
 from pages.learn.parts import takeaway
 
-_USUAL = Asked(until="winner", indifference=0.0, confidence=0.95)
+_USUAL = SelectionSettings(until="winner", indifference=0.0, confidence=0.95)
 
 
 def show() -> None:

@@ -13,7 +13,7 @@ from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.lecture import FIGURE_1_SCALE
 from ecv_core.figures.products import round_figure
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
-from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, Round, round_of
+from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, GameRound, round_of
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
 from pages.learn.parts import numbers_behind
@@ -90,7 +90,7 @@ def _score(game: Game) -> str:
     return f"**{game.right} of {game.votes}** votes right · round **{game.rounds + 1}**"
 
 
-def _question(game: Game, now: Round) -> str:
+def _question(game: Game, now: GameRound) -> str:
     at, before = now.moments[game.shown - 1], now.moments[game.shown - 2]
     assert at.interval is not None
     assert before.interval is not None
@@ -107,7 +107,7 @@ def _two(value: float) -> str:
     return f"{float(f'{value:.1e}'):g}" if value >= 1e-4 else alpha_text(float(f"{value:.1e}"))
 
 
-def _picture(now: Round, shown: int) -> None:
+def _picture(now: GameRound, shown: int) -> None:
     """The products of the folds that were voted on, against alpha; the newest is the vote."""
     frame = products_frame(now.moments)
     frame.loc[frame["n"] >= shown, ["before", "width", "product"]] = math.nan
@@ -124,7 +124,7 @@ def _picture(now: Round, shown: int) -> None:
     numbers_behind(frame, "round")
 
 
-def _truth_picture(now: Round) -> None:
+def _truth_picture(now: GameRound) -> None:
     k, metric = now.k, metric_label(now.run.spec)
     frame = efold_frame(now.moments, now.stop)
     plot(
@@ -149,7 +149,7 @@ def _truth_picture(now: Round) -> None:
     numbers_behind(frame, "round")
 
 
-def _truth(now: Round) -> str:
+def _truth(now: GameRound) -> str:
     at, whole = now.moments[now.stop - 1], now.moments[-1].mean
     name = f"It was **{run_title(now.run)}**."
     if now.stop == now.k:
@@ -190,7 +190,7 @@ def _round_number(asked: str | None) -> tuple[int, str]:
     )
 
 
-def _vote(stops: bool, at: int, now: Round) -> None:
+def _vote(stops: bool, at: int, now: GameRound) -> None:
     """Count a vote on fold `at`; a second click on the same button comes too late."""
     game: Game = st.session_state[_GAME]
     if game.shown != at or game.number != now.number:

@@ -29,7 +29,7 @@ _FIRST = ("ml-100k", "item-knn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenReplay:
     """A run, and how it is to be told."""
 
     run: Run
@@ -40,7 +40,7 @@ class Chosen:
     played: Replay
 
 
-def settings() -> Chosen | None:
+def settings() -> ChosenReplay | None:
     """Widgets for all of it; None, with a sentence on the page, if there is nothing to play.
 
     Raises: EcvError for a run or setting that cannot be played.
@@ -55,10 +55,10 @@ def settings() -> Chosen | None:
         spec = _rule(run.spec)
     with right:
         seed = _order()
-    return Chosen(run=run, spec=spec, seed=seed, played=_played(run, spec, seed))
+    return ChosenReplay(run=run, spec=spec, seed=seed, played=_played(run, spec, seed))
 
 
-def from_address() -> Chosen | None:
+def from_address() -> ChosenReplay | None:
     """The same without widgets, for the presentation."""
     with st.container(key="replay-settings"):  # hidden: the widgets read the address
         return settings()

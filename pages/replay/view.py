@@ -16,7 +16,7 @@ from ecv_core.figures.products import PICTURES
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
-from pages.replay.choice import ALPHA, ORDER, Chosen, alpha_of, from_address, settings
+from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, from_address, settings
 from pages.shared.address.link import copy_link
 from pages.shared.address.navigation import RACE, show_view
 from pages.shared.charts.energy_parts import energy_bar
@@ -79,20 +79,20 @@ def replay(beside_title: DeltaGenerator) -> None:
     _deciding(chosen)
 
 
-def moment_sentence(chosen: Chosen) -> None:
+def moment_sentence(chosen: ChosenReplay) -> None:
     """What explains the moment."""
     said = explanations(chosen.played)
     numbers(NAME, key="replay-sentence", labels=[], values=[], notes=[], sentences=said)
 
 
-def _moment_numbers(chosen: Chosen) -> None:
+def _moment_numbers(chosen: ChosenReplay) -> None:
     labels, values, notes = _row(chosen)
     blank = [""] * len(values)  # the sentence is above the figure
     numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes, sentences=blank)
 
 
 def figure(
-    chosen: Chosen, *, height: int, type_scale: float = 1.0, with_table: bool = False
+    chosen: ChosenReplay, *, height: int, type_scale: float = 1.0, with_table: bool = False
 ) -> None:
     """Figure 1, drawn to the moment on axes that do not move."""
     run, spec, played = chosen.run, chosen.spec, chosen.played
@@ -139,7 +139,7 @@ def figure(
     )
 
 
-def controls(chosen: Chosen, *, present: bool = False) -> bool:
+def controls(chosen: ChosenReplay, *, present: bool = False) -> bool:
     """Play, step, scrub; True when someone leaves the presentation."""
     played = chosen.played
     count = len(played.moments)
@@ -158,7 +158,7 @@ def controls(chosen: Chosen, *, present: bool = False) -> bool:
     )
 
 
-def _row(chosen: Chosen) -> tuple[list[tuple[str, str]], list[list[str]], list[list[str]]]:
+def _row(chosen: ChosenReplay) -> tuple[list[tuple[str, str]], list[list[str]], list[list[str]]]:
     """Labels, and per moment the numbers and their notes."""
     spec, played = chosen.spec, chosen.played
     metered = all(fold.energy.source != "none" for fold in played.folds)
@@ -198,7 +198,7 @@ def _against(number: float | None, axis: Parameter, limit: float) -> str:
     return f"{'≤' if number <= limit else '>'} {words}"
 
 
-def _as_told(chosen: Chosen) -> dict[str, str]:
+def _as_told(chosen: ChosenReplay) -> dict[str, str]:
     """What the address needs to tell the run as it is told here."""
     told = {"run": chosen.run.run_id, ORDER: str(chosen.seed)}
     if chosen.spec.rule != PAPERS_RULE:
@@ -219,7 +219,7 @@ def _present_button() -> None:
     )
 
 
-def _around(chosen: Chosen) -> None:
+def _around(chosen: ChosenReplay) -> None:
     """Where to go from here."""
     run, played = chosen.run, chosen.played
 
@@ -242,7 +242,7 @@ def _around(chosen: Chosen) -> None:
     energy_bar(run.folds, left_in_words([run]))
 
 
-def _deciding(chosen: Chosen) -> None:
+def _deciding(chosen: ChosenReplay) -> None:
     """The picture that explains the decisions, where the rule names one."""
     spec, played = chosen.spec, chosen.played
     rule = RULES[spec.rule]

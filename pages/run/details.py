@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.run_pictures import efold_picture
 from ecv_core.figures.report.run_report import run_report

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure, compare_height
 from ecv_core.figures.efold import alt_text

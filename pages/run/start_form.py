@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import models, splits, stopping
 from ecv_core.energy import country
 from ecv_core.energy.expected import Expected, KnownCosts, expected, together

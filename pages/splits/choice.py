@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.analysis.split_tables.leakages import why_not
 from ecv_core.fold import prepared
 from ecv_core.fold.spec import make_spec

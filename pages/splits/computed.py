@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import splits
 from ecv_core.analysis.split_tables.leakages import leakages
 from ecv_core.analysis.split_tables.periods import Period, period

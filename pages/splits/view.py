@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS

@@ -30,7 +30,7 @@ from pages.studies.picker import RECORDED, StudyPicker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenRuns:
     """The runs to look at, in the order of rows and columns."""
 
     whole: list[Run]
@@ -62,7 +62,7 @@ STUDIES = StudyPicker(
 )
 
 
-def choose_runs(study_id: str, recorded: Sequence[Run]) -> Chosen:
+def choose_runs(study_id: str, recorded: Sequence[Run]) -> ChosenRuns:
     """The study as it stands, and what of it to look at; empty while there is nothing.
 
     Args:
@@ -83,7 +83,7 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> Chosen:
         if not any(run.whole for run in runs):
             st.info("The figures come as soon as a run has all its folds.")
     if not runs:
-        return Chosen(whole=[], early=[])
+        return ChosenRuns(whole=[], early=[])
     rows = in_order(spec.dataset for spec in specs)
     columns = in_order(spec.algorithm for spec in specs)
     words, widgets = picked_line("Choose", key="picked-study")
@@ -92,7 +92,7 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> Chosen:
         if study_id == RECORDED:
             st.caption(missing_sentence(runs))
     chosen.sort(key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm)))
-    found = Chosen(
+    found = ChosenRuns(
         whole=[run for run in chosen if run.whole], early=[run for run in chosen if not run.whole]
     )
     early = f", {len(found.early)} of them ended early †" if found.early else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.jobs.plans.study import planned
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.analysis.tuning.metrics_study import (
     MetricsStudy,
     curves_frame,

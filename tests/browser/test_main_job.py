@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from ecv_core import datasets, models
+import ecv_core.dataset as datasets
+from ecv_core import models
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard

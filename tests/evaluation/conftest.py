@@ -9,8 +9,8 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-from ecv_core import datasets
-from ecv_core.datasets.ready import prepare
+import ecv_core.dataset as datasets
+from ecv_core.dataset.ready import prepare
 from ecv_core.evaluation import evaluate
 from ecv_core.models import algorithm
 

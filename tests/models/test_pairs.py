@@ -2,12 +2,12 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from ecv_core.models.pair_net import Pairs
+from ecv_core.models.pair_net import TrainingPairs
 
 
 def test_negatives_are_items_the_user_does_not_have():
     dense = (np.random.default_rng(0).random((20, 200)) < 0.05).astype(np.float32)
-    pairs = Pairs(csr_array(dense), torch.device("cpu"))
+    pairs = TrainingPairs(csr_array(dense), torch.device("cpu"))
     users = torch.arange(20).repeat(2000)
     items = pairs.negatives(users, torch.Generator().manual_seed(1))
     # A draw hits with chance 0.05, so four draws in a row do with 6e-6: none or one of 40,000.
@@ -18,7 +18,7 @@ def test_negatives_are_items_the_user_does_not_have():
 def test_negatives_are_spread_evenly_over_what_is_left():
     dense = np.zeros((1, 10), dtype=np.float32)
     dense[0, :5] = 1
-    pairs = Pairs(csr_array(dense), torch.device("cpu"))
+    pairs = TrainingPairs(csr_array(dense), torch.device("cpu"))
     users = torch.zeros(10_000, dtype=torch.int64)
     counts = torch.bincount(pairs.negatives(users, torch.Generator().manual_seed(1)), minlength=10)
     # Half of the items are the user's, and so are 1/16 of what four draws end with.
@@ -27,13 +27,13 @@ def test_negatives_are_spread_evenly_over_what_is_left():
 
 
 def test_user_who_has_everything_does_not_hold_it_up():
-    pairs = Pairs(csr_array(np.ones((2, 3), dtype=np.float32)), torch.device("cpu"))
+    pairs = TrainingPairs(csr_array(np.ones((2, 3), dtype=np.float32)), torch.device("cpu"))
     items = pairs.negatives(torch.tensor([0, 1, 1]), torch.Generator().manual_seed(1))
     assert ((items >= 0) & (items < 3)).all()
 
 
 def test_a_pass_gives_every_pair_once_in_another_order(lopsided):
-    pairs = Pairs(lopsided, torch.device("cpu"))
+    pairs = TrainingPairs(lopsided, torch.device("cpu"))
     random = torch.Generator().manual_seed(1)
     passes = []
     for _ in range(2):

@@ -7,9 +7,9 @@ import os
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import ecv_core.datasets as datasets
-from ecv_core.datasets import own
-from ecv_core.datasets.own.plain import no_report
+import ecv_core.dataset as datasets
+from ecv_core.dataset import own
+from ecv_core.dataset.own.plain import no_report
 from tests.pages.conftest import APP
 
 ROWS = [f"u{user};i{item};{item % 5},5" for user in range(6) for item in range(6)]

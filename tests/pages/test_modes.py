@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.datasets import own
-from ecv_core.datasets.own.plain import no_report
-from ecv_core.datasets.own.recognise import recognise
+from ecv_core.dataset import own
+from ecv_core.dataset.own.plain import no_report
+from ecv_core.dataset.own.recognise import recognise
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.rights.settings import visitor
 from ecv_core.records.run import RunState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecv_core import datasets
+import ecv_core.dataset as datasets
 from ecv_core.fold import export_folds
 from ecv_core.fold.spec import make_spec
 

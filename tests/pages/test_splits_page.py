@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from ecv_core import datasets
+import ecv_core.dataset as datasets
 from pages.splits.view import address_of
 
 

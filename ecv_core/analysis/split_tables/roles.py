@@ -13,7 +13,7 @@ from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits import Strategy
 
 
-class Role(IntEnum):
+class InteractionRole(IntEnum):
     """What an interaction is for in one fold; `word` is what pages and files call it."""
 
     TRAIN = 0
@@ -31,21 +31,21 @@ class Role(IntEnum):
 
 
 _WORDS = {
-    Role.TRAIN: "training",
-    Role.FOLD_IN: "fold-in",
-    Role.VALIDATION: "validation",
-    Role.TEST: "test",
-    Role.UNUSED: "unused",
-    Role.UNKNOWN: "unknown",
+    InteractionRole.TRAIN: "training",
+    InteractionRole.FOLD_IN: "fold-in",
+    InteractionRole.VALIDATION: "validation",
+    InteractionRole.TEST: "test",
+    InteractionRole.UNUSED: "unused",
+    InteractionRole.UNKNOWN: "unknown",
 }
 _OF_PART = np.array(
     [
         {
-            Part.TRAIN: Role.TRAIN,
-            Part.VALIDATION: Role.VALIDATION,
-            Part.TEST: Role.TEST,
-            Part.UNUSED: Role.UNUSED,
-            Part.UNKNOWN: Role.UNKNOWN,
+            Part.TRAIN: InteractionRole.TRAIN,
+            Part.VALIDATION: InteractionRole.VALIDATION,
+            Part.TEST: InteractionRole.TEST,
+            Part.UNUSED: InteractionRole.UNUSED,
+            Part.UNKNOWN: InteractionRole.UNKNOWN,
         }[part]
         for part in Part
     ],
@@ -67,7 +67,9 @@ def roles(
     if any(parameter.name == "fold_in" for parameter in strategy.parameters):
         held = (parts == Part.TEST) | (parts == Part.VALIDATION)
         tested = np.bincount(interactions.users[held], minlength=interactions.n_users) > 0
-        found[(found == Role.TRAIN) & tested[interactions.users]] = Role.FOLD_IN
+        found[(found == InteractionRole.TRAIN) & tested[interactions.users]] = (
+            InteractionRole.FOLD_IN
+        )
     return found
 
 
@@ -166,8 +168,8 @@ def _places(interactions: Interactions) -> NDArray[np.float64]:
 
 def _table(at: NDArray[np.int64], roles: NDArray[np.int8], bins: int) -> NDArray[np.int64]:
     """Interactions by role and bin; shape (roles, bins)."""
-    joint = np.bincount(roles.astype(np.int64) * bins + at, minlength=len(Role) * bins)
-    return joint.reshape(len(Role), bins)
+    joint = np.bincount(roles.astype(np.int64) * bins + at, minlength=len(InteractionRole) * bins)
+    return joint.reshape(len(InteractionRole), bins)
 
 
 def _frame(
@@ -177,7 +179,7 @@ def _frame(
 ) -> pd.DataFrame:
     parts = [
         pd.DataFrame({"part": role.word, "low": low, "high": high, "count": table[role]})
-        for role in Role
+        for role in InteractionRole
         if table[role].any()
     ]
     return pd.concat(parts, ignore_index=True)

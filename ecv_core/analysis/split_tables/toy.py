@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis.split_tables.periods import Period, period
-from ecv_core.analysis.split_tables.roles import Role, roles
+from ecv_core.analysis.split_tables.roles import InteractionRole, roles
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.parameters import ParamValue
@@ -143,7 +143,7 @@ def _marks(index: int, found: NDArray[np.int8]) -> pd.DataFrame:
             "day": _days(data),
             "level": _levels(),
             "item": data.item_ids[data.items],
-            "part": [Role(role).word for role in found],
+            "part": [InteractionRole(role).word for role in found],
         }
     )
 
@@ -176,8 +176,8 @@ def _in_days(found: Period | None) -> Period | None:
 def _widest_leak(found: NDArray[np.int8]) -> Leak | None:
     """Of all pairs of one item, training later than test, the one with most days between them."""
     data, days = toy(), _days(toy())
-    learnt = np.flatnonzero((found == Role.TRAIN) | (found == Role.FOLD_IN))
-    tested = np.flatnonzero(found == Role.TEST)
+    learnt = np.flatnonzero((found == InteractionRole.TRAIN) | (found == InteractionRole.FOLD_IN))
+    tested = np.flatnonzero(found == InteractionRole.TEST)
     gap = days[learnt][:, None] - days[tested][None, :]
     gap[data.items[learnt][:, None] != data.items[tested][None, :]] = 0
     if not gap.size or gap.max() <= 0:

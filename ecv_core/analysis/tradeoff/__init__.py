@@ -10,7 +10,7 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.decision import (
     Candidate,
     CarryOver,
-    Decision,
+    FoldsAdvice,
     Option,
     cheapest,
     decide,
@@ -29,7 +29,7 @@ __all__ = [
     "TRADEOFF_COLUMNS",
     "Candidate",
     "CarryOver",
-    "Decision",
+    "FoldsAdvice",
     "Option",
     "Tradeoff",
     "averaged",

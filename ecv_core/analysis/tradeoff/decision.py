@@ -136,7 +136,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Decision:
+class FoldsAdvice:
     """How many folds are enough for what was promised."""
 
     within_percent: float
@@ -182,7 +182,7 @@ def decide(
     *,
     within_percent: float,
     share: float,
-) -> Decision:
+) -> FoldsAdvice:
     """Every option that keeps the promise, cheapest first.
 
     Args:
@@ -213,7 +213,7 @@ def decide(
         needed = percent_needed(systems, share)
     options = [*found, _all_folds(systems, within_percent)]
     least = options[0].outcome.cost_percent
-    return Decision(
+    return FoldsAdvice(
         within_percent=within_percent,
         share=share,
         systems=tuple(systems),

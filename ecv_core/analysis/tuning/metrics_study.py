@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ecv_core.analysis.tuning.power import (
-    Curve,
     Floats,
+    PValueCurve,
     dominance,
     dominant,
     draw,
@@ -85,7 +85,7 @@ class MetricsStudy:
     scores: Configurations
     p_values: Mapping[str, Floats]
     """Metric -> shape (folds, pairs that the curve is of)."""
-    curves: Mapping[str, Curve]
+    curves: Mapping[str, PValueCurve]
     """Metric -> its curve, of as many pairs as were asked for."""
     metric: str
     """That dominance is worked out by."""

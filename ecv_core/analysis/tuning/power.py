@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Curve:
+class PValueCurve:
     """A metric's p-value curve: p values by rank, largest first, averaged over folds."""
 
     p_values: Floats
@@ -109,7 +109,7 @@ def draw(pairs: int, *, drawn: int = DRAWN, seed: int = 0) -> NDArray[np.intp]:
     return np.sort(rng.permutation(pairs)[:drawn])
 
 
-def drawn_curve(p_values: Floats, places: NDArray[np.intp] | None = None) -> Curve:
+def drawn_curve(p_values: Floats, places: NDArray[np.intp] | None = None) -> PValueCurve:
     """The curve of some pairs, as in the paper.
 
     Args:
@@ -120,7 +120,7 @@ def drawn_curve(p_values: Floats, places: NDArray[np.intp] | None = None) -> Cur
     return _curve(-np.sort(-chosen, axis=1))
 
 
-def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> Curve:
+def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     """The expectation of the curve over all draws of so many pairs, exactly.
 
     In a draw of m of N pairs without replacement the r-th largest is the i-th largest of all with
@@ -179,9 +179,9 @@ def dominant(found: dict[str, dict[str, float]]) -> str | None:
     return min(best, key=best.__getitem__) if len(best) > 1 else None
 
 
-def _curve(ordered: Floats) -> Curve:
+def _curve(ordered: Floats) -> PValueCurve:
     folds = len(ordered)
-    return Curve(
+    return PValueCurve(
         p_values=ordered.mean(axis=0),
         deviations=ordered.std(axis=0, ddof=1) if folds > 1 else np.zeros(ordered.shape[1]),
     )

@@ -6,21 +6,23 @@ import math
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff import CarryOver, Decision, Option
+from ecv_core.analysis.tradeoff import CarryOver, FoldsAdvice, Option
 from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
 from ecv_core.figures.words import counted
 from ecv_core.stopping import RULES
 from ecv_core.stopping.base import AT_LEAST
 
 
-def promise_words(found: Decision) -> str:
+def promise_words(found: FoldsAdvice) -> str:
     """'at most 2 % from the 10-fold mean in 95 % of orders'."""
     whole = f"{found.k}-fold" if len({one.k for one in found.systems}) == 1 else "k-fold"
     where = "in every order" if found.share >= 1 else f"in {100 * found.share:g} % of orders"
     return f"at most {found.within_percent:g} % from the {whole} mean {where}"
 
 
-def decision_sentence(found: Decision, *, whose: str = "On your data", cost: str = "energy") -> str:
+def decision_sentence(
+    found: FoldsAdvice, *, whose: str = "On your data", cost: str = "energy"
+) -> str:
     """The answer: 'On your data, at most 2 % from ... of orders: 7 folds (70 % of the energy).'
 
     Args:
@@ -60,7 +62,7 @@ def setting_text(one: Option) -> str:
     return f"{text}, {AT_LEAST.in_words(rule.default_folds)}"
 
 
-def same_cost_sentence(found: Decision, cost: str = "energy") -> str:
+def same_cost_sentence(found: FoldsAdvice, cost: str = "energy") -> str:
     """Which other options cost the same as the cheapest; empty where none does."""
     others = [option_words(one, found.k) for one in found.same_as_best if one.rule != ALL_FOLDS]
     if not others:
@@ -70,7 +72,7 @@ def same_cost_sentence(found: Decision, cost: str = "energy") -> str:
     return text[:1].upper() + text[1:]
 
 
-def way_out_sentence(found: Decision, cost: str = "energy") -> str:
+def way_out_sentence(found: FoldsAdvice, cost: str = "energy") -> str:
     """Where only all folds keep the promise: what would keep one that saves; empty elsewhere."""
     ways = []
     if found.needed_percent is not None:
@@ -90,7 +92,7 @@ def way_out_sentence(found: Decision, cost: str = "energy") -> str:
     return f"What would be enough: {'; or '.join(ways)}." if ways else ""
 
 
-def checked_sentence(found: Decision) -> str:
+def checked_sentence(found: FoldsAdvice) -> str:
     """What the cheapest option was tuned and checked on, in plain words."""
     runs, best = len(found.systems), found.best
     if best.rule == ALL_FOLDS:
@@ -115,7 +117,7 @@ def kept_words(checks: tuple[CarryOver, ...]) -> str:
     return f"{sum(one.kept for one in checks)} of {len(checks)} datasets"
 
 
-def options_frame(found: Decision) -> pd.DataFrame:
+def options_frame(found: FoldsAdvice) -> pd.DataFrame:
     """One row per option, cheapest first; risk is the share of orders that end further away."""
     runs = len(found.systems)
     return pd.DataFrame(

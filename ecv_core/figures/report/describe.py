@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ecv_core import stopping
-from ecv_core.analysis.tradeoff import Decision
+from ecv_core.analysis.tradeoff import FoldsAdvice
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,
@@ -128,7 +128,7 @@ def describe_study(
 
 
 def describe_advice(
-    found: Decision, runs: Sequence[Run], made_with: Mapping[str, Any], *, cost: str = "energy"
+    found: FoldsAdvice, runs: Sequence[Run], made_with: Mapping[str, Any], *, cost: str = "energy"
 ) -> Description:
     """How many folds are enough.
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import models
 from ecv_core.energy import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules

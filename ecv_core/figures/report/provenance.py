@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.records.errors import EcvError
 from ecv_core.store.environment import environment
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import splits
 from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
 from ecv_core.energy import JOULES_PER_KWH, country

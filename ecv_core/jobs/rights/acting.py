@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ecv_core.datasets as datasets
-from ecv_core.datasets import DatasetEntry, own
-from ecv_core.datasets.own import About
-from ecv_core.datasets.own.layout import Layout
-from ecv_core.datasets.own.plain import Plain, Report
+import ecv_core.dataset as datasets
+from ecv_core.dataset import DatasetEntry, own
+from ecv_core.dataset.own import About
+from ecv_core.dataset.own.layout import Layout
+from ecv_core.dataset.own.plain import Plain, Report
 from ecv_core.fold import import_folds
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.study import Cell
-from ecv_core.jobs.rights.actor import Action, Actor, Role, check, refusal
+from ecv_core.jobs.rights.actor import Action, Actor, PersonRole, check, refusal
 from ecv_core.jobs.rights.settings import Limits, Settings
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import RightsError
@@ -56,13 +56,13 @@ class Acting:
     @property
     def limits(self) -> Limits | None:
         """Of this person; None without any."""
-        return self._known.limits if self.actor.role is Role.VISITOR else None
+        return self._known.limits if self.actor.role is PersonRole.VISITOR else None
 
     # -- what may be done ---------------------------------------------------------------------
 
     def refusal(self, action: Action, *run_ids: str) -> str | None:
         """Why this may not be done to these runs, in one sentence; None where it may."""
-        if not run_ids or self.actor.role is Role.OWNER:
+        if not run_ids or self.actor.role is PersonRole.OWNER:
             return refusal(action, self.actor)
         found = starters(self._store, run_ids)
         # What is not there any more is nobody's: the one who does it says so.
@@ -116,7 +116,7 @@ class Acting:
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
         """As `Queue.resume`."""
-        if self.actor.role is not Role.OWNER and (
+        if self.actor.role is not PersonRole.OWNER and (
             why := self.go_on_refusal(self._store.run(run_id))
         ):
             raise RightsError(why)

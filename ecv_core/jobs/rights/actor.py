@@ -9,7 +9,7 @@ from enum import StrEnum
 from ecv_core.records.errors import RightsError
 
 
-class Role(StrEnum):
+class PersonRole(StrEnum):
     """What somebody is to this installation."""
 
     OWNER = "owner"
@@ -46,26 +46,26 @@ class Actor:
 
     id: str
     """Of one person for good; empty for the owner, and kept with what they start."""
-    role: Role
+    role: PersonRole
     name: str = ""
     """As others read it; empty where nobody has one."""
 
 
-OWNER = Actor(id="", role=Role.OWNER)
+OWNER = Actor(id="", role=PersonRole.OWNER)
 
-_MAY: Mapping[Role, frozenset[Action]] = {
-    Role.OWNER: frozenset(Action),
-    Role.VISITOR: frozenset({Action.START, Action.GO_ON, Action.CANCEL}),
-    Role.VIEWER: frozenset(),
-    Role.EDITOR: frozenset(Action),
-    Role.NOBODY: frozenset(),
+_MAY: Mapping[PersonRole, frozenset[Action]] = {
+    PersonRole.OWNER: frozenset(Action),
+    PersonRole.VISITOR: frozenset({Action.START, Action.GO_ON, Action.CANCEL}),
+    PersonRole.VIEWER: frozenset(),
+    PersonRole.EDITOR: frozenset(Action),
+    PersonRole.NOBODY: frozenset(),
 }
-_WHY: Mapping[Role, str] = {
-    Role.VISITOR: "this dashboard is public, so visitors cannot {}",
-    Role.VIEWER: (
+_WHY: Mapping[PersonRole, str] = {
+    PersonRole.VISITOR: "this dashboard is public, so visitors cannot {}",
+    PersonRole.VIEWER: (
         "you are a viewer here and cannot {}; ask to be listed as an editor (ECV_EDITORS)"
     ),
-    Role.NOBODY: "who is not signed in cannot {}; sign in first",
+    PersonRole.NOBODY: "who is not signed in cannot {}; sign in first",
 }
 
 
@@ -80,9 +80,9 @@ def refusal(action: Action, actor: Actor, *belongs_to: str) -> str | None:
     """
     if action not in _MAY[actor.role]:
         return _WHY[actor.role].format(action.value)
-    if actor.role is Role.OWNER:
+    if actor.role is PersonRole.OWNER:
         return None
-    free = {actor.id, ""} if actor.role is Role.EDITOR else {actor.id}
+    free = {actor.id, ""} if actor.role is PersonRole.EDITOR else {actor.id}
     if actor.id and free.issuperset(belongs_to):
         return None
     return f"you can {action.value} only where they are yours: this belongs to somebody else"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 
-from ecv_core.jobs.rights.actor import Actor, Role
+from ecv_core.jobs.rights.actor import Actor, PersonRole
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.store.quota import Quota
@@ -88,7 +88,7 @@ def visitor(secret: str) -> Actor:
         secret: what only this visitor's browser holds; a hash of it is kept, and not the secret.
     """
     mark = sha256(f"e-fold visitor {secret}".encode()).hexdigest()[:24]
-    return Actor(id=f"visitor:{mark}", role=Role.VISITOR)
+    return Actor(id=f"visitor:{mark}", role=PersonRole.VISITOR)
 
 
 def member(claims: Mapping[str, object], known: Settings) -> Actor:
@@ -103,7 +103,7 @@ def member(claims: Mapping[str, object], known: Settings) -> Actor:
     """
     issuer, subject = str(claims.get("iss") or ""), str(claims.get("sub") or "")
     if not (issuer and subject):
-        return Actor(id="", role=Role.NOBODY)
+        return Actor(id="", role=PersonRole.NOBODY)
     names = {subject, EVERYBODY}
     email = str(claims.get("email") or "").strip().lower()
     if email and claims.get("email_verified") in (True, "true"):
@@ -111,10 +111,13 @@ def member(claims: Mapping[str, object], known: Settings) -> Actor:
     role = next(
         (
             role
-            for role, listed in ((Role.EDITOR, known.editors), (Role.VIEWER, known.viewers))
+            for role, listed in (
+                (PersonRole.EDITOR, known.editors),
+                (PersonRole.VIEWER, known.viewers),
+            )
             if listed & names
         ),
-        Role.NOBODY,
+        PersonRole.NOBODY,
     )
     name = str(claims.get("name") or email or subject)
     return Actor(id=f"{issuer}#{subject}", role=role, name=name[:80])

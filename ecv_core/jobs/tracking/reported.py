@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core import evaluation, stopping
-from ecv_core.datasets import ready as rated
+from ecv_core.dataset import ready as rated
 from ecv_core.evaluation import METRICS, Evaluation, Kind
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.jobs.tracking.handed import Handed

@@ -93,7 +93,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 # Bytes of a fold file -> columns of text, and their (user, item) pairs as a dataset has them.
 
 
-class Pairs:
+class PairKeys:
     """(user, item) pairs as one number each, with the order that sorts them."""
 
     def __init__(
@@ -106,18 +106,18 @@ class Pairs:
         self.sorted = keys[self.order]
 
 
-def pairs_of(table: pa.Table, name: str, interactions: Interactions) -> tuple[Pairs, Pairs]:
+def pairs_of(table: pa.Table, name: str, interactions: Interactions) -> tuple[PairKeys, PairKeys]:
     """The pairs that a file has in its columns user_id and item_id, and those of the dataset.
 
     Raises: FoldsError if it names a user or an item that the dataset does not have.
     """
     users = _codes(table["user_id"], interactions.user_ids, "user", name, interactions.dataset)
     items = _codes(table["item_id"], interactions.item_ids, "item", name, interactions.dataset)
-    given = Pairs(users, items, interactions)
-    return given, Pairs(interactions.users, interactions.items, interactions)
+    given = PairKeys(users, items, interactions)
+    return given, PairKeys(interactions.users, interactions.items, interactions)
 
 
-def mismatch(given: Pairs, wanted: Pairs, interactions: Interactions) -> str:
+def mismatch(given: PairKeys, wanted: PairKeys, interactions: Interactions) -> str:
     """Why the file's pairs are not those of the interactions, in words."""
 
     def example(key: np.int64) -> str:

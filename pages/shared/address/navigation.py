@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import Role
+from ecv_core.jobs.rights.actor import PersonRole
 from ecv_core.jobs.rights.settings import Mode, settings
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
@@ -104,7 +104,7 @@ def page() -> Iterator[None]:
     """
     welcome = False
     with sentences():
-        welcome = who().role is not Role.NOBODY
+        welcome = who().role is not PersonRole.NOBODY
     if not welcome:
         st.stop()
     with sentences():

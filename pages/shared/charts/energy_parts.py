@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from ecv_core.energy import EnergyPart, energy_parts, parts_sentence
-from ecv_core.energy.parts import GPU, MEMORY, PROCESSOR, Cost
+from ecv_core.energy.parts import GPU, MEMORY, PROCESSOR, EnergyCost
 from pages.shared.widgets.words import estimate
 
 _COLOURS = {
@@ -27,7 +27,7 @@ _STYLE = """
 """
 
 
-def energy_bar(folds: Iterable[Cost], note: str = "") -> None:
+def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
     """The bar and its sentence; the note alone where no energy is known.
 
     Args:

@@ -8,7 +8,7 @@ import secrets
 import streamlit as st
 
 from ecv_core.jobs.rights.acting import Acting, Handling
-from ecv_core.jobs.rights.actor import OWNER, Action, Actor, Role
+from ecv_core.jobs.rights.actor import OWNER, Action, Actor, PersonRole
 from ecv_core.jobs.rights.settings import Mode, member, settings, visitor
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
@@ -59,7 +59,7 @@ def admitted() -> bool:
         return False
     if known.mode is Mode.PUBLIC:
         _remember_visitor()
-    if person.role is not Role.NOBODY:
+    if person.role is not PersonRole.NOBODY:
         return True
     st.title("e-fold", anchor=False)
     if not person.id and "is_logged_in" not in st.user:

@@ -6,8 +6,8 @@ import time
 
 import streamlit as st
 
-import ecv_core.datasets as datasets
-from ecv_core.datasets import DatasetEntry
+import ecv_core.dataset as datasets
+from ecv_core.dataset import DatasetEntry
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import Task

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.analysis.split_tables.roles import Axis, Role, axes, spread
+from ecv_core.analysis.split_tables.roles import Axis, InteractionRole, axes, spread
 from ecv_core.records.interactions import Interactions
 
 
@@ -39,7 +39,9 @@ def test_a_dataset_is_shown_over_what_it_knows():
 def test_over_time_each_second_has_its_bin_while_they_are_few():
     found = spread(
         data([0, 0, 1, 1], times=[100, 101, 101, 103]),
-        roles_of(Role.TRAIN, Role.TRAIN, Role.TEST, Role.TEST),
+        roles_of(
+            InteractionRole.TRAIN, InteractionRole.TRAIN, InteractionRole.TEST, InteractionRole.TEST
+        ),
         Axis.TIME,
     )
     counts = {
@@ -59,7 +61,12 @@ def test_within_a_history_equal_moments_stand_together():
     # four interactions, the first two at once: in the middle of the first half, so at 25 %
     found = spread(
         data([0, 0, 0, 0], times=[9, 5, 7, 5]),
-        roles_of(Role.TEST, Role.TRAIN, Role.TRAIN, Role.TRAIN),
+        roles_of(
+            InteractionRole.TEST,
+            InteractionRole.TRAIN,
+            InteractionRole.TRAIN,
+            InteractionRole.TRAIN,
+        ),
         Axis.HISTORY,
     )
     some = found[found["count"] > 0]
@@ -73,7 +80,7 @@ def test_within_a_history_equal_moments_stand_together():
 def test_by_activity_each_group_has_the_mean_per_user():
     # users with 1, 1 and 4 interactions are three groups of one user each
     users = [0, 1, 2, 2, 2, 2]
-    found = spread(data(users), roles_of(0, 0, 0, 0, 0, Role.TEST), Axis.ACTIVITY)
+    found = spread(data(users), roles_of(0, 0, 0, 0, 0, InteractionRole.TEST), Axis.ACTIVITY)
     assert found[["part", "low", "high", "count"]].values.tolist() == [
         ["training", 1, 1, 1],
         ["training", 1, 1, 1],
@@ -89,14 +96,16 @@ def split_data(draw):
     size = draw(st.integers(1, 60))
     users = draw(st.lists(st.integers(0, 12), min_size=size, max_size=size))
     times = draw(st.lists(st.integers(-(10**12), 10**12), min_size=size, max_size=size))
-    parts = draw(st.lists(st.sampled_from(list(Role)), min_size=size, max_size=size))
+    parts = draw(st.lists(st.sampled_from(list(InteractionRole)), min_size=size, max_size=size))
     return data(users, times=times), np.array(parts, dtype=np.int8)
 
 
 @given(split_data())
 def test_no_interaction_is_lost_or_counted_twice(made):
     interactions, parts = made
-    wanted = {role.word: int(np.sum(parts == role)) for role in Role if np.any(parts == role)}
+    wanted = {
+        role.word: int(np.sum(parts == role)) for role in InteractionRole if np.any(parts == role)
+    }
     for axis in (Axis.TIME, Axis.HISTORY):
         found = spread(interactions, parts, axis)
         assert found.groupby("part")["count"].sum().to_dict() == wanted

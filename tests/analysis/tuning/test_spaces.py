@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-import ecv_core.datasets as datasets
+import ecv_core.dataset as datasets
 from ecv_core.analysis.tuning.spaces import budget_of, sampled, size_of, space_of, within
-from ecv_core.datasets import ready
+from ecv_core.dataset import ready
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError, UnknownName
 

@@ -7,7 +7,7 @@ import pytest
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.queue import Queue
 from ecv_core.jobs.rights.acting import Acting, Handling
-from ecv_core.jobs.rights.actor import Actor, Role
+from ecv_core.jobs.rights.actor import Actor, PersonRole
 from ecv_core.jobs.rights.settings import Limits, Mode, Settings
 from ecv_core.records.run import RunState
 from ecv_core.store.engine import database_url
@@ -15,11 +15,11 @@ from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 
-ADA = Actor(id="ada", role=Role.EDITOR, name="Ada")
-BEN = Actor(id="ben", role=Role.EDITOR, name="Ben")
-VERA = Actor(id="vera", role=Role.VIEWER, name="Vera")
-VISITOR = Actor(id="visitor:1", role=Role.VISITOR)
-OTHER_VISITOR = Actor(id="visitor:2", role=Role.VISITOR)
+ADA = Actor(id="ada", role=PersonRole.EDITOR, name="Ada")
+BEN = Actor(id="ben", role=PersonRole.EDITOR, name="Ben")
+VERA = Actor(id="vera", role=PersonRole.VIEWER, name="Vera")
+VISITOR = Actor(id="visitor:1", role=PersonRole.VISITOR)
+OTHER_VISITOR = Actor(id="visitor:2", role=PersonRole.VISITOR)
 SPEC = make_spec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 LIMITS = Limits(algorithms=("popular", "ease"), seconds=10, quota=Quota(runs_per_hour=3, waiting=2))
 

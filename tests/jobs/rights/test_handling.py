@@ -2,10 +2,10 @@
 
 import pytest
 
-import ecv_core.datasets as datasets
-from ecv_core.datasets import own
-from ecv_core.datasets.own.plain import no_report
-from ecv_core.datasets.own.recognise import recognise
+import ecv_core.dataset as datasets
+from ecv_core.dataset import own
+from ecv_core.dataset.own.plain import no_report
+from ecv_core.dataset.own.recognise import recognise
 from ecv_core.jobs.rights.actor import OWNER, Action
 from ecv_core.records.errors import RightsError
 from ecv_core.records.spec import Task

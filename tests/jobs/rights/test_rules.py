@@ -2,13 +2,13 @@
 
 import pytest
 
-from ecv_core.jobs.rights.actor import OWNER, Action, Actor, Role, check, refusal
+from ecv_core.jobs.rights.actor import OWNER, Action, Actor, PersonRole, check, refusal
 from ecv_core.records.errors import RightsError
 
-ADA = Actor(id="ada", role=Role.EDITOR)
-VIEWER = Actor(id="vera", role=Role.VIEWER)
-VISITOR = Actor(id="visitor:1", role=Role.VISITOR)
-NOBODY = Actor(id="", role=Role.NOBODY)
+ADA = Actor(id="ada", role=PersonRole.EDITOR)
+VIEWER = Actor(id="vera", role=PersonRole.VIEWER)
+VISITOR = Actor(id="visitor:1", role=PersonRole.VISITOR)
+NOBODY = Actor(id="", role=PersonRole.NOBODY)
 
 PUBLIC = {Action.START, Action.GO_ON, Action.CANCEL}
 
@@ -42,4 +42,4 @@ def test_one_of_somebody_else_among_several_is_one_too_many():
 
 
 def test_an_editor_without_an_id_has_nothing():
-    assert refusal(Action.CANCEL, Actor(id="", role=Role.EDITOR), "") is not None
+    assert refusal(Action.CANCEL, Actor(id="", role=PersonRole.EDITOR), "") is not None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecv_core.jobs.rights.actor import OWNER, Role
+from ecv_core.jobs.rights.actor import OWNER, PersonRole
 from ecv_core.jobs.rights.settings import Mode, Settings, member, settings, visitor
 from ecv_core.records.errors import InputError
 
@@ -19,7 +19,7 @@ def test_nothing_set_is_one_person_without_a_limit():
     assert settings() == Settings()
     assert settings().mode is Mode.PRIVATE
     assert settings().seconds_per_run is None
-    assert OWNER.role is Role.OWNER
+    assert OWNER.role is PersonRole.OWNER
 
 
 def test_a_public_dashboard_has_limits_and_each_can_be_set(monkeypatch):
@@ -61,22 +61,42 @@ def test_a_value_that_means_nothing_is_one_sentence(monkeypatch, name, value, sa
 @pytest.mark.parametrize(
     ("editors", "viewers", "claims", "role"),
     [
-        ("*", "", {}, Role.EDITOR),
-        ("ada@example.org", "", {"email": "ada@example.org", "email_verified": True}, Role.EDITOR),
-        ("Ada@Example.org", "", {"email": "ADA@example.org", "email_verified": True}, Role.EDITOR),
-        ("@example.org", "", {"email": "ada@example.org", "email_verified": True}, Role.EDITOR),
-        ("@example.org", "", {"email": "a@evil-example.org", "email_verified": True}, Role.VIEWER),
+        ("*", "", {}, PersonRole.EDITOR),
+        (
+            "ada@example.org",
+            "",
+            {"email": "ada@example.org", "email_verified": True},
+            PersonRole.EDITOR,
+        ),
+        (
+            "Ada@Example.org",
+            "",
+            {"email": "ADA@example.org", "email_verified": True},
+            PersonRole.EDITOR,
+        ),
+        (
+            "@example.org",
+            "",
+            {"email": "ada@example.org", "email_verified": True},
+            PersonRole.EDITOR,
+        ),
+        (
+            "@example.org",
+            "",
+            {"email": "a@evil-example.org", "email_verified": True},
+            PersonRole.VIEWER,
+        ),
         # An address that nobody has verified is a claim of whoever signed in.
-        ("ada@example.org", "", {"email": "ada@example.org"}, Role.VIEWER),
+        ("ada@example.org", "", {"email": "ada@example.org"}, PersonRole.VIEWER),
         (
             "ada@example.org",
             "",
             {"email": "ada@example.org", "email_verified": False},
-            Role.VIEWER,
+            PersonRole.VIEWER,
         ),
-        ("1234", "", {}, Role.EDITOR),
-        ("ben@example.org", "1234", {}, Role.VIEWER),
-        ("ben@example.org", "carl@example.org", {}, Role.NOBODY),
+        ("1234", "", {}, PersonRole.EDITOR),
+        ("ben@example.org", "1234", {}, PersonRole.VIEWER),
+        ("ben@example.org", "carl@example.org", {}, PersonRole.NOBODY),
     ],
     ids=range(10),
 )
@@ -92,12 +112,12 @@ def test_who_has_which_role(monkeypatch, editors, viewers, claims, role):
 def test_who_is_not_signed_in_is_nobody(monkeypatch):
     monkeypatch.setenv("ECV_MODE", "team")
     monkeypatch.setenv("ECV_EDITORS", "*")
-    assert member({}, settings()).role is Role.NOBODY
+    assert member({}, settings()).role is PersonRole.NOBODY
     assert member({"email": "ada@example.org", "email_verified": True}, settings()).id == ""
 
 
 def test_a_visitor_is_known_again_by_a_secret_that_nobody_can_read_off():
     one, again, other = visitor("s" * 32), visitor("s" * 32), visitor("t" * 32)
     assert one == again != other
-    assert one.role is Role.VISITOR
+    assert one.role is PersonRole.VISITOR
     assert "s" * 32 not in one.id

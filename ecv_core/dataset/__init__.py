@@ -1,0 +1,39 @@
+"""Catalogue entry or file on disk -> Interactions, with every checksum verified."""
+
+from ecv_core.dataset._catalogue import (
+    OWN_DOMAIN,
+    DatasetEntry,
+    available,
+    catalogue,
+    entry,
+    how_to_supply,
+    listing,
+    locate,
+    misnamed,
+)
+from ecv_core.dataset._dirs import cache_dir, data_dir, search_dirs
+from ecv_core.dataset._download import download
+from ecv_core.dataset._hashing import changed, check_content, own_sha256, source_key
+from ecv_core.dataset._load import check_own, load
+
+__all__ = [
+    "OWN_DOMAIN",
+    "DatasetEntry",
+    "available",
+    "cache_dir",
+    "catalogue",
+    "changed",
+    "check_content",
+    "check_own",
+    "data_dir",
+    "download",
+    "entry",
+    "how_to_supply",
+    "listing",
+    "load",
+    "locate",
+    "misnamed",
+    "own_sha256",
+    "search_dirs",
+    "source_key",
+]

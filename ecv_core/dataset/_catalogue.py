@@ -1,0 +1,297 @@
+"""data/catalogue.toml and the files a user put beside the downloads -> dataset entries."""
+
+from __future__ import annotations
+
+import os.path
+import re
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ecv_core.dataset._about import ADDED, INTERACTIONS, About, read_about
+from ecv_core.dataset._dirs import data_dir, search_dirs
+from ecv_core.records.errors import DatasetError, UnknownName
+from ecv_core.records.interactions import Interactions
+from ecv_core.records.places import SHIPPED
+
+PLAIN_SUFFIXES = (".csv", ".csv.gz", ".csv.xz", ".parquet")
+"""Endings of a plain interaction file, `<id>` before them."""
+
+OWN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_OWN_FILE = re.compile(r"(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:\.csv(?:\.gz|\.xz)?|\.parquet)")
+OWN_DOMAIN = "own"
+_PLAIN_ROLES = ("user_id", "item_id", "rating", "timestamp", "basket")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One form in which a dataset may lie on disk, and how to read it."""
+
+    names: tuple[str, ...]
+    """File names that are read this way; the first is the official one."""
+    format: str
+    """'delimited', 'json-lines' or 'parquet'."""
+    columns: tuple[tuple[str, str | int], ...]
+    """(role, column): by name where the file names its columns, else by position from 0.
+    Roles: user_id, item_id, rating, timestamp (Unix seconds), or day, month and year, and basket
+    (a number; within a user, a larger one is later)."""
+    separator: str = ","
+    member: str | None = None
+    """Path inside a zip archive; None where the file is the data."""
+    sha256: str | None = None
+    """Of the member, or of the file's content once decompressed."""
+    rows: int | None = None
+    """How many rows the file holds, where that is published."""
+    url: str | None = None
+    optional: frozenset[str] = frozenset()
+    """Roles that the file may leave out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetEntry:
+    """What is known of a dataset before it is read."""
+
+    id: str
+    title: str
+    description: str
+    domain: str
+    licence: str
+    citation: str
+    bibtex: str = ""
+    homepage: str = ""
+    users: int | None = None
+    """After preparation, as are `items` and `interactions`; None for a user's own file."""
+    items: int | None = None
+    interactions: int | None = None
+    rated: tuple[int, int, int] | None = None
+    """Users, items and ratings where ratings are kept as they are given; None where not known."""
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest rating; None where only the ratings themselves tell."""
+    in_order_sha256: str | None = None
+    """Content with this checksum lists each user's rows in the order of time, though it says no
+    times; other content under the same name need not."""
+    download_bytes: int = 0
+    """Approximate; 0 where there is nothing to download."""
+    files: tuple[SourceFile, ...] = ()
+    """Official file first, the plain CSV and Parquet forms last; none for `synthetic`."""
+    about: About | None = None
+    """Of a dataset that was added: where it came from, and what could not be used."""
+
+    @property
+    def generated(self) -> bool:
+        """True for the dataset that is made by code and needs no file."""
+        return not self.files
+
+    @property
+    def url(self) -> str | None:
+        """Where the official file is downloaded from, if from anywhere."""
+        return next((file.url for file in self.files if file.url), None)
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Every file name under which this dataset is found, best first."""
+        return tuple(name for file in self.files for name in file.names)
+
+    def check_prepared(self, prepared: Interactions) -> None:
+        """Compare a prepared dataset with the counts that the catalogue promises.
+
+        Raises: DatasetError if they differ: the file is not the dataset whose id it bears.
+        """
+        promised = (self.users, self.items, self.interactions)
+        self._check(prepared, None if None in promised else promised, " after preparation")
+
+    def check_rated(self, rated: Interactions) -> None:
+        """`check_prepared` for ratings as they are given. Raises: DatasetError."""
+        self._check(rated, self.rated, "")
+
+    def _check(self, found: Interactions, promised: tuple[int | None, ...] | None, of: str) -> None:
+        counts = (found.n_users, found.n_items, len(found))
+        if self.generated or promised is None or counts == promised:
+            return
+        there, said = (
+            "{:,} users, {:,} items and {:,} interactions".format(*three)
+            for three in (counts, promised)
+        )
+        raise DatasetError(
+            f"the file on disk is not {self.id}: it has {there}{of} where the catalogue says "
+            f"{said}; give it another name to use it as a dataset of its own, or replace it by the "
+            "official file"
+        )
+
+
+def catalogue() -> dict[str, DatasetEntry]:
+    """All datasets by id: the catalogue's in its order, then the user's own by name.
+
+    One's own is what was added, and any `<id>.csv`, `.csv.gz`, `.csv.xz` or `.parquet` directly in
+    a folder of `search_dirs()`, where the catalogue does not have the id (letters, digits, -, _).
+    """
+    official = _official()
+    taken = {name for known in official.values() for name in known.file_names}
+    found: dict[str, DatasetEntry] = {}
+    for folder in search_dirs():
+        for name in _names_in(folder) - taken:
+            if match := _OWN_FILE.fullmatch(name):
+                found.setdefault(match["id"], _own_entry(match["id"]))
+        for name in _names_in(folder / ADDED):
+            known = found.get(name)
+            if OWN_NAME.fullmatch(name) and (known is None or known.about is None):
+                found[name] = _added_entry(name, read_about(folder / ADDED / name))
+    return official | {own: found[own] for own in sorted(found) if own not in official}
+
+
+def _names_in(folder: Path) -> set[str]:
+    with suppress(OSError):
+        return {path.name for path in folder.iterdir()}
+    return set()
+
+
+def misnamed() -> list[str]:
+    """Files that could be a user's own datasets, but for names that no id can be made of."""
+    found: set[str] = set().union(*map(_names_in, search_dirs()))
+    taken = {name for known in _official().values() for name in known.file_names}
+    return sorted(
+        name
+        for name in found - taken
+        if name.endswith(PLAIN_SUFFIXES)
+        and not name.startswith(".")
+        and not _OWN_FILE.fullmatch(name)
+    )
+
+
+def entry(dataset_id: str) -> DatasetEntry:
+    """The entry of one dataset.
+
+    Raises: UnknownName if neither the catalogue nor a folder of `search_dirs()` has it.
+    """
+    if official := _official().get(dataset_id):
+        return official  # without a look into the folders
+    known = catalogue()
+    if dataset_id not in known:
+        raise UnknownName("dataset", dataset_id, known)
+    return known[dataset_id]
+
+
+@cache
+def _official() -> dict[str, DatasetEntry]:
+    text = (SHIPPED / "catalogue.toml").read_text(encoding="utf-8")
+    return {name: _parse(name, fields) for name, fields in tomllib.loads(text).items()}
+
+
+def _parse(dataset_id: str, fields: dict[str, Any]) -> DatasetEntry:
+    official = tuple(
+        SourceFile(
+            **file | {"names": tuple(file["names"]), "columns": tuple(file["columns"].items())}
+        )
+        for file in fields.pop("files", ())
+    )
+    files = official + _plain_files(dataset_id) if official else ()
+    fields["bibtex"] = fields.get("bibtex", "").strip()
+    fields |= {name: tuple(fields[name]) for name in ("rated", "scale") if name in fields}
+    return DatasetEntry(id=dataset_id, files=files, **fields)
+
+
+def _plain_files(dataset_id: str) -> tuple[SourceFile, ...]:
+    return tuple(
+        _plain_file(f"{dataset_id}{suffix}", "parquet" if suffix == ".parquet" else "delimited")
+        for suffix in PLAIN_SUFFIXES
+    )
+
+
+def _plain_file(name: str, form: str) -> SourceFile:
+    return SourceFile(
+        names=(name,),
+        format=form,
+        columns=tuple((role, role) for role in _PLAIN_ROLES),
+        optional=frozenset(_PLAIN_ROLES[2:]),
+    )
+
+
+def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
+    added = _plain_file(f"{ADDED}/{dataset_id}/{INTERACTIONS}", "parquet")
+    entry = replace(_own_entry(dataset_id), files=(added, *_plain_files(dataset_id)))
+    if about is None:
+        return entry
+    return replace(
+        entry,
+        description=f"Your own data, added on {about.added_on} from {about.source}.",
+        users=about.users or None,
+        items=about.items or None,
+        interactions=about.interactions or None,
+        rated=(about.raw_users, about.raw_items, about.kept),
+        about=about,
+    )
+
+
+def _own_entry(dataset_id: str) -> DatasetEntry:
+    return DatasetEntry(
+        id=dataset_id,
+        title=dataset_id,
+        description="Your own file.",
+        domain=OWN_DOMAIN,
+        licence="Your own file: its licence is yours to know.",
+        citation="",
+        files=_plain_files(dataset_id),
+    )
+
+
+# Dataset entry -> the file on this machine that holds it.
+
+
+def find(entry: DatasetEntry) -> tuple[Path, SourceFile]:
+    """The file to read and how; official forms before plain ones within each folder.
+
+    Raises: DatasetError if there is none, saying how to get one.
+    """
+    for folder in search_dirs():
+        for file in entry.files:
+            for name in file.names:
+                if os.path.isfile(folder / name):  # unlike Path.is_file, never raises
+                    return folder / name, file
+    here = "get it on the Run page or with 'python -m ecv_core download " + f"{entry.id}'; or "
+    raise DatasetError(
+        f"dataset '{entry.id}' is not on this machine; "
+        f"{here if entry.url else ''}{how_to_supply(entry)}"
+    )
+
+
+def locate(entry: DatasetEntry) -> Path | None:
+    """The file that `load` would read; None if there is none, or none is needed."""
+    try:
+        return find(entry)[0]
+    except DatasetError:
+        return None
+
+
+def available(entry: DatasetEntry) -> bool:
+    """True if the dataset can be loaded without a download."""
+    return entry.generated or locate(entry) is not None
+
+
+def listing() -> list[dict[str, Any]]:
+    """Every dataset as a row: id, title, counts after preparation, whether it is on disk, source.
+
+    Counts are None where they are not known before the file is read.
+    """
+    return [
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "users": entry.users,
+            "items": entry.items,
+            "interactions": entry.interactions,
+            "on_disk": available(entry),
+            "source": entry.homepage,
+            "licence": entry.licence,
+        }
+        for entry in catalogue().values()
+    ]
+
+
+def how_to_supply(entry: DatasetEntry) -> str:
+    """The way out when the file is missing or bad: where to get it, under which name to put it."""
+    names = [*entry.file_names[:1], f"{entry.id}.csv"] if entry.url else list(entry.file_names)
+    own = f"put your own copy into {data_dir()} as {' or '.join(names)}"
+    return f"download it from {entry.url}, or {own}" if entry.url else own

@@ -1,0 +1,253 @@
+"""A plain file and its layout -> interactions, and every other row counted by its reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+import ecv_core.untrusted.limits as limits
+from ecv_core.dataset._load import Unreadable, ids_of, numbered, one_per_pair
+from ecv_core.dataset.own import values
+from ecv_core.dataset.own.layout import OPTIONS, ROLES, Form, Layout, TimeUnit
+from ecv_core.dataset.own.plain import Plain, Report, refusals
+from ecv_core.dataset.own.rows import SHOWN, Batch, batches, row_numbers
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import Interactions
+
+NO_USER, NO_ITEM, NO_BASKET = "no user", "no item", "no basket"
+_NO = {"user_id": NO_USER, "item_id": NO_ITEM, "basket": NO_BASKET}
+LONG_ID = f"an id longer than {limits.LONGEST_ID} characters"
+NO_TEXT = "an id with a null character, which no text has"
+NO_RATING = f"no rating, or none that is a number up to {limits.LARGEST_RATING:,.0f}"
+ROLE_WORDS = dict(zip(ROLES, ("user", "item", "rating", "time", "basket"), strict=True))
+_LONGEST = 30
+"""Characters of a value that are shown."""
+REPEATED = "a user and an item again; the earliest of them is kept"
+_NO_TIME = {
+    TimeUnit.SECONDS: "no time, or none in seconds from the years 1700 to 2199",
+    TimeUnit.MILLISECONDS: "no time, or none in milliseconds from the years 1700 to 2199",
+    TimeUnit.ISO: "no time, or none as an ISO 8601 date from the years 1700 to 2199",
+}
+
+
+_Numbering = tuple[int, NDArray[np.int64], int]
+"""Of a batch: the first number, those that cannot be used, and how many rows can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a file holds."""
+
+    interactions: Interactions
+    """One per user and item, in the order of the file."""
+    rows: int
+    """Of the file, without its header and blank lines: those kept and those counted."""
+    unused: Mapping[str, int]
+    """Reason -> rows that cannot be used; each row has one reason."""
+    examples: Mapping[str, tuple[tuple[int, str], ...]]
+    """Reason -> number and beginning of the first of these rows; the line with names is row 1."""
+    inner_lines: int
+    """Line breaks that end no row: blank lines, and breaks within quotation marks."""
+
+
+def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Reading:
+    """Read the whole file.
+
+    Args:
+        plain: the file.
+        layout: how it is read; it must have a user and an item.
+        name: the id of the dataset.
+        report: called with 'read', per mille done, 1000.
+    Raises: InputError for a layout without user or item; DatasetError for a file that is beyond
+        the limits, not as the layout says, or has no row that can be used.
+    """
+    if layout.missing:
+        words = " and ".join("a " + role.removesuffix("_id") for role in layout.missing)
+        options = " and ".join(f"{OPTIONS[role]} COLUMN" for role in layout.missing)
+        raise DatasetError(
+            f"the file {plain.name} has no column that looks like "
+            f"{words.replace('a item', 'an item')}; say which one it is ({options})"
+        )
+    unused: Counter[str] = Counter()
+    examples: dict[str, list[tuple[int, str]]] = {}
+    kept: list[dict[str, Any]] = []
+    numbering: list[_Numbering] = []
+    rows = 0
+    with refusals(plain.name):
+        for batch in batches(plain, layout):
+            count = len(batch.columns["user_id"])
+            rows += count + batch.unfit.total()
+            if rows > limits.MAX_ROWS:
+                raise Unreadable(
+                    f"it has more than {limits.MAX_ROWS:,} rows, the most that are read; take a "
+                    "part of it"
+                )
+            unused.update(batch.unfit)
+            for reason, number, text in batch.shown:
+                if (number, text) not in (there := examples.setdefault(reason, [])):
+                    there.append((number, text))
+            if count:
+                found, numbers = _usable(batch, layout, unused, examples)
+                kept.append(found)
+                numbering.append(numbers)
+            report("read", int(1000 * min(batch.share, 1.0)), 1000)
+        if not any(len(piece["user_id"]) for piece in kept):
+            raise Unreadable(_nothing(unused, rows))
+        interactions, repeated, again = _joined(kept, name)
+    unused[REPEATED] = repeated
+    if again:
+        examples[REPEATED] = [(_number(at, numbering), text) for at, text in again]
+    return Reading(
+        interactions=interactions,
+        rows=rows,
+        unused={reason: count for reason, count in unused.items() if count},
+        examples={reason: tuple(some) for reason, some in examples.items()},
+        inner_lines=_inner_lines(plain, layout, rows),
+    )
+
+
+def _inner_lines(plain: Plain, layout: Layout, rows: int) -> int:
+    if layout.form is Form.PARQUET or layout.encoding.startswith("utf-16"):
+        return 0
+    return max(
+        plain.lines - rows - layout.header * (layout.form is Form.DELIMITED) - layout.skip, 0
+    )
+
+
+def _nothing(unused: Counter[str], rows: int) -> str:
+    if not rows:
+        return "it holds no rows"
+    reason, count = unused.most_common(1)[0]
+    return (
+        f"none of its {rows:,} rows can be used; {count:,} of them have {reason}: see whether the "
+        "columns are what they are taken for"
+    )
+
+
+def _usable(
+    batch: Batch,
+    layout: Layout,
+    unused: Counter[str],
+    examples: dict[str, list[tuple[int, str]]],
+) -> tuple[dict[str, Any], _Numbering]:
+    """The rows of a batch that can be used, and the others counted, the first of them shown."""
+    comma = layout.separator != ","
+    columns: dict[str, Any] = {}
+    good = np.ones(len(batch.columns["user_id"]), dtype=np.bool_)
+
+    def without(bad: NDArray[np.bool_], reason: str) -> None:
+        places = np.flatnonzero(bad & good)
+        unused[reason] += len(places)
+        good[bad] = False
+        if len(places) and len(some := examples.setdefault(reason, [])) < SHOWN:
+            places = places[: SHOWN - len(some)]
+            numbers = row_numbers(batch.first, batch.holes, places).tolist()
+            some += zip(numbers, (_shown(batch, int(at)) for at in places), strict=True)
+
+    for role, written in batch.columns.items():
+        if role in ("user_id", "item_id", "basket"):
+            columns[role] = ids = values.texts(written)
+            without(_mask(pc.is_null(ids)), _NO[role])
+            without(_mask(pc.greater(pc.utf8_length(ids), limits.LONGEST_ID)), LONG_ID)
+            without(_mask(pc.match_substring(ids, "\0")), NO_TEXT)
+        elif role == "rating":
+            columns[role] = values.ratings(written, decimal_comma=comma)
+            without(np.isnan(columns[role]), NO_RATING)
+        else:
+            columns[role] = values.seconds(written, layout.unit)
+            without(np.isnan(columns[role]), _NO_TIME[layout.unit])
+    chosen = pa.array(good)
+    dropped = row_numbers(batch.first, batch.holes, np.flatnonzero(~good))
+    gone = np.union1d(batch.holes, dropped)
+    return {
+        role: column.filter(chosen).dictionary_encode()
+        if isinstance(column, pa.Array)
+        else column[good].astype(np.int64 if role == "timestamp" else np.float32)
+        for role, column in columns.items()
+    }, (batch.first, gone, int(good.sum()))
+
+
+def _number(at: int, numbering: Sequence[_Numbering]) -> int:
+    """The number of the row at this place among those that can be used."""
+    for first, gone, count in numbering:
+        if at < count:
+            return int(row_numbers(first, gone, np.array([at]))[0])
+        at -= count
+    raise IndexError(at)
+
+
+def _shown(batch: Batch, at: int) -> str:
+    """A row as its columns are written, each cut."""
+    said = []
+    for role, written in batch.columns.items():
+        value = written[at].as_py()
+        said.append(f"{ROLE_WORDS[role]} '{'' if value is None else str(value)[:_LONGEST]}'")
+    return ", ".join(said)
+
+
+def _mask(values: pa.Array) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _joined(
+    kept: list[dict[str, Any]], name: str
+) -> tuple[Interactions, int, list[tuple[int, str]]]:
+    """All batches as one dataset, how many rows repeat a user and an item, and the first of these.
+
+    Those are places among the rows of `kept`, and what repeats.
+    """
+    roles = kept[0].keys()
+
+    def joined(role: str) -> NDArray[Any] | None:
+        return np.concatenate([piece.pop(role) for piece in kept]) if role in roles else None
+
+    users, user_ids = _codes([piece.pop("user_id") for piece in kept])
+    items, item_ids = _codes([piece.pop("item_id") for piece in kept])
+    baskets = _baskets([piece.pop("basket") for piece in kept]) if "basket" in roles else None
+    times, ratings = joined("timestamp"), joined("rating")
+    rows = one_per_pair(users, items, len(item_ids), baskets if times is None else times)
+    other = np.ones(len(users), dtype=np.bool_)
+    other[rows] = False
+    again = [
+        (at, f"user '{user_ids[users[at]][:_LONGEST]}', item '{item_ids[items[at]][:_LONGEST]}'")
+        for at in np.flatnonzero(other)[:SHOWN].tolist()
+    ]
+    whole = Interactions(
+        dataset=name,
+        users=users,
+        items=items,
+        user_ids=user_ids,
+        item_ids=item_ids,
+        ratings=ratings,
+        timestamps=times,
+        baskets=baskets,
+    )
+    return whole.take(rows), len(users) - len(rows), again
+
+
+def _codes(pieces: list[pa.DictionaryArray]) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
+    together = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
+    return together.indices.to_numpy().astype(np.int32, copy=False), ids_of(together.dictionary)
+
+
+def _baskets(pieces: list[pa.DictionaryArray]) -> NDArray[np.int32]:
+    """Numbers as they follow each other; texts in the order in which they first appear."""
+    together = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
+    codes: NDArray[np.int32] = together.indices.to_numpy().astype(np.int32, copy=False)
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            found = together.dictionary.cast(kind).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            continue
+        if np.isfinite(found).all():
+            return numbered(found[codes])
+    return codes

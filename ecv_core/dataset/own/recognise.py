@@ -1,0 +1,434 @@
+"""The beginning of a plain file -> its layout, and its first rows to look at."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+import ecv_core.untrusted.bounded as bounded
+import ecv_core.untrusted.limits as limits
+from ecv_core.dataset._load import Unreadable
+from ecv_core.dataset.own.layout import ROLES, SEPARATORS, Form, Layout, TimeUnit, unnamed
+from ecv_core.dataset.own.plain import Plain, refusals
+from ecv_core.records.errors import DatasetError
+from ecv_core.untrusted.files import opened
+
+# Names and first values of columns -> which is the user, the item, the rating, the time.
+
+
+_NAMES = {
+    "user_id": """
+        userid user uid customerid customer visitorid reviewerid memberid accountid clientid
+        playerid readerid listenerid viewerid buyerid username reviewer member account client
+        player reader listener visitor viewer buyer userhash useridx userindex usernumber u
+        benutzer benutzerid nutzer nutzerid kunde kundennummer kundeid sessionid session
+    """,
+    "item_id": """
+        itemid item iid productid product articleid article asin sku movieid movie filmid film
+        bookid book isbn trackid track songid song artistid artist albumid businessid gameid
+        game appid app recipeid newsid videoid video contentid parentasin stockcode itemidx
+        itemindex itemnumber i artikel artikelnummer artikelid produkt produktid documentid
+        pageid jobid hotelid
+    """,
+    "rating": """
+        rating ratings score stars overall bookrating userrating vote preference value grade
+        bewertung note weight playcount r
+    """,
+    "timestamp": """
+        timestamp time unixreviewtime ts datetime date createdat eventtime unixtime created when
+        at reviewtime reviewdate orderdate day t invoicedate transactiondate purchasedate
+        ratingtime datum zeit zeitstempel timestampms eventtimestamp lastupdated
+    """,
+    "basket": """
+        basket basketid orderid order invoiceno invoice invoiceid transactionid transaction
+        receiptid receipt cartid warenkorb bestellung bestellnummer bon
+    """,
+}
+_WORDS = {role: names.split() for role, names in _NAMES.items()}
+"""Role -> names of its column, likeliest first, in small letters without other signs."""
+
+_ISO = re.compile(
+    r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}){0,2}(\.\d{1,9})?)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?"
+)
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
+_UNIX_FROM, _UNIX_TO = 1e8, 5e9
+"""Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
+_FEW = 120
+"""More different values than this are no scale of ratings."""
+
+Rows = Sequence[Sequence[str]]
+
+
+def plain_name(name: str) -> str:
+    """A column's name as it is compared: 'User_ID:token' is 'userid'."""
+    return re.sub(r"[^a-z0-9]", "", name.split(":")[0].lower())
+
+
+def is_role_name(name: str) -> bool:
+    """Whether a text is what a column of interactions could be called."""
+    plain = plain_name(name)
+    return len(plain) > 1 and any(plain in words for words in _WORDS.values())
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number."""
+    return bool(_NUMBER.fullmatch(text.strip()))
+
+
+def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, int]:
+    """Which column is what: by names, and where these say nothing by values and order.
+
+    Args:
+        names: of the columns.
+        rows: the first ones, as text.
+        named: whether the names are the file's own.
+    Returns: role -> column; needed roles may be missing, and an unclear column has none.
+    """
+    found = _by_names(names) if named else {}
+    free = [at for at in range(len(names)) if at not in found.values()]
+    values = {at: [row[at].strip() for row in rows if at < len(row)] for at in free}
+    for role in ("user_id", "item_id"):
+        if role not in found and free:
+            ids = [at for at in free if not _are_dates(values[at])]
+            found[role] = (ids or free)[0]
+            free.remove(found[role])
+    if "timestamp" not in found:
+        when = next((at for at in free if _is_time(values[at])), None)
+        if when is not None:
+            found["timestamp"] = when
+            free.remove(when)
+    if "rating" not in found and not named:
+        rating = next((at for at in free if _is_rating(values[at])), None)
+        if rating is not None:
+            found["rating"] = rating
+    return found
+
+
+def guess_unit(values: Sequence[str]) -> TimeUnit:
+    """How these timestamps are written."""
+    present = [value.strip() for value in values if value.strip()]
+    numbers = sorted(abs(_number(value)) for value in present if is_number(value))
+    if len(numbers) * 2 < len(present):
+        return TimeUnit.ISO
+    if numbers and numbers[len(numbers) // 2] > 20 * _UNIX_TO:
+        return TimeUnit.MILLISECONDS
+    return TimeUnit.SECONDS
+
+
+def _by_names(names: Sequence[str]) -> dict[str, int]:
+    plain = [plain_name(name) for name in names]
+    found: dict[str, int] = {}
+    for role, words in _WORDS.items():
+        fits = [(words.index(name), at) for at, name in enumerate(plain) if name in words]
+        if fits:
+            found[role] = min(fits)[1]
+    if "rating" in found and "timestamp" in found and found["rating"] == found["timestamp"]:
+        del found["rating"]
+    return found
+
+
+def _is_time(values: Sequence[str]) -> bool:
+    present = [value for value in values if value]
+    if not present:
+        return False
+    if _are_dates(present):
+        return True
+    if not all(is_number(value) for value in present):
+        return False
+    seconds = [_number(value) for value in present]
+    return all(_UNIX_FROM <= one <= _UNIX_TO for one in seconds) or all(
+        _UNIX_FROM <= one / 1000 <= _UNIX_TO for one in seconds
+    )
+
+
+def _are_dates(values: Sequence[str]) -> bool:
+    present = [value for value in values if value]
+    return (
+        bool(present)
+        and all(len(value) > 7 and _ISO.fullmatch(value) for value in present)
+        and any(_exists(value) for value in present)
+    )
+
+
+def _exists(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text[:10])
+    except ValueError:
+        return False
+    return True
+
+
+def _is_rating(values: Sequence[str]) -> bool:
+    present = [value for value in values if value]
+    return (
+        bool(present)
+        and all(is_number(value) for value in present)
+        and len(set(present)) <= _FEW
+        and all(abs(_number(value)) <= 100 for value in present)
+    )
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+HEAD_BYTES = 1 << 20
+"""So much of a file is looked at to recognise it."""
+SAMPLE = 200
+"""Rows that decide."""
+LONGEST_NAME = 100
+_LONGEST_SAMPLE = 100_000
+"""Characters of a line that is looked at to recognise the file; a longer one is left out here."""
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognised:
+    """What a file seems to be."""
+
+    layout: Layout
+    rows: tuple[Row, ...]
+    """The first ones as text, each as wide as the layout's names."""
+
+
+def recognise(plain: Plain) -> Recognised:
+    """How a file is to be read, as far as its beginning tells.
+
+    Raises: DatasetError for what is no table.
+    """
+    if plain.parquet:
+        what = f"the file {plain.name}"
+        return bounded.in_child(_parquet, plain, what=what, error=DatasetError)
+    with refusals(plain.name):
+        head = _head(plain)
+        encoding = _encoding(head, plain)
+        text = _decoded(head, encoding)
+        if text.lstrip()[:1] == "{":
+            return _json_lines(text, encoding)
+        return _delimited(text, encoding)
+
+
+def _parquet(plain: Plain) -> Recognised:
+    from ecv_core.dataset.own.parquet import parquet_head
+
+    with refusals(plain.name):
+        names, rows = parquet_head(plain.path, SAMPLE)
+        return with_guesses(Layout(form=Form.PARQUET, names=names), rows)
+
+
+def look_again(plain: Plain, layout: Layout) -> Recognised:
+    """The first rows under a layout whose encoding, separator or header was corrected.
+
+    Columns and what they are are recognised anew. Raises: DatasetError.
+    """
+    with refusals(plain.name):
+        text = _decoded(_head(plain), layout.encoding)
+        return _table(text, layout)
+
+
+def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
+    """A layout with its columns recognised by name and value. Raises: Unreadable."""
+    if len(layout.names) < 2:
+        raise Unreadable(
+            "it has one column, and a user and an item take two; if its columns are separated by "
+            "another sign than , ; tab | or ::, write it with one of these"
+        )
+    named = layout.form is not Form.DELIMITED or layout.header
+    roles = guess_roles(layout.names, rows, named=named)
+    guessed = replace(layout, roles=tuple((role, roles[role]) for role in ROLES if role in roles))
+    return Recognised(layout=with_unit(guessed, rows), rows=tuple(rows))
+
+
+def with_unit(layout: Layout, rows: Sequence[Row]) -> Layout:
+    """The unit of the column of timestamps, by its first values."""
+    at = layout.column("timestamp")
+    return layout if at is None else replace(layout, unit=guess_unit([row[at] for row in rows]))
+
+
+def _head(plain: Plain) -> bytes:
+    with opened(plain.path) as file:
+        return file.read(HEAD_BYTES)
+
+
+def _encoding(head: bytes, plain: Plain) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if b"\0" in head:
+        for at, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+            if head[at::2].count(0) > 0.7 * len(head[at::2]) and not head[1 - at :: 2].count(0):
+                return encoding
+        raise Unreadable(
+            "it is no text: it has bytes that no text has; CSV, TSV, Parquet and JSON lines are "
+            "read, and a ZIP or GZ of one"
+        )
+    if plain.utf8:
+        return "utf-8"
+    # Windows-1252 has the letters of Latin-1 and more signs; a few bytes it has not at all.
+    return "latin-1" if any(byte in head for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
+
+
+def _decoded(head: bytes, encoding: str) -> str:
+    text = head.decode(encoding, errors="replace")
+    return text.removeprefix("\ufeff")
+
+
+def _lines(text: str) -> list[str]:
+    """The first lines with something in them; the last one may be cut, and is left out then."""
+    found: list[str] = []
+    for line in io.StringIO(text, newline=None):
+        cut = len(text) >= HEAD_BYTES // 2 - 1 and not line.endswith("\n")
+        if line.strip() and len(line) <= _LONGEST_SAMPLE and not (cut and found):
+            found.append(line)
+        if len(found) == SAMPLE + 2:
+            break
+    if not found:
+        raise Unreadable(f"its first lines are longer than {_LONGEST_SAMPLE:,} characters")
+    return found
+
+
+def _delimited(text: str, encoding: str) -> Recognised:
+    if text.lstrip()[:1] == "<":
+        raise Unreadable("it is a web page or XML, no table; save the table as CSV")
+    if text.lstrip()[:1] == "[" and text.lstrip()[1:].lstrip()[:1] in ("{", "["):
+        raise Unreadable(
+            "it is one JSON list; write JSON lines instead, one object per line without commas "
+            "between them"
+        )
+    lines = _lines(text)
+    skip = 0
+    asked = ""
+    if lines and lines[0].lower().startswith("sep=") and len(lines[0].strip()) in (4, 5):
+        asked, skip = lines[0].rstrip("\n")[4:5] or "\t", 1
+    separator = asked if asked in SEPARATORS else _separator(lines[skip:])
+    layout = Layout(
+        form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
+    )
+    rows = _fields(lines[skip:], layout)
+    if rows is None:
+        layout = replace(layout, quotes=False)
+        rows = _fields(lines[skip:], layout) or []
+    layout = replace(layout, header=_has_header(rows))
+    return _table(text, layout)
+
+
+def _table(text: str, layout: Layout) -> Recognised:
+    """Columns and first rows of a text that is read so. Raises: Unreadable."""
+    if layout.form is not Form.DELIMITED:
+        return _json_lines(text, layout.encoding)
+    rows = _fields(_lines(text)[layout.skip :], layout)
+    if rows is None:
+        raise Unreadable("a quotation mark is not closed; read it without quotation marks")
+    body = rows[1:] if layout.header else rows
+    if not body:
+        raise Unreadable("it has a first line, and no row below it")
+    width = Counter(len(row) for row in body).most_common(1)[0][0]
+    if width > limits.MAX_COLUMNS:
+        raise Unreadable(
+            f"it has {width:,} columns, and at most {limits.MAX_COLUMNS} are read; leave out what "
+            "is no user, item, rating or time"
+        )
+    names = _names(rows[0] if layout.header else [], body, width)
+    fitting = [tuple(row) for row in body if len(row) == width][:SAMPLE]
+    return with_guesses(replace(layout, names=names), fitting)
+
+
+def _names(header: Sequence[str], body: Sequence[Sequence[str]], width: int) -> Row:
+    """A name for each column; some writers leave out that of the first, or end rows with a sign."""
+    given = [name.strip()[:LONGEST_NAME] for name in header]
+    if len(given) == width - 1:
+        ends = all(row[-1] == "" for row in body if len(row) == width)
+        given = [*given, ""] if ends else ["", *given]
+    given = (given + [""] * width)[:width]
+    return tuple(name or other for name, other in zip(given, unnamed(width), strict=True))
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The sign that cuts most lines into the same number of fields, and that into many.
+
+    The first line counts less: its row may be one name short, or be cut by none but the separator.
+    """
+
+    def quality(sign: str) -> tuple[bool, bool, int]:
+        layout = Layout(form=Form.DELIMITED, names=(), separator=sign)
+        rows = _fields(lines, layout) or _fields(lines, replace(layout, quotes=False)) or [[]]
+        body = rows[1:] or rows
+        width, times = Counter(map(len, body)).most_common(1)[0]
+        fits = width > 1 and times >= 0.8 * len(body)
+        return fits, len(rows[0]) > 1, width if fits else 0
+
+    signs = [sign for sign in SEPARATORS if sign != " "]
+    best = max(signs, key=quality)  # the first of equals
+    return best if quality(best)[0] or not quality(" ")[0] else " "
+
+
+def _fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
+    """Rows of fields; None where a quotation mark is not closed, or a field is endless."""
+    sign = layout.separator
+    if len(sign) > 1:
+        lines, sign = [line.replace(sign, "\x1f") for line in lines], "\x1f"
+    quoted: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE
+    try:
+        rows = list(csv.reader(lines, delimiter=sign, quoting=quoted))
+    except csv.Error:
+        return None
+    longest = max((field.count("\n") for row in rows for field in row), default=0)
+    return None if longest > SAMPLE // 2 else [row for row in rows if row]
+
+
+def _has_header(rows: Sequence[Sequence[str]]) -> bool:
+    if len(rows) < 2:
+        return bool(rows) and any(is_role_name(name) for name in rows[0])
+    first, rest = rows[0], rows[1:]
+    if any(is_role_name(name) for name in first):
+        return True
+    if any(is_number(name) for name in first):
+        return False
+    for at in range(len(first)):
+        below = [row[at] for row in rest if at < len(row) and row[at].strip()]
+        if below and sum(map(is_number, below)) > 0.9 * len(below):
+            return True  # a word above numbers
+    return False
+
+
+def _json_lines(text: str, encoding: str) -> Recognised:
+    objects = []
+    for line in _lines(text)[:SAMPLE]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            objects.append(record)
+    if not objects:
+        raise Unreadable(
+            "it begins like JSON, but none of its first lines is an object; write JSON lines, one "
+            'object per line, such as {"user": "ann", "item": "42"}'
+        )
+    every = dict.fromkeys(name for one in objects for name in one)
+    names = tuple(name for name in every if len(name) <= LONGEST_NAME)
+    if len(names) > limits.MAX_COLUMNS:
+        raise Unreadable(f"its objects have {len(names):,} names, over {limits.MAX_COLUMNS}")
+    rows = [tuple(as_text(one.get(name)) or "" for name in names) for one in objects]
+    return with_guesses(Layout(form=Form.JSON_LINES, names=names, encoding=encoding), rows)
+
+
+def as_text(value: object) -> str | None:
+    """A JSON value as an id or a number is written; None for what is neither."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return str(value)
+    except ValueError:  # thousands of digits
+        return None

@@ -1,0 +1,212 @@
+"""A dataset as a task needs it, ready to be split: implicit and 5-core, or ratings as given."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.dataset._catalogue import entry
+from ecv_core.dataset._dirs import cache_dir
+from ecv_core.dataset._hashing import source_key
+from ecv_core.dataset._load import load
+from ecv_core.records.errors import DatasetError
+from ecv_core.records.interactions import Interactions
+from ecv_core.records.spec import Task
+from ecv_core.untrusted.files import replacing
+
+# Raw Interactions -> implicit, k-core Interactions; kept on disk so that it happens once.
+#
+# Every interaction counts as positive feedback, whatever its rating: ratings, timestamps, baskets
+# and sequence travel along for splits and exports, and no model sees them.
+
+
+_FORMAT = 2
+"""Raised when `prepare` or the layout of the file changes, so that old files are not read."""
+
+_ALWAYS = ("users", "items", "user_ids", "item_ids")
+_SOMETIMES = ("ratings", "timestamps", "baskets", "sequence")
+
+
+def prepare(interactions: Interactions, core: int = 5) -> Interactions:
+    """The k-core: users and items with at least `core` interactions each, pruned until stable.
+
+    Args:
+        interactions: at most one per (user, item).
+        core: at least 0; 0 and 1 only drop ids without any interaction.
+    Returns: codes are dense and follow the text order of the ids, interactions are sorted by user
+        and then item, so the result does not depend on the order of rows in the source.
+    Raises: DatasetError if nothing is left.
+    """
+    users, items = interactions.users, interactions.items
+    kept = core_rows(interactions, core)
+    if not len(kept):
+        raise DatasetError(
+            f"nothing of dataset '{interactions.dataset}' survives {core}-core pruning: no part of "
+            f"its {len(interactions):,} interactions ({interactions.n_users:,} users, "
+            f"{interactions.n_items:,} items) gives every user and item {core} of them; "
+            "use a denser or larger dataset"
+        )
+    users, user_ids = _recode(users[kept], interactions.user_ids)
+    items, item_ids = _recode(items[kept], interactions.item_ids)
+    order = np.argsort(users.astype(np.int64) * len(item_ids) + items, kind="stable")
+    return replace(
+        interactions.take(kept[order]),
+        users=users[order],
+        items=items[order],
+        user_ids=user_ids,
+        item_ids=item_ids,
+    )
+
+
+def core_rows(interactions: Interactions, core: int) -> NDArray[np.intp]:
+    """Which interactions are left by pruning to the k-core; their places, ascending."""
+    rows = np.arange(len(interactions))
+    while True:
+        users, items = interactions.users[rows], interactions.items[rows]
+        enough = (np.bincount(users, minlength=1) >= core)[users]
+        enough &= (np.bincount(items, minlength=1) >= core)[items]
+        if enough.all():
+            return rows
+        rows = rows[enough]
+
+
+def _recode(
+    codes: NDArray[np.int32], ids: NDArray[np.str_]
+) -> tuple[NDArray[np.int32], NDArray[np.str_]]:
+    """Dense codes in the text order of the ids that occur, and those ids."""
+    occurring = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
+    by_text = occurring[np.argsort(ids[occurring], kind="stable")]
+    new_code = np.full(len(ids), -1, dtype=np.int32)
+    new_code[by_text] = np.arange(len(by_text), dtype=np.int32)
+    return new_code[codes], ids[by_text]
+
+
+def cached(key: str, folder: Path, make: Callable[[], Interactions]) -> Interactions:
+    """What `make` returns, read from `folder` if it was made under this key before.
+
+    A damaged cache file is made anew, and where nothing can be written (full or read-only disk)
+    the result is simply not kept: the cache never fails a run. Safe to use from several processes.
+
+    Args:
+        key: names everything that the result depends on; fit for a file name.
+        folder: created if need be.
+        make: called when there is nothing to read; what it raises passes through.
+    """
+    path = folder / f"{key}.v{_FORMAT}.npz"
+    found = _read(path)
+    if found is not None:
+        return found
+    made = make()
+    with suppress(OSError):
+        _write(path, made)
+    return made
+
+
+def _read(path: Path) -> Interactions | None:
+    # A zip entry carries a checksum, so damage shows as BadZipFile; the rest is wrong structure.
+    try:
+        # Opened here because numpy leaves a file open that it finds damaged.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            fields: dict[str, Any] = {name: arrays[name] for name in _ALWAYS}
+            fields |= {name: arrays[name] for name in _SOMETIMES if name in arrays}
+            return Interactions(dataset=str(arrays["dataset"]), **fields)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def _write(path: Path, interactions: Interactions) -> None:
+    """Write it in one step. Raises: OSError."""
+    optional = {name: getattr(interactions, name) for name in _SOMETIMES}
+    arrays = {name: getattr(interactions, name) for name in _ALWAYS}
+    arrays |= {name: array for name, array in optional.items() if array is not None}
+    with replacing(path) as part, part.open("wb") as stream:
+        np.savez(stream, dataset=np.array(interactions.dataset), **arrays)
+
+
+# Ratings as they are given -> whether they can be learnt from and predicted, and their scale.
+
+
+def scale_of(rated: Interactions, known: tuple[float, float] | None = None) -> tuple[float, float]:
+    """The lowest and the highest rating that can be given.
+
+    Args:
+        rated: a dataset with every rating that it has.
+        known: the scale, where it is known; by default what occurs.
+    Raises: DatasetError for no ratings, some outside the scale, or all the same.
+    """
+    ratings, name = rated.ratings, rated.dataset
+    if ratings is None or not len(ratings):
+        raise DatasetError(
+            f"{name} has no ratings (a column 'rating'), so there is none to predict; choose "
+            "another dataset, or an algorithm that ranks items, such as ease"
+        )
+    low, high = float(ratings.min()), float(ratings.max())
+    if low == high:
+        raise DatasetError(
+            f"every rating of {name} is {low:g}, so there is nothing to predict; choose another "
+            "dataset, or an algorithm that ranks items, such as ease"
+        )
+    if known is None:
+        return low, high
+    if low < known[0] or high > known[1]:
+        wrong = low if low < known[0] else high
+        raise DatasetError(
+            f"{name} has a rating of {wrong:g}, but its scale goes from {known[0]:g} to "
+            f"{known[1]:g}; correct it, or give the file another name to use it as a dataset of "
+            "its own"
+        )
+    return known
+
+
+CORE = 5
+"""Users and items with fewer interactions are pruned, as in the paper."""
+
+
+def prepared(dataset: str) -> Interactions:
+    """A dataset ready to be split: implicit, 5-core; kept on disk and in memory by its content.
+
+    Raises: DatasetError if it is not on disk, damaged, or not what the catalogue promises.
+    """
+    return _prepared(dataset, f"{source_key(dataset)}-{CORE}core")
+
+
+@lru_cache(maxsize=2)
+def _prepared(dataset: str, key: str) -> Interactions:
+    interactions = _pruned(dataset, key, CORE)
+    entry(dataset).check_prepared(interactions)
+    return interactions
+
+
+def ratings(dataset: str) -> Interactions:
+    """A dataset with every rating as it is given, no k-core; kept as `prepared` is.
+
+    Raises: DatasetError as `prepared`; or if it has no ratings that could be predicted.
+    """
+    return _ratings(dataset, f"{source_key(dataset)}-ratings")
+
+
+@lru_cache(maxsize=2)
+def _ratings(dataset: str, key: str) -> Interactions:
+    interactions = _pruned(dataset, key, 0)
+    known = entry(dataset)
+    scale_of(interactions, known.scale)
+    known.check_rated(interactions)
+    return interactions
+
+
+def _pruned(dataset: str, key: str, core: int) -> Interactions:
+    return cached(key, cache_dir(), lambda: prepare(load(dataset), core=core))
+
+
+def for_task(dataset: str, task: Task) -> Interactions:
+    """As the task needs it: `ratings` or `prepared`. Raises: DatasetError as these."""
+    return ratings(dataset) if task is Task.RATINGS else prepared(dataset)

@@ -1,0 +1,230 @@
+"""Every row of a file is kept or counted by a reason; nothing is dropped in silence."""
+
+import csv
+import io
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ecv_core.dataset.own.layout import TimeUnit
+from ecv_core.dataset.own.reading import (
+    LONG_ID,
+    NO_BASKET,
+    NO_ITEM,
+    NO_RATING,
+    NO_TEXT,
+    NO_USER,
+    REPEATED,
+)
+from ecv_core.dataset.own.rows import NO_OBJECT, WIDTH
+from ecv_core.records.errors import DatasetError
+from tests.dataset.own.conftest import read_path, rows_of
+
+HEAD = "user,item,rating,timestamp,basket\n"
+GOOD = "ann,x,3,1700000000,7\n"
+
+
+def test_the_first_rows_of_each_reason_are_shown_with_their_numbers(read):
+    rows = [
+        "ann,x,3",
+        "short",
+        ",y,3",
+        "",
+        '"a\nb",y,bad',
+        "ann,x,4",
+        "bob,y,2",
+        "1,2,3,4,5",
+        ",z,1",
+    ]
+    _, reading = read("user,item,rating\n" + "\n".join(rows) + "\n")
+    assert reading.examples == {
+        WIDTH: ((3, "short"), (8, "1,2,3,4,5")),
+        NO_USER: (
+            (4, "user '', item 'y', rating '3'"),
+            (9, "user '', item 'z', rating '1'"),
+        ),
+        NO_RATING: ((5, "user 'a\nb', item 'y', rating 'bad'"),),
+        REPEATED: ((6, "user 'ann', item 'x'"),),
+    }
+
+
+def test_five_rows_of_a_reason_are_shown_and_lines_of_json_are_counted_from_one(read):
+    good, bad = '{"user": "ann", "item": "%d"}', "[1, 2]"
+    lines = [good % 0, *[bad] * 7, *(good % at for at in range(1, 4)), '{"user": "ann"}']
+    _, reading = read("\n".join(lines), name="file.jsonl")
+    assert reading.examples[NO_OBJECT] == tuple((number, bad) for number in range(2, 7))
+    assert reading.examples[NO_ITEM] == ((12, "user 'ann', item ''"),)
+    assert reading.unused[NO_OBJECT] == 7
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (",y,3,1700000000,7", NO_USER),
+        ("  ,y,3,1700000000,7", NO_USER),
+        ("ann,,3,1700000000,7", NO_ITEM),
+        ("ann,y,,1700000000,7", NO_RATING),
+        ("ann,y,good,1700000000,7", NO_RATING),
+        ("ann,y,nan,1700000000,7", NO_RATING),
+        ("ann,y,1e308,1700000000,7", NO_RATING),
+        ("ann,y,3,,7", "no time, or none in seconds"),
+        ("ann,y,3,1e308,7", "no time, or none in seconds"),
+        ("ann,y,3,inf,7", "no time, or none in seconds"),
+        ("ann,y,3,-8520336001,7", "no time, or none in seconds"),  # the last second of 1699
+        ("ann,y,3,7258118400,7", "no time, or none in seconds"),  # the first one of 2200
+        ("ann,y,3,1700000000,", NO_BASKET),
+        (f"{'a' * 257},y,3,1700000000,7", LONG_ID),
+        (f"ann,{'a' * 900_000},3,1700000000,7", LONG_ID),
+        ("ann,y\0,3,1700000000,7", None),
+        ("ann,y,3,1700000000", WIDTH),
+        ("ann,y,3,1700000000,7,8", WIDTH),
+        ("ann", WIDTH),
+        ("ann,x,5,1700000001,7", REPEATED),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_counted_by_its_reason(read, row, reason):
+    content = HEAD + GOOD + row + "\n" + "bob,x,1,1700000000,7\n"
+    if reason is None:
+        with pytest.raises(DatasetError, match="it is no text"):
+            read(content)
+        return
+    _, reading = read(content)
+    assert rows_of(reading) == [
+        ("ann", "x", 3.0, 1700000000, 0),
+        ("bob", "x", 1.0, 1700000000, 0),
+    ]
+    assert reading.rows == 3
+    ((said, count),) = reading.unused.items()
+    assert said.startswith(reason)
+    assert count == 1
+
+
+def test_a_row_has_one_reason_even_if_everything_is_wrong(read):
+    _, reading = read(HEAD + GOOD + ",,x,y,\n")
+    assert reading.unused == {NO_USER: 1}
+    assert reading.rows == 2
+
+
+def test_what_is_just_inside_the_limits_is_kept(read):
+    name = "a" * 256
+    row = f"{name},y,-1000000,-8520336000,z\n"
+    _, reading = read(HEAD + "ann,x,1000000,7258118399,z\n" + row)
+    assert rows_of(reading) == [
+        ("ann", "x", 1e6, 7258118399, 0),
+        (name, "y", -1e6, -8520336000, 0),
+    ]
+
+
+def test_of_a_repeated_pair_the_earliest_is_kept_whatever_the_order(read):
+    text = "user,item,rating,time\na,x,1,30\nb,x,2,5\na,x,3,10\na,x,4,10\na,x,5,20\n"
+    _, reading = read(text)
+    assert rows_of(reading) == [("b", "x", 2.0, 5), ("a", "x", 3.0, 10)]
+    assert reading.unused == {REPEATED: 3}
+
+
+def test_a_decimal_comma_is_read_where_a_comma_separates_nothing(read):
+    _, reading = read("user;item;rating\na;x;3,5\nb;x;4\nc;x;1.5\nd;x;1,5,5\n")
+    assert [row[2] for row in rows_of(reading)] == [3.5, 4.0, 1.5]
+    assert reading.unused == {NO_RATING: 1}
+
+
+def test_baskets_follow_as_numbers_even_huge_ones_and_texts_as_they_come(read):
+    numbers = "user,item,basket\na,x,1234567890123456789\na,y,1234567890123456788\na,z,9\n"
+    assert [row[2] for row in rows_of(read(numbers)[1])] == [2, 1, 0]
+    texts = "user,item,basket\na,x,late\na,y,early\na,z,late\n"
+    assert [row[2] for row in rows_of(read(texts)[1])] == [0, 1, 0]
+
+
+def test_texts_with_line_breaks_are_one_row_and_the_breaks_are_told(read):
+    text = 'user,item,text\na,x,"two\nlines, and\n""more"""\nb,y,one\n\n'
+    _, reading = read(text)
+    assert rows_of(reading) == [("a", "x"), ("b", "y")]
+    assert (reading.rows, reading.inner_lines) == (2, 3)  # two in quotation marks, one blank
+
+
+def test_a_stray_quotation_mark_is_a_sign_like_any_other_without_quotes(read):
+    text = "user,item\n" + "a,x\n" * 3 + 'b,"y\n' + "c,z\n"
+    _, reading = read(text, quotes=False)
+    assert rows_of(reading) == [("a", "x"), ("b", '"y'), ("c", "z")]
+
+
+def test_json_lines_that_are_none_are_counted(read):
+    lines = [
+        '{"user": "a", "item": "x"}',
+        '{"user": "a", "item": ',
+        '["a", "x"]',
+        '{"user": "a"}',
+        '{"user": {"id": 1}, "item": "x"}',
+        '{"user": true, "item": "x"}',
+        '{"user": ' + "9" * 5000 + ', "item": "x"}',
+        '{"user": "\\ud800", "item": "x"}',
+        "[" * 100_000,
+    ]
+    _, reading = read("\n".join(lines), "x.jsonl")
+    assert rows_of(reading) == [("a", "x")]
+    assert reading.unused == {NO_OBJECT: 4, NO_ITEM: 1, NO_USER: 3}
+
+
+def test_an_id_with_a_null_character_is_no_text(read):
+    lines = [{"user": "a", "item": "x"}, {"user": "a\0", "item": "x"}]
+    _, reading = read("\n".join(map(json.dumps, lines)), "x.jsonl")
+    assert rows_of(reading) == [("a", "x")]
+    assert reading.unused == {NO_TEXT: 1}
+
+
+def test_nothing_that_can_be_used_says_what_most_rows_lack(read):
+    with pytest.raises(DatasetError, match=r"none of its 2 rows can be used; 2 of them have no ra"):
+        read("user,item,rating\na,x,good\nb,x,bad\n")
+
+
+FIELD = st.one_of(
+    st.sampled_from(
+        ["", " ", "ann", "bob", "x", "3", "-1", "1e400", "nan", "1700000000", "2025-01-02"]
+    ),
+    st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=6),
+)
+WHOLE = st.lists(FIELD, min_size=4, max_size=4)
+ROWS = st.lists(
+    st.one_of(WHOLE, WHOLE, WHOLE, st.lists(FIELD, min_size=1, max_size=6)), max_size=20
+)
+TIMES = {
+    TimeUnit.SECONDS: "1700000000",
+    TimeUnit.MILLISECONDS: "1700000000000",
+    TimeUnit.ISO: "2023-11-14",
+}
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=ROWS,
+    separator=st.sampled_from([",", ";", "\t", "|"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    unit=st.sampled_from(list(TimeUnit)),
+)
+def test_rows_are_those_kept_and_those_counted(tmp_path, rows, separator, end, encoding, unit):
+    """Whatever is in the fields: each row that was written is kept, or counted under one reason."""
+    written = io.StringIO()
+    writer = csv.writer(written, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL)
+    writer.writerow(["user", "item", "rating", "time"])
+    writer.writerows([["ann", "x", "1", TIMES[unit]]] * 2)
+    writer.writerows(rows)
+    path = tmp_path / "rows.csv"
+    path.write_bytes(written.getvalue().encode(encoding))
+    asked = {"separator": separator, "unit": unit, "encoding": encoding.removesuffix("-sig")}
+    try:
+        _, reading = read_path(path, **asked)
+    except DatasetError:
+        # Most rows have another width, so that other columns are the file's.
+        if Counter(map(len, rows)).most_common(1)[0][0] == 4:
+            raise
+        return
+    kept = len(reading.interactions)
+    assert kept + sum(reading.unused.values()) == reading.rows == len(rows) + 2
+    pairs = {(user, item) for user, item, *_ in rows_of(reading)}
+    assert len(pairs) == kept
+    written_pairs = {(row[0], row[1]) for row in [["ann", "x"], *rows] if len(row) > 1}
+    assert pairs <= written_pairs

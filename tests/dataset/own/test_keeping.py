@@ -1,0 +1,295 @@
+"""Added datasets: kept under a name, found everywhere, renamed, removed; never half of it."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ecv_core.dataset as datasets
+from ecv_core.dataset import own
+from ecv_core.dataset.own.layout import TimeUnit
+from ecv_core.dataset.own.plain import no_report
+from ecv_core.fold import data_of, prepared, run_fold
+from ecv_core.fold.spec import least_folds, make_spec
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
+
+NOTHING = own.Corrections()
+
+
+def blocks(users: int = 6, items: int = 6) -> str:
+    """Every user with every item; two rows of a lonely user; one row without an item."""
+    rows = [
+        f"u{user},i{item},{1 + item % 5},{1000 + item}"
+        for user in range(users)
+        for item in range(items)
+    ]
+    return "\n".join(["user,item,stars,when", *rows, "lonely,i0,1,1", "lonely,i1,1,2", "u0,,1,3"])
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "My Shop (2).csv"
+    path.write_text(blocks())
+    return path
+
+
+def add(name: str, source: Path) -> own.About:
+    return own.add_file(name, source, NOTHING, no_report)[0]
+
+
+def left_over() -> list[str]:
+    return sorted(os.listdir(datasets.data_dir() / "added"))
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_what_was_added_is_a_dataset_with_its_counts(source: Path):
+    about = add("shop", source)
+    assert (about.rows, about.kept, about.unused) == (39, 38, {"no item": 1})
+    assert (about.raw_users, about.raw_items) == (7, 6)
+    # Six users with six items each; the lonely one has two interactions and is pruned.
+    assert (about.users, about.items, about.interactions) == (6, 6, 36)
+    assert about.density == 1.0
+    entry = datasets.entry("shop")
+    assert (entry.users, entry.items, entry.interactions) == (6, 6, 36)
+    assert (prepared("shop").n_users, len(prepared("shop"))) == (6, 36)
+    loaded = datasets.load("shop")
+    assert len(loaded) == 38
+    assert loaded.ratings is not None
+    assert loaded.timestamps is not None
+    assert loaded.ratings[:3].tolist() == [1, 2, 3]
+    assert loaded.timestamps[:3].tolist() == [1000, 1001, 1002]
+    assert left_over() == ["shop"]
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_name_must_be_free_and_an_id(source: Path):
+    add("shop", source)
+    for name, message in {
+        "shop": "there is a dataset 'shop' already",
+        "SHOP": "there is a dataset 'SHOP' already",
+        "synthetic": "there is a dataset 'synthetic' already",
+        "../shop": "cannot be the name of a dataset",
+        "a b": "cannot be the name of a dataset",
+        "a--b": "cannot be the name of a dataset",
+        ".hidden": "cannot be the name of a dataset",
+        "": "cannot be the name of a dataset",
+        "n" * 64: "cannot be the name of a dataset",
+        "n" * 5000: "cannot be the name of a dataset",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            add(name, source)
+        with pytest.raises(InputError, match=message):
+            own.rename("shop", name)
+    assert left_over() == ["shop"]
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_name_is_suggested_from_the_file_and_is_free(source: Path):
+    assert own.suggested_name("My Shop (2).csv.gz") == "my-shop-2"
+    assert own.suggested_name("../../etc/passwd") == "passwd"
+    assert own.suggested_name("日本.csv") == "my-data"
+    add("my-shop-2", source)
+    assert own.suggested_name("My Shop (2).csv.gz") == "my-shop-2-2"
+    assert own.suggested_name("ml-100k.zip") == "ml-100k-2"
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_renamed_it_is_the_same_and_removed_it_is_gone(source: Path):
+    sha256 = add("shop", source).sha256
+    own.rename("shop", "store")
+    assert list(own.added()) == ["store"]
+    assert "shop" not in datasets.catalogue()
+    assert datasets.own_sha256(datasets.entry("store")) == sha256
+    own.remove("store")
+    assert own.added() == {}
+    assert left_over() == []
+    for act in (own.remove, lambda name: own.rename(name, "new")):
+        for name in ("store", "synthetic", "..", "../data", ""):
+            with pytest.raises(UnknownName, match="no added dataset is called"):
+                act(name)
+
+
+def test_a_file_that_was_put_there_by_hand_is_nobodys_to_remove(data_folder: Path):
+    (data_folder / "mine.csv").write_text("user_id,item_id\nu,i\n")
+    with pytest.raises(UnknownName):
+        own.remove("mine")
+    assert (data_folder / "mine.csv").is_file()
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_whoever_stops_it_leaves_nothing(source: Path):
+    def stop(doing: str, _done: int, _total: int) -> None:
+        if doing == "write":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        own.add_file("shop", source, NOTHING, stop)
+    assert left_over() == []
+
+
+def test_a_data_folder_that_takes_nothing_is_one_sentence(data_folder: Path, source: Path):
+    shutil.rmtree(data_folder)
+    data_folder.touch()
+    with pytest.raises(DatasetError, match=r"cannot be written to .*; free some space, or set"):
+        add("shop", source)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_what_nothing_could_be_done_with_is_not_kept(tmp_path: Path):
+    thin = tmp_path / "thin.csv"
+    thin.write_text("user,item\na,x\nb,y\n")
+    with pytest.raises(DatasetError, match=r"nothing of thin.csv survives 5-core pruning"):
+        add("thin", thin)
+    thin.write_text("user,item,rating\na,x,1\nb,y,2\n")
+    add("thin", thin)  # its ratings can be predicted
+    with pytest.raises(DatasetError, match="nothing of dataset 'thin' survives 5-core pruning"):
+        make_spec(dataset="thin", algorithm="popular")
+    assert make_spec(dataset="thin", algorithm="bias", k=2).metric == "rmse"
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"sha256": 3}', "[" * 99_999, '{"rows": "x"}'])
+@pytest.mark.usefixtures("data_folder")
+def test_a_dataset_whose_description_is_damaged_still_is_one(source: Path, damage: str):
+    add("shop", source)
+    about = datasets.data_dir() / "added" / "shop" / "about.json"
+    about.write_text(damage)
+    entry = datasets.entry("shop")
+    assert entry.users is None
+    assert len(prepared("shop")) == 36
+    assert make_spec(dataset="shop", algorithm="popular", n=6).cutoffs == (1, 5, 6)
+
+
+# --- a file that is worked on ---------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_file_that_was_taken_in_is_found_again_with_all_that_was_asked(source: Path):
+    token = own.take_in(lambda path: path.write_bytes(source.read_bytes()), source.name)
+    plain = own.taken_in(token, no_report)
+    assert plain.name == "My Shop (2).csv"
+    layout = own.recognised(plain, own.Corrections(unit=TimeUnit.MILLISECONDS)).layout
+    assert own.asked_layout(token) is None
+    own.ask_layout(token, layout)
+    assert own.asked_layout(token) == layout
+    folder = own.folder_of(token)
+    assert own.worked_out(folder, layout) is None
+    about = own.work_out(plain, layout, folder, no_report)
+    assert own.worked_out(folder, layout) == about
+    other = layout.with_roles({"rating": None})
+    assert own.worked_out(folder, other) is None
+    own.keep(folder, "shop")
+    assert sorted(os.listdir(datasets.data_dir() / "added" / "shop")) == [
+        "about.json",
+        "interactions.parquet",
+    ]
+    with pytest.raises(InputError, match="is not here any more"):
+        own.taken_in(token, no_report)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_files_that_nobody_kept_are_forgotten_after_a_day(source: Path):
+    def take() -> str:
+        return own.take_in(lambda path: path.write_bytes(source.read_bytes()), source.name)
+
+    old, thrown = take(), take()
+    own.forget(thrown)
+    os.utime(own.folder_of(old), (1, 1))
+    new = take()
+    assert left_over() == [f".{new}"]
+
+
+@pytest.mark.parametrize("token", ["", "..", "../shop", "x" * 32, "a" * 31, "A" * 32])
+def test_no_address_leads_elsewhere(token: str):
+    for act in (own.folder_of, own.forget, lambda one: own.taken_in(one, no_report)):
+        with pytest.raises(InputError, match="names no file"):
+            act(token)
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_dataset_with_fewer_than_20_items_runs(source: Path):
+    add("shop", source)
+    (datasets.data_dir() / "by-hand.csv").write_text(
+        blocks().replace("user,item", "user_id,item_id").replace("u0,,1,3", "")
+    )
+    for name in ("shop", "by-hand"):
+        spec = make_spec(dataset=name, algorithm="popular", k=3, n=5)
+        assert spec.cutoffs == (1, 5)
+        result = run_fold(spec, 0)
+        # Four of six items are known, so two candidates are left: both that are held out.
+        assert result.score == pytest.approx(1.0)
+        with pytest.raises(InputError, match=f"n must be at most the 6 items of {name}, but is 7"):
+            make_spec(dataset=name, algorithm="popular", n=7)
+        with pytest.raises(InputError, match=f"{name} has 6 items, so 6 negatives cannot be drawn"):
+            make_spec(dataset=name, algorithm="popular", n=5, negatives=6)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_run_remembers_its_data_and_says_when_it_is_gone_renamed_or_other(
+    source: Path, tmp_path: Path
+):
+    about = add("shop", source)
+    spec = make_spec(dataset="shop", algorithm="popular", k=3, n=5)
+    assert spec.data_sha256 == about.sha256
+    assert make_spec(dataset="synthetic", algorithm="popular").data_sha256 is None
+    assert datasets.changed("shop", spec.data_sha256) == ""
+    own.rename("shop", "store")
+    with pytest.raises(DatasetError, match=r"'shop' .* is not here any more; .* here as 'store'"):
+        data_of(spec)
+    own.remove("store")
+    with pytest.raises(DatasetError, match=r"'shop' .* is not here any more; add the same file"):
+        run_fold(spec, 0)
+    other = tmp_path / "other.csv"
+    other.write_text(blocks(7))
+    add("shop", other)
+    with pytest.raises(DatasetError, match=r"'shop' .* has changed since; add the same file again"):
+        data_of(spec)
+    own.remove("shop")
+    add("shop", source)
+    assert len(data_of(spec)) == 36  # the same file under the same name: as it was
+    assert not spec.same_scores(make_spec(dataset="synthetic", algorithm="popular", k=3, n=5))
+
+
+def test_a_file_by_hand_is_remembered_too(data_folder: Path):
+    path = data_folder / "mine.csv"
+    path.write_text(blocks().replace("user,item", "user_id,item_id").replace("u0,,1,3", ""))
+    spec = make_spec(dataset="mine", algorithm="popular", k=3, n=5)
+    path.write_text(path.read_text().replace("lonely", "lovely"))
+    os.utime(path, (1, 1))
+    with pytest.raises(DatasetError, match=r"'mine' .* has changed since"):
+        data_of(spec)
+
+
+def test_a_link_named_like_a_dataset_does_not_lead_out(data_folder: Path, source: Path):
+    add("shop", source)
+    (data_folder / "added" / "strange name").mkdir()
+    (data_folder / "added" / "no-data").mkdir()
+    assert list(own.added()) == ["shop"]
+    assert not datasets.available(datasets.entry("no-data"))
+
+
+def test_the_least_folds_of_each_rule():
+    assert least_folds(10) == {
+        "e-fold": 3,
+        "precision": 1,
+        "std-stagnation": 3,
+        "fixed": 3,
+        "never": 10,
+    }
+    assert least_folds(2)["e-fold"] == 2
+
+
+def test_the_description_is_plain_json(data_folder: Path, source: Path):
+    add("shop", source)
+    found = json.loads((data_folder / "added" / "shop" / "about.json").read_text())
+    assert found["source"] == "My Shop (2).csv"
+    assert found["columns"] == {
+        "user_id": "user",
+        "item_id": "item",
+        "rating": "stars",
+        "timestamp": "when",
+    }

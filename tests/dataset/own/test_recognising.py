@@ -1,0 +1,227 @@
+"""What people have on their desktops, and how each is read; by hand."""
+
+import gzip
+import io
+import json
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ecv_core.dataset.own.layout import Form, TimeUnit
+from ecv_core.dataset.own.recognise import guess_unit, plain_name
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
+from tests.dataset.own.conftest import rows_of
+
+TWO = [("ann", "x"), ("bob", "y")]
+
+
+def named(layout):
+    return {role: layout.names[at] for role, at in layout.roles}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "rows"),
+    [
+        ("user_id,item_id\nann,x\nbob,y\n", ("user_id", "item_id"), TWO),
+        ("Kunde;Artikel\nann;x\nbob;y", ("Kunde", "Artikel"), TWO),
+        ("item\tuser\nx\tann\ny\tbob\n", ("user", "item"), TWO),
+        ("user|item\nann|x\nbob|y\n", ("user", "item"), TWO),
+        ("ann::x\nbob::y\n", ("column 1", "column 2"), TWO),
+        ("ann x\nbob y\n", ("column 1", "column 2"), TWO),
+        ("sep=;\nuser;item\nann;x\nbob;y\n", ("user", "item"), TWO),
+        ("\n\nuser,item\n\nann,x\n\nbob,y\n\n", ("user", "item"), TWO),
+        ("user,item\r\nann,x\r\nbob,y\r\n", ("user", "item"), TWO),
+        ("user,item\rann,x\rbob,y\r", ("user", "item"), TWO),
+        ("user_id:token\titem_id:token\nann\tx\nbob\ty\n", ("user_id:token", "item_id:token"), TWO),
+        (",userId,movieId\n0,ann,x\n1,bob,y\n", ("userId", "movieId"), TWO),
+        ("user,item\nann,x,\nbob,y,\n", ("user", "item"), TWO),  # a sign at the end of each row
+        ("user,item\n1,ann,x\n2,bob,y\n", ("user", "item"), TWO),  # no name for the row's number
+        ("user;price\nann;3,5\nbob;4,5\n", ("user", "price"), [("ann", "3,5"), ("bob", "4,5")]),
+        (
+            "user;text\nann;a, b, c\nbob;d, e, f\n",
+            ("user", "text"),
+            [("ann", "a, b, c"), ("bob", "d, e, f")],
+        ),
+        ('user,item\n"ann",x\n"bob",y\n', ("user", "item"), TWO),
+        ("who,what\nann,x\nbob,y\n", ("column 1", "column 2"), [("who", "what"), *TWO]),
+        ("who,what,n\nann,x,1\nbob,y,2\n", ("who", "what"), TWO),  # a word above numbers
+    ],
+)
+def test_separators_headers_and_line_ends_are_recognised(read, text, columns, rows):
+    layout, reading = read(text)
+    assert (named(layout)["user_id"], named(layout)["item_id"]) == columns
+    assert [row[:2] for row in rows_of(reading)] == rows
+    assert reading.rows == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        ("user,item\nJosé,Ω\n".encode(), "utf-8"),
+        ("user,item\nJosé,Ω\n".encode("utf-8-sig"), "utf-8"),
+        ("user,item\nJosé,Ω\n".encode("utf-16"), "utf-16"),
+        ("user,item\nJosé,Ω\n".encode("utf-16-le"), "utf-16-le"),
+        ("user,item\nJosé,é\n".encode("utf-16-be"), "utf-16-be"),
+        ("user,item\nJosé,é\n".encode("latin-1"), "cp1252"),
+        ("user,item\nJosé,€\n".encode("cp1252"), "cp1252"),
+        (b"user,item\nJos\xe9,\x81\n", "latin-1"),
+    ],
+)
+def test_encodings_are_recognised(read, content, encoding):
+    layout, reading = read(content)
+    assert layout.encoding == encoding
+    assert rows_of(reading)[0][0] == "José"
+
+
+def test_a_letter_far_down_still_tells_the_encoding(read):
+    text = "user;item\n" + "ann;x\n" * 300_000 + "José;y\n"
+    layout, reading = read(text.encode("latin-1"))
+    assert layout.encoding == "cp1252"
+    assert rows_of(reading) == [("ann", "x"), ("José", "y")]
+
+
+def test_movielens_without_a_header_is_understood_by_its_values(read):
+    layout, reading = read("196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
+    assert [role for role, _ in layout.roles] == ["user_id", "item_id", "rating", "timestamp"]
+    assert not layout.header
+    assert rows_of(reading) == [
+        ("196", "242", 3.0, 881250949),
+        ("186", "302", 3.0, 891717742),
+    ]
+
+
+def test_a_date_before_the_ids_is_not_taken_for_one(read):
+    layout, reading = read("2025-03-01,ann,x\n2025-03-02,bob,y\n")
+    assert dict(layout.roles) == {"user_id": 1, "item_id": 2, "timestamp": 0}
+    assert layout.unit is TimeUnit.ISO
+    assert rows_of(reading) == [("ann", "x", 1740787200), ("bob", "y", 1740873600)]
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "seconds"),
+    [
+        ("1700000000", TimeUnit.SECONDS, 1700000000),
+        ("1700000000.75", TimeUnit.SECONDS, 1700000000),
+        ("1700000000123", TimeUnit.MILLISECONDS, 1700000000),
+        ("2023-11-14", TimeUnit.ISO, 1699920000),
+        ("2023-11-14T22:13:20Z", TimeUnit.ISO, 1700000000),
+        ("2023-11-14 22:13:20 UTC", TimeUnit.ISO, 1700000000),
+        ("2023-11-14T23:13:20+01:00", TimeUnit.ISO, 1700000000),
+        ("12", TimeUnit.SECONDS, 12),  # a day's number: the order is what counts
+    ],
+)
+def test_times_are_recognised_by_how_they_are_written(read, written, unit, seconds):
+    layout, reading = read(f"user,item,time\nann,x,{written}\n")
+    assert layout.unit is unit
+    assert rows_of(reading) == [("ann", "x", seconds)]
+
+
+def test_the_unit_is_that_of_most_values():
+    assert guess_unit(["", "1700000000000", "x"]) is TimeUnit.MILLISECONDS
+    assert guess_unit([]) is TimeUnit.SECONDS
+
+
+def test_names_are_compared_without_signs_and_types():
+    assert plain_name("User_ID:token") == "userid"
+
+
+def test_json_lines(read):
+    lines = [
+        {"reviewerID": "A1", "asin": "B7", "overall": 4.0, "unixReviewTime": 1400000000},
+        {"reviewerID": 17, "asin": "B8", "overall": 5, "unixReviewTime": 1400000001, "more": [1]},
+    ]
+    layout, reading = read("\n".join(map(json.dumps, lines)), "reviews.jsonl")
+    assert layout.form is Form.JSON_LINES
+    assert rows_of(reading) == [("A1", "B7", 4.0, 1400000000), ("17", "B8", 5.0, 1400000001)]
+
+
+def test_parquet_with_numbers_categories_and_dates(read, tmp_path):
+    table = pa.table(
+        {
+            "when": pa.array([1700000000123, None], pa.timestamp("ms")),
+            "customer_id": pa.array([7.0, 8.0]),
+            "product": pa.array(["x", "y"]).dictionary_encode(),
+            "stars": pa.array([3, 4], pa.int8()),
+        }
+    )
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    layout, reading = read(buffer.getvalue(), "events.parquet", columns={"timestamp": "when"})
+    assert layout.form is Form.PARQUET
+    assert rows_of(reading) == [("7", "x", 3.0, 1700000000)]
+    assert sum(reading.unused.values()) == 1  # the row without a time
+
+
+def zipped(**members: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+PLAIN = "user,item\nann,x\nbob,y\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(PLAIN.encode(), mtime=0),
+        zipped(**{"data/ratings.csv": PLAIN}),
+        zipped(**{"ratings.csv": PLAIN, "README.txt": "read me", "__MACOSX/._ratings.csv": "x"}),
+        zipped(ratings=PLAIN),
+    ],
+)
+def test_what_is_packed_is_unpacked_whatever_its_name(read, content):
+    _, reading = read(content, "file.bin")
+    assert rows_of(reading) == TWO
+
+
+CSV = "a,b,c\nann,x,7\nbob,y,8\n"
+
+
+def test_columns_can_be_named_by_name_whatever_its_case_or_by_number(read):
+    layout, reading = read(CSV, columns={"user_id": "B", "item_id": "1", "timestamp": "c"})
+    assert named(layout) == {"user_id": "b", "item_id": "a", "timestamp": "c"}
+    assert rows_of(reading) == [("x", "ann", 7), ("y", "bob", 8)]
+
+
+def test_a_column_that_gets_a_role_loses_the_one_that_it_had(read):
+    layout, _ = read("user,item,rating\nann,x,1\nbob,y,2\n", columns={"basket": "rating"})
+    assert named(layout) == {"user_id": "user", "item_id": "item", "basket": "rating"}
+    layout, _ = read("user,item,rating\nann,x,1\nbob,y,2\n", columns={"rating": "none"})
+    assert named(layout) == {"user_id": "user", "item_id": "item"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"columns": {"user_id": "user"}}, UnknownName, "no column is called 'user'"),
+        ({"columns": {"user_id": "9"}}, UnknownName, "no column is called '9'"),
+        ({"columns": {"user_id": "a", "item_id": "a"}}, InputError, "only one of user, item"),
+        (
+            {"columns": {"user_id": "none"}},
+            InputError,
+            "no column that looks like a user; .*--user",
+        ),
+        ({"separator": "#"}, UnknownName, "no separator is called '#'"),
+        ({"encoding": "ebcdic"}, UnknownName, "no encoding is called 'ebcdic'"),
+    ],
+)
+def test_corrections_that_cannot_be_are_one_sentence(read, asked, error, message):
+    with pytest.raises(error, match=message):
+        read(CSV, **asked)
+
+
+def test_what_is_known_better_goes_first(read):
+    text = "user,item\nann,x\nbob,y\n"
+    assert rows_of(read(text, header=False)[1]) == [("user", "item"), *TWO]
+    assert rows_of(read("a;b,c\na;d,e\n", separator=";", header=False)[1]) == [
+        ("a", "b,c"),
+        ("a", "d,e"),
+    ]
+    latin = "user,item\nJos\xe9,x\n".encode("latin-1")
+    with pytest.raises(DatasetError, match="not UTF-8 throughout; choose another encoding"):
+        read(latin, encoding="utf-8")

@@ -1,0 +1,83 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ecv_core.dataset as datasets
+from ecv_core.records.errors import DatasetError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def mine(data_folder: Path) -> Path:
+    path = data_folder / "mine.csv"
+    path.write_text("user_id,item_id\nu,i\n")
+    return path
+
+
+def key_in_a_new_process() -> str:
+    code = "from ecv_core import datasets; print(datasets.source_key('mine'))"
+    words = [sys.executable, "-c", code]
+    return subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_is_fit_for_a_file_name_and_stays_the_same(mine: Path):
+    key = datasets.source_key("mine")
+    assert len(key) == 64
+    assert set(key) <= set("0123456789abcdef")
+    assert key_in_a_new_process() == key
+    (datasets.cache_dir() / "hashes.json").unlink()
+    assert key_in_a_new_process() == key
+
+
+def test_changes_with_the_content(mine: Path):
+    key = datasets.source_key("mine")
+    mine.write_text("user_id,item_id\nu,j\n")
+    os.utime(mine, (1, 1))  # clocks are coarse: a rewrite may fall into the same tick
+    assert datasets.source_key("mine") != key
+
+
+def test_differs_between_datasets_with_equal_files(mine: Path):
+    mine.with_name("twin.csv").write_bytes(mine.read_bytes())
+    assert datasets.source_key("mine") != datasets.source_key("twin")
+
+
+def test_an_unchanged_file_is_not_read_again(mine: Path):
+    stamp = mine.stat()
+    key = datasets.source_key("mine")
+    mine.write_text("user_id,item_id\nX,i\n")  # same size, and then the same time
+    os.utime(mine, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert datasets.source_key("mine") == key
+    assert key_in_a_new_process() == key
+
+
+@pytest.mark.parametrize("content", ["", "not json", "[1]", '{"x": 3}', '{"PATH": [SIZE, TIME]}'])
+def test_a_broken_memory_is_ignored(mine: Path, content: str):
+    key = datasets.source_key("mine")
+    memory = datasets.cache_dir() / "hashes.json"
+    status = mine.stat()
+    for name, value in (
+        ("PATH", mine), ("SIZE", status.st_size), ("TIME", status.st_mtime_ns)
+    ):  # fmt: skip
+        content = content.replace(name, str(value))
+    memory.write_text(content)
+    assert key_in_a_new_process() == key
+
+
+def test_works_where_nothing_can_be_written(mine: Path):
+    datasets.cache_dir().write_text("a file where the folder should be")
+    assert datasets.source_key("mine")
+
+
+def test_a_missing_dataset_says_how_to_get_it(data_folder: Path):
+    with pytest.raises(DatasetError, match="'ml-100k' is not on this machine; get it on"):
+        datasets.source_key("ml-100k")
+
+
+def test_the_synthetic_dataset_has_one_too(data_folder: Path):
+    assert len(datasets.source_key("synthetic")) == 64
