@@ -27,16 +27,8 @@ class QueueOnly:
     trouble: str | None = None
     owner = "test"
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        after: Callable[[str], object] | None = None,
-        seconds: float | None = None,
-        together: Callable[[str], Sequence[str]] | None = None,
-    ) -> None:
+    def __init__(self, store: Store, *, seconds: float | None = None) -> None:
         self._store = store
-        self.after = after
         self.seconds = seconds
 
     def wake(self) -> None:
@@ -46,9 +38,17 @@ class QueueOnly:
         """There is no worker."""
 
     def start(
-        self, specs: Sequence[RunSpec], *, started_by: str = "", quota: Quota | None = None
+        self,
+        specs: Sequence[RunSpec],
+        *,
+        started_by: str = "",
+        quota: Quota | None = None,
+        plan_id: str = "",
+        anew: bool = False,
     ) -> str:
-        return self._store.create(specs, owner="test", started_by=started_by, quota=quota)[0]
+        how = {"started_by": started_by, "quota": quota, "plan_id": plan_id, "anew": anew}
+        run_ids = self._store.create(specs, owner="test", **how)
+        return plan_id or run_ids[0]
 
     def resume(self, run_id: str, *, full: bool = False) -> None:
         self._store.requeue(run_id, self._store.run(run_id).spec, owner=f"full={full}")
