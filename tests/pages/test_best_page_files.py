@@ -72,7 +72,7 @@ def test_a_search_space_is_a_list_of_contenders(app: AppTest, store: Store) -> N
     assert "4 configurations. What their fits share is computed once." in texts_of(app.caption)
     app.button(key="begin").click().run()
     (record,) = stored_plans(store, SELECTION)
-    assert [one.name for one in record.contenders] == [
+    assert [one.name for one in record.content.runs] == [
         "item-knn:neighbours=5,shrink=0.0",
         "item-knn:neighbours=5,shrink=10.0",
         "item-knn:neighbours=50,shrink=0.0",
