@@ -2,7 +2,6 @@
 
 import re
 import time
-from unittest.mock import Mock
 
 import pytest
 
@@ -72,15 +71,6 @@ def test_what_is_sent_while_a_chapter_is_drawn_does_not_bring_the_one_before_bac
     app.query_params["chapter"] = "interval"
     app.run()
     assert chapter_of(app) == "misleading"
-
-
-def test_the_way_back_in_the_browser_opens_the_chapter_before(learn, monkeypatch):
-    app = learn(chapter="interval")
-    app.button(key="learn-next").click().run()
-    monkeypatch.setattr(course, "get_script_run_ctx", lambda: Mock(is_history_navigation=True))
-    app.query_params["chapter"] = "interval"
-    app.run()
-    assert chapter_of(app) == "interval"
 
 
 def test_a_browser_that_had_time_to_change_its_address_means_what_it_says(learn, monkeypatch):

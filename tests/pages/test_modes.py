@@ -226,7 +226,7 @@ def test_what_one_may_do_is_on_a_page_of_its_own(as_one):
 def test_a_page_that_is_run_on_its_own_shows_nobody_anything(mode, page, monkeypatch):
     monkeypatch.setenv("ECV_MODE", mode)
     monkeypatch.setenv("ECV_EDITORS", "ada")
-    app = AppTest.from_file(str(PAGES / f"{page}.py"), default_timeout=30)
+    app = AppTest.from_file(str(PAGES / page / f"{page}.py"), default_timeout=30)
     app.user = {"is_logged_in": False}
     app.run()
     assert not app.exception

@@ -165,7 +165,7 @@ def test_pages_that_know_rules_show_a_run_of_it(app: AppTest, run: Run, page: st
     app.query_params["run"] = run.run_id
     if page == "folds":
         app.query_params["source"] = "My runs"
-    app.switch_page(f"pages/{page}/{page}.py").run()
+    app.switch_page(f"{page}/{page}.py").run()
     assert not app.exception
 
 

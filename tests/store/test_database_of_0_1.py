@@ -18,7 +18,7 @@ from ecv_core.store.run_file import read_run
 from ecv_core.store.store import open_store
 
 HERE = Path(__file__).parent
-EXPORTED = HERE.parent / "runs" / "run-0.1.json"
+EXPORTED = HERE / "run-0.1.json"
 """The first run of the database, as the Run page of 0.1 exports it."""
 
 
