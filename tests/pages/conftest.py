@@ -12,24 +12,22 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.queue import Queue
 from ecv_core.records.run import Energy, FoldResult, Run, RunState
-from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import database_url
-from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store, open_store
 
 APP = str(Path(__file__).resolve().parents[2] / "pages" / "main.py")
 
 
-class QueueOnly:
+class QueueOnly(Queue):
     """The run manager's face: tests write the folds themselves."""
 
     trouble: str | None = None
-    owner = "test"
 
     def __init__(self, store: Store, *, seconds: float | None = None) -> None:
-        self._store = store
-        self.seconds = seconds
+        super().__init__(store)
+        self.owner = "test"
 
     def wake(self) -> None:
         """Nobody waits for the queue."""
@@ -37,24 +35,12 @@ class QueueOnly:
     def warm_up(self) -> None:
         """There is no worker."""
 
-    def start(
-        self,
-        specs: Sequence[RunSpec],
-        *,
-        started_by: str = "",
-        quota: Quota | None = None,
-        plan_id: str = "",
-        anew: bool = False,
-    ) -> str:
-        how = {"started_by": started_by, "quota": quota, "plan_id": plan_id, "anew": anew}
-        run_ids = self._store.create(specs, owner="test", **how)
-        return plan_id or run_ids[0]
-
-    def resume(self, run_id: str, *, full: bool = False) -> None:
-        self._store.requeue(run_id, self._store.run(run_id).spec, owner=f"full={full}")
-
-    def cancel(self, run_id: str) -> None:
-        self._store.request_cancel(run_id)
+    def resume(self, run_id: str, *, full: bool = False) -> bool:
+        """Who has it tells a test how it was asked for."""
+        self.owner = f"full={full}"
+        resumed = super().resume(run_id, full=full)
+        self.owner = "test"
+        return resumed
 
 
 @pytest.fixture(scope="session", autouse=True)
