@@ -320,7 +320,7 @@ class Book:
         """Whether someone asked one of these runs, or of all that are claimed, to stop."""
         every = {*self._running, *self._waiting}
         ids = every if specs is None else {self._ids[_key(spec)] for spec in specs}
-        return any(self.store.cancel_requested(run_id) for run_id in ids)
+        return self.store.cancel_requested(*ids)
 
     def seconds_left(self, task: Task, most: float) -> float:
         """How long a task may take; what several runs share is shared out equally.

@@ -148,11 +148,11 @@ class Store:
         with self.transaction("read") as connection:
             return connection.scalar(query)
 
-    def cancel_requested(self, run_id: str) -> bool:
-        """Whether someone asked this run to stop."""
-        query = sa.select(runs.c.cancel_requested).where(runs.c.run_id == run_id)
+    def cancel_requested(self, *run_ids: str) -> bool:
+        """Whether someone asked one of these runs to stop."""
+        asked = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), runs.c.cancel_requested)
         with self.transaction("read") as connection:
-            return bool(connection.scalar(query))
+            return connection.scalar(asked.limit(1)) is not None
 
     # -- writing ------------------------------------------------------------------------------
 
