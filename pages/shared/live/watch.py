@@ -70,7 +70,8 @@ def _listen(
     key: str, moment: float, versions: Mapping[str, str], often: Sequence[str], page: bool = False
 ) -> None:
     data = {"moment": moment, "versions": dict(versions), "often": list(often), "page": page}
-    _listener(key=f"told-{key}", data=data, on_changed_change=lambda: None)
+    with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
+        _listener(key=f"listens-{key}", data=data, on_changed_change=lambda: None)
 
 
 def watch() -> Watch:
