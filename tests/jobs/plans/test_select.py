@@ -114,6 +114,28 @@ def test_the_next_fold_is_the_one_the_round_lacks(store: Store) -> None:
     assert before.sentence(["a", "b"]) == "Every contender needs its first fold: 1 of 2 ran."
 
 
+def test_one_contender_may_come_twice_in_a_row(store: Store) -> None:
+    """As in the dashboard: who is cheaper begins the next round, and may have ended the last."""
+
+    def costs(spec: RunSpec, index: int) -> FoldResult:
+        result = close(spec, index)
+        joules = 1.0 if spec.algorithm == "ease" else 100.0
+        return replace(result, energy=replace(result.energy, joules=joules))
+
+    selection_id = begin(store, specs("item-knn", "ease"), TERMS)
+    record = stored_plan(store, SELECTION, selection_id)
+    computed = []
+    for _ in range(4):
+        go_on(store, selection_id)
+        book, plan = selection_book(store, record), SelectPlan.of(record)
+        drive(plan, book, Here(computing(costs)), gives_way=True)
+        computed.append(look(store, selection_id).folds)
+        (task,) = plan.next(book, ())
+        (waits,) = book.queue(task)
+        assert store.run(waits).state is RunState.QUEUED
+    assert computed == [(1, 0), (1, 1), (1, 2), (2, 2)]
+
+
 def test_nothing_is_queued_twice_while_a_fold_is_going(store: Store) -> None:
     selection_id = begin(store, specs("item-knn", "user-knn"), TERMS)
     (run_id,) = go_on(store, selection_id)
