@@ -82,6 +82,15 @@ def test_cancel_takes_effect_in_the_middle_of_a_fold(store: Store, manage: Calla
     wait_for(store, second.run_id, ended)
 
 
+def test_a_run_whose_time_is_over_ends_in_the_middle_of_a_fold(
+    store: Store, manage: Callable
+) -> None:
+    manager = manage(compute=sleepy, seconds=1.0)  # fold 0 has taken 0.8 s of it
+    ended_run = wait_for(store, manager.start([SPEC]), ended)
+    assert (ended_run.state, len(ended_run.folds)) == (RunState.CANCELLED, 1)
+    assert ended_run.error == "a run has 1 s here, and this one has had them"
+
+
 def test_a_killed_worker_fails_its_run_with_the_reason_and_the_queue_goes_on(
     store: Store, manage: Callable
 ) -> None:

@@ -72,6 +72,16 @@ def close_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) 
     yield from computing(close)(specs, index, progress)
 
 
+def grid_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """In fold 1 all but the first result take far longer than any test waits."""
+    for place, spec in enumerate(specs):
+        draw = np.random.default_rng([index, dict(spec.params)["neighbours"]])
+        yield place, of_users(index, draw.random(40))
+        if index == 1:
+            progress(ASLEEP, 0, 0)
+            time.sleep(FAR_TOO_LONG)
+
+
 @pytest.fixture
 def store() -> Store:
     return open_store()
@@ -334,6 +344,27 @@ def test_in_the_background_it_is_cancelled_in_the_middle_of_a_fold_and_goes_on_w
         assert go_on(store, selection_id) == [going.run_id]
         manager.wake()
         soon(asleep)
+
+
+def test_those_that_share_work_are_computed_together_and_cancelled_together(
+    store: Store, manage: Callable[..., RunManager]
+) -> None:
+    named = [
+        (str(n), make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": n}))
+        for n in (10, 20, 40)
+    ]
+    selection_id = begin(store, named, TERMS)
+    assert len(go_on(store, selection_id)) == 3
+    manager = manage(grid_in_a_worker)
+    soon(lambda: sum(len(run.folds) for run in store.runs()) == 4)  # the first of fold 1 too
+    manager.cancel(store.active()[-1].run_id)
+    soon(lambda: not store.active())
+    # The one whose fold 1 came has all that it was asked for.
+    assert sorted((run.state, len(run.folds)) for run in store.runs()) == [
+        (RunState.CANCELLED, 1),
+        (RunState.CANCELLED, 1),
+        (RunState.FINISHED, 2),
+    ]
 
 
 # -- what is refused ----------------------------------------------------------------------------
