@@ -194,9 +194,16 @@ class Runs(Sequence[Run]):
         columns = [*names, "mean", "low", "high", "folds_used", "k", "created_at"]
         rows = {
             run.run_id: (
-                *(run.spec.dataset, run.spec.algorithm, run.spec.split, run.spec.rule),
-                *(run.spec.metric_name, run.record.state.value),
-                *(run.mean, *(run.interval or (None, None)), run.stopped_at, run.k),
+                run.spec.dataset,
+                run.spec.algorithm,
+                run.spec.split,
+                run.spec.rule,
+                run.spec.metric_name,
+                run.record.state.value,
+                run.mean,
+                *(run.interval or (None, None)),
+                run.stopped_at,
+                run.k,
                 run.record.created_at,
             )
             for run in self

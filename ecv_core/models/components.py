@@ -109,8 +109,10 @@ def _parameters(made: Any) -> Iterator[Parameter]:  # noqa: ANN401  a Component 
         found: dict[str, Any] = {}
         for one in field.metadata:
             for attribute, end, more in (
-                *(("ge", "low", 0), ("gt", "low", whole)),
-                *(("le", "high", 0), ("lt", "high", -whole)),
+                ("ge", "low", 0),
+                ("gt", "low", whole),
+                ("le", "high", 0),
+                ("lt", "high", -whole),
             ):
                 if getattr(one, attribute, None) is not None:
                     found[end] = getattr(one, attribute) + more

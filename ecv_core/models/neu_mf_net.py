@@ -42,9 +42,18 @@ class NeuMFNet(PairNet):
 
     def weights(self) -> list[torch.Tensor]:
         return [
-            *(self._gmf_users, self._gmf_items, self._mlp_users, self._mlp_items),
-            *(self._first_users, self._first_items, self._first_bias),
-            *(self._second, self._second_bias, self._out_gmf, self._out_mlp, self._out_bias),
+            self._gmf_users,
+            self._gmf_items,
+            self._mlp_users,
+            self._mlp_items,
+            self._first_users,
+            self._first_items,
+            self._first_bias,
+            self._second,
+            self._second_bias,
+            self._out_gmf,
+            self._out_mlp,
+            self._out_bias,
         ]
 
     def learn(

@@ -116,8 +116,12 @@ def content_sha256(run: Run, older: Mapping[str, Any] = MappingProxyType({})) ->
         "stopped_at": run.stopped_at,
         "folds": [
             [
-                *(one.fold, float(one.score), float(one.total_seconds), float(one.energy.joules)),
-                *(one.users, sorted((name, float(value)) for name, value in one.metrics.items())),
+                one.fold,
+                float(one.score),
+                float(one.total_seconds),
+                float(one.energy.joules),
+                one.users,
+                sorted((name, float(value)) for name, value in one.metrics.items()),
             ]
             for one in run.folds
         ],

@@ -100,7 +100,10 @@ def _how_it_is_read(token: str, found: Layout, now: Layout) -> Layout:
     with st.expander(f"Read as {', '.join(said)}", icon=":material/tune:", key="own-form"):
         row = st.container(horizontal=True, vertical_alignment="bottom")
         encoding = _one_of(
-            *(row, "Encoding", ENCODINGS, now.encoding),
+            row,
+            "Encoding",
+            ENCODINGS,
+            now.encoding,
             key=f"encoding-{token}",
             width=230,
             help="Wrong where names with accents look odd below.",
@@ -108,7 +111,7 @@ def _how_it_is_read(token: str, found: Layout, now: Layout) -> Layout:
         if not delimited:
             return replace(found, encoding=encoding)
         separator = _one_of(
-            *(row, "Separator", SEPARATORS, now.separator), key=f"separator-{token}", width=170
+            row, "Separator", SEPARATORS, now.separator, key=f"separator-{token}", width=170
         )
         header = row.toggle(
             "The first line names the columns", value=now.header, key=f"header-{token}"
@@ -149,7 +152,10 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
     if when != before.column("timestamp"):
         layout = with_unit(layout, found.rows)
     unit = _one_of(
-        *(row, "Times are", UNIT_TEXTS, layout.unit),
+        row,
+        "Times are",
+        UNIT_TEXTS,
+        layout.unit,
         key=f"unit-{of}-{when}",
         help=explained(_UNIT_HELP),
         width=190,

@@ -26,8 +26,10 @@ from pages.studies.live import cells_of, live_grid
 from pages.studies.picker import RECORDED, StudyPicker
 
 _DATASET, _METRIC, _REFERENCE, _SPLITS = (
-    *("swaps_dataset", "swaps_metric"),
-    *("swaps_reference", "swaps_splits"),
+    "swaps_dataset",
+    "swaps_metric",
+    "swaps_reference",
+    "swaps_splits",
 )
 
 

@@ -178,8 +178,12 @@ def pairs_table(compared: Compared) -> None:
         st.dataframe(
             swapped[
                 [
-                    *("split", "behind", "ahead", "both_percent"),
-                    *("reference_keeps_percent", "split_keeps_percent"),
+                    "split",
+                    "behind",
+                    "ahead",
+                    "both_percent",
+                    "reference_keeps_percent",
+                    "split_keeps_percent",
                 ]
             ],
             hide_index=True,

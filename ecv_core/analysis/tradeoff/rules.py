@@ -184,8 +184,15 @@ def rules_frame(
                 )
                 found.append(
                     (
-                        *(alpha, weighting, line.rule, len(cells), energy, off),
-                        *(*same, *equal, mean.cost[0]),
+                        alpha,
+                        weighting,
+                        line.rule,
+                        len(cells),
+                        energy,
+                        off,
+                        *same,
+                        *equal,
+                        mean.cost[0],
                     )
                 )
     return pd.DataFrame(found, columns=list(RULES_COLUMNS))

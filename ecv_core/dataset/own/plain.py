@@ -50,8 +50,17 @@ _FOREIGN = {
     b"\xff\xd8\xff": "a picture",
 }
 _DATA_ENDINGS = (
-    *(".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".dat", ".data", ".inter"),
-    *(".tab", ".psv"),
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".dat",
+    ".data",
+    ".inter",
+    ".tab",
+    ".psv",
 )
 
 

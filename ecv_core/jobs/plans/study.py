@@ -33,8 +33,12 @@ from ecv_core.store.store import Store
 
 PAPER_ALGORITHMS = ("popular", "item-knn", "implicit-mf", "multi-vae", "neu-mf")
 PAPER_DATASETS = (
-    *("amazon-cell-phones", "amazon-apps", "amazon-instant-video"),
-    *("hetrec-lastfm", "ml-100k", "ml-1m"),
+    "amazon-cell-phones",
+    "amazon-apps",
+    "amazon-instant-video",
+    "hetrec-lastfm",
+    "ml-100k",
+    "ml-1m",
 )
 """The paper's 30 cells are each of these algorithms on each of these datasets."""
 

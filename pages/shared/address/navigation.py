@@ -52,7 +52,8 @@ _STYLE = """
 [data-testid="stBaseButton-primary"]:not(:disabled),
 [data-testid="stMultiSelect"] [data-tag-index] :is(span, svg) { color: light-dark(#fff, #0b1620); }
 [data-testid="stCaptionContainer"] a { color: inherit; }
-[data-testid="stStatusWidget"] button, [class*="st-key-told-"] { display: none; }
+[data-testid="stStatusWidget"] button,
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-told-"]) { display: none; }
 .st-key-keep-visitor { position: absolute; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;

@@ -30,6 +30,7 @@ from pages.shared.live.state import manager, store
 log = logging.getLogger(__name__)
 
 ALL, RUNS, STATES, STEPS, CURVES = "all", "runs", "states", "steps", "curves"
+SERVER = "server"
 
 _BUSY_SECONDS, _SECONDS_PER_PAGE, _MOST_SECONDS = 0.5, 0.04, 1.0
 """Between two looks while something runs: at least, for each open page, and at most. Many who watch
@@ -48,6 +49,7 @@ _SHOWN: dict[str, Callable[[Going, Sequence[str]], Hashable]] = {
     ),
     STEPS: lambda now, ids: (now.stages, now.steps),
     CURVES: lambda now, ids: now.curves(ids),
+    SERVER: lambda now, ids: None,
 }
 """Kind of a topic -> what it shows of all that goes on, or of some runs."""
 _OFTEN = (STEPS, CURVES)
@@ -60,7 +62,8 @@ def topic(kind: str, ids: Sequence[str] = ()) -> str:
     Args:
         kind: ALL: beginning, folds and end of every run; RUNS: of these; STATES: of these, and of
             their folds only the first; STEPS: how far the folds are that are computed; CURVES: how
-            far the curves are that trainings of these runs report.
+            far the curves are that trainings of these runs report; SERVER: nothing of them, and so
+            another version only of another server, or after the database was away.
         ids: of the runs.
     """
     return " ".join([kind, *ids])

@@ -15,7 +15,7 @@ from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
 from pages.shared.live.state import escaped, manager, store
-from pages.shared.live.watch import follow, watch
+from pages.shared.live.watch import follow, follow_server, watch
 from pages.shared.widgets.component import component
 from pages.shared.widgets.words import counted, duration, run_title
 
@@ -62,6 +62,7 @@ def running_bar(page: StreamlitPage) -> None:
         state.pop(_DONE, None)
         with place:
             follow(_bar, name, key="running", of=[ALL], often=[STEPS])
+            follow_server()
         return
     _done()
     with place:

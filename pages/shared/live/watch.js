@@ -7,7 +7,6 @@ const LONGEST_WAIT = 30_000;
 const newEvents = () => {
   const parts = new Map(); // its element -> what it shows, and how to ask for it anew
   const told = new Map(); // topic -> "moment version", as the server said last
-  let lost = false;
   let asked; // the element of the part that is waited for
   let patience;
   let socket;
@@ -23,15 +22,12 @@ const newEvents = () => {
   // One after the other: of what is asked for at once, Streamlit draws one part only.
   const look = () => {
     if (asked) return;
-    const element = [...parts.keys()].findLast((one) => outdated(parts.get(one)));
+    const old = [...parts].filter(([element, part]) => element.isConnected && outdated(part));
+    const [element, part] = old.find(([, { data }]) => data.page) ?? old.at(-1) ?? [];
     if (!element) return;
-    expect(element);
-    parts.get(element).ask();
-  };
-  const expect = (element) => {
     asked = element;
-    clearTimeout(patience);
     patience = setTimeout(answered, PATIENCE, element);
+    part.ask();
   };
   const answered = (element) => {
     if (element === asked) {
@@ -54,8 +50,6 @@ const newEvents = () => {
     socket = new WebSocket(address);
     socket.onopen = () => {
       opened = true;
-      if (lost) expect("the page"); // whose own connection was lost too, and comes back by itself
-      lost = false;
       wait = FIRST_WAIT;
       said = "";
       say();
@@ -69,7 +63,6 @@ const newEvents = () => {
     };
     socket.onclose = () => {
       socket = undefined;
-      lost = true;
       if (!opened) [...parts.values()].forEach((part, at) => setTimeout(part.ask, 500 * at));
       again();
     };

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +13,7 @@ from ecv_core.records.run import Run
 from ecv_core.store.engine import database_url
 from ecv_core.store.going import Going, going_on
 from ecv_core.store.store import Store
-from pages.shared.live.events import events
+from pages.shared.live.events import SERVER, events
 from pages.shared.live.state import made_once, sentences, store
 from pages.shared.widgets.component import component
 
@@ -52,13 +52,26 @@ def follow(
                 draw(*arguments)
             finally:
                 _drawn_from.reset(around)
-        _listener(  # below, where it moves nothing
-            key=f"told-{key}",
-            data={"moment": moment, "versions": versions, "often": list(often)},
-            on_changed_change=lambda: None,
-        )
+        _listen(key, moment, versions, often)  # below, where it moves nothing
 
     st.fragment(part)()
+
+
+def follow_server() -> None:
+    """Have the whole page drawn anew by a server that was started again: it knows no part of it.
+
+    Call it where the page begins. Raises: StoreError.
+    """
+    now = watch().now()
+    _listen(SERVER, now.moment, {SERVER: events.version(SERVER, now)}, (), page=True)
+
+
+def _listen(
+    key: str, moment: float, versions: Mapping[str, str], often: Sequence[str], page: bool = False
+) -> None:
+    data = {"moment": moment, "versions": dict(versions), "often": list(often), "page": page}
+    with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
+        _listener(key=f"listens-{key}", data=data, on_changed_change=lambda: None)
 
 
 def watch() -> Watch:
