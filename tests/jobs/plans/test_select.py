@@ -346,6 +346,23 @@ def test_in_the_background_it_is_cancelled_in_the_middle_of_a_fold_and_goes_on_w
         soon(asleep)
 
 
+def test_a_selection_that_cannot_be_worked_out_fails_and_the_queue_goes_on(
+    store: Store, manage: Callable[..., RunManager], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run_id,) = go_on(store, begin(store, specs("item-knn", "ease"), TERMS))
+    (waits,) = store.create([specs("user-knn")[0][1]], owner=this_process())
+
+    def broken(*args: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(SelectPlan, "standing", broken)
+    manage(apart_in_a_worker)
+    soon(lambda: not store.active())
+    assert store.run(run_id).state is RunState.FAILED
+    assert "ZeroDivisionError: by zero" in (store.run(run_id).error or "")
+    assert store.run(waits).state is RunState.FINISHED
+
+
 def test_those_that_share_work_are_computed_together_and_cancelled_together(
     store: Store, manage: Callable[..., RunManager]
 ) -> None:
