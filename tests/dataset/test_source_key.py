@@ -19,7 +19,7 @@ def mine(data_folder: Path) -> Path:
 
 
 def key_in_a_new_process() -> str:
-    code = "from ecv_core import datasets; print(datasets.source_key('mine'))"
+    code = "from ecv_core import dataset; print(dataset.source_key('mine'))"
     words = [sys.executable, "-c", code]
     return subprocess.run(
         words, cwd=ROOT, capture_output=True, text=True, check=True

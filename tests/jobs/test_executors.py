@@ -118,12 +118,13 @@ def test_what_is_printed_in_a_worker_is_no_answer_and_its_steps_are_told(work) -
 
 
 def test_an_error_in_a_worker_arrives_as_its_sentence(work) -> None:
+    before = set(psutil.Process().children())
     worker = work(unknown)
     worker.submit(TASK, no_progress)
     (end,) = said_of(worker)
     assert isinstance(end.error, InputError)
     assert str(end.error).startswith("no algorithm is called 'esae'; did you mean 'ease'?")
-    (process,) = psutil.Process().children()
+    (process,) = set(psutil.Process().children()) - before
     worker = work(unpicklable_error)
     worker.submit(TASK, no_progress)
     (end,) = said_of(worker)
@@ -149,12 +150,13 @@ def test_a_worker_that_cannot_read_its_task_ends_it(work, monkeypatch) -> None:
 
 
 def test_cancelled_a_worker_is_gone_with_all_that_it_started(work) -> None:
+    before = psutil.Process().children(recursive=True)
     worker = work(with_a_child)
     children: list[int] = []
     worker.submit(TASK, lambda phase, step, steps, curve=(): children.append(step))
     while not children:
         assert list(worker.finished(0.1)) == []
-    family = psutil.Process().children(recursive=True)
+    family = [one for one in psutil.Process().children(recursive=True) if one not in before]
     assert children[0] in [process.pid for process in family]
     worker.cancel(TASK)
     _, left = psutil.wait_procs(family, timeout=60)
