@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
-from ecv_core.jobs.computing import Compute, compute
+from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Worker
 from ecv_core.jobs.owner import Heart, recover
@@ -116,20 +116,10 @@ class RunManager(Queue):
 
     def _compute(self, run: Run) -> None:
         """Compute a run, or a fold of the selection that has queued it; queue what comes next."""
-        says = Says(trouble=self._set_trouble)
-        record = plan_behind(self._store, run.group)
-        plan: Plan
-        if record is not None and record.kind == SELECTION:
-            plan = SelectPlan.of(record)
-            book = selection_book(self._store, record, says)
-        else:
-            plan = RunPlan(run.spec)
-            book = Book(
-                self._store, runs=[run], started_by=run.started_by, anew=run.anew, says=says
-            )
         queued: list[str] = []
         refusal: str | None = None
         try:
+            plan, book = self._plan_of(run)
             drive(
                 plan,
                 book,
@@ -144,9 +134,21 @@ class RunManager(Queue):
         except EcvError as error:  # what cannot go on says so itself, on its page
             log.info("%s", error)
             refusal = str(error)
+        except Exception as error:  # whatever it is, the queue goes on
+            log.exception("run %s could not be computed", run.run_id)
+            refusal = failure(error)
         if not self._closing and run.run_id not in queued:  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run.run_id, state, error=refusal, owner=self.owner)
+
+    def _plan_of(self, run: Run) -> tuple[Plan, Book]:
+        """What a run that has waited is for: a selection, or itself."""
+        says = Says(trouble=self._set_trouble)
+        record = plan_behind(self._store, run.group)
+        if record is not None and record.kind == SELECTION:
+            return SelectPlan.of(record), selection_book(self._store, record, says)
+        book = Book(self._store, runs=[run], started_by=run.started_by, anew=run.anew, says=says)
+        return RunPlan(run.spec), book
 
     def _pack(self) -> None:
         """What an earlier version left large is packed while nothing runs, here or elsewhere."""

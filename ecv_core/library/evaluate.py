@@ -11,6 +11,7 @@ from ecv_core import fold
 from ecv_core.library.run import Run
 from ecv_core.library.settings import spec_for
 from ecv_core.records.plugins import naming_code
+from ecv_core.records.run import Run as RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
 from ecv_core.store.store import Store, open_store
@@ -77,7 +78,12 @@ def _executed(
     from ecv_core.store.ownership import this_process
 
     (run_id,) = store.create([asked], owner=this_process(), anew=anew)
-    says = Says(fold=lambda run: on_fold(Run(run)), trouble=refuse)
+
+    def told(run: RunRecord) -> None:
+        if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
+            on_fold(Run(run))
+
+    says = Says(fold=told, trouble=refuse)
     book = Book(store, runs=[store.run(run_id)], rule=rule, anew=anew, says=says)
     drive(RunPlan(asked), book)
     book.check_finished()

@@ -454,12 +454,14 @@ def test_folds_that_were_computed_elsewhere_are_never_committed_as_own(
 ) -> None:
     monkeypatch.setattr("ecv_core.store.recorded.FOLDER", tmp_path)
     other = open_store(f"sqlite:///{tmp_path / 'other'}.sqlite")
-    known = run(other, spec(rule="never"), computing(drawn))
+    asked = spec(rule="never", metric="gini")  # which no user has one of, so that none is missed
+    known = run(other, asked, computing(drawn))
     import_run(store, known, sha256="0", file_name="theirs.json", made_with={})
-    record(known, recorded_path(tmp_path, "synthetic", "popular"), other.user_scores(known.run_id))
+    record(known, recorded_path(tmp_path, "synthetic", "popular"))
     counting = Counting()
-    own = run(store, spec(rule="never"), counting)
+    drive(RunPlan(asked), Book(store, recorded=True), Here(counting))
     assert len(counting.asked) == 5
+    (own,) = (one for one in store.runs() if one.run_id != known.run_id)
     assert not any(fold.reused for fold in own.folds)
 
 

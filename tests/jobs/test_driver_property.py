@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import closing as closed_after
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.computing import Compute
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plans.folds import FoldsPlan
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, Run, RunState, no_progress
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.configurations import specs_of
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result
 
@@ -132,3 +136,62 @@ def test_every_fold_is_computed_once_and_kept(stops, programs, places, as_study,
             assert [one.fold for one in run.folds] == list(range(folds or K))
             assert [one.score for one in run.folds] == [score(spec, i) for i in range(folds or K)]
             assert run.stopped_at == (folds or K)
+
+
+GRID = specs_of(
+    make_spec(dataset="synthetic", algorithm="item-knn", k=K, rule="never", full=True),
+    [{"neighbours": n, "shrink": shrink} for n in (5, 10) for shrink in (0.0, 5.0)],
+)
+"""Two groups of two that share work."""
+RESULTS = st.integers(1, 2 * len(GRID))
+
+
+@settings(max_examples=12)
+@given(
+    st.lists(st.tuples(st.sampled_from(["fails", "cancels", "ends"]), RESULTS), max_size=3),
+    st.integers(1, 3),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_of_shared_work_every_result_is_computed_once_and_kept(
+    programs, places, share, random
+) -> None:
+    computed: list[tuple[int, int]] = []
+
+    def compute_all(store: Store, event: str, after: int) -> None:
+        """Everything, but that something happens after so many results."""
+        count = 0
+
+        def fold(spec: RunSpec, index: int) -> FoldResult:
+            nonlocal count
+            if event == "fails" and count == after:
+                raise RunError("the bus left")
+            count += 1
+            computed.append((GRID.index(replace(spec, only_folds=())), index))
+            return fold_result(index, score(spec, index))
+
+        def said(run: Run) -> None:
+            if event == "cancels" and count == after:
+                store.request_cancel(random.choice(store.active()).run_id)
+
+        drive(
+            FoldsPlan(GRID, range(K), share=share),
+            Book(store, says=Says(fold=said)),
+            Drawn(computing(fold), places, random),
+            closing=lambda: event == "ends" and count >= after,
+        )
+        assert not store.active()
+        kept = {
+            (GRID.index(replace(run.spec, only_folds=(), full=True)), one.fold)
+            for run in store.runs()
+            for one in run.folds
+        }
+        assert kept == set(computed)
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/runs.sqlite")
+        for event, after in programs:
+            compute_all(store, event, after)
+        compute_all(store, "nothing", 0)
+        assert sorted(computed) == [(place, i) for place in range(len(GRID)) for i in range(K)]
+        assert sum(len(run.folds) for run in store.runs()) == len(GRID) * K

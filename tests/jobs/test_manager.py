@@ -1,19 +1,27 @@
 """The background manager: cancels mid-fold, outlives its worker, and finds what was interrupted."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import psutil
 import pytest
 
+from ecv_core.jobs.computing import Results
 from ecv_core.jobs.manager import RunManager
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import Progress, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import ASLEEP, SCORES, quick, sleepy, suicidal
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+
+
+def slow(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """As `sleepy`, but fold 0 has taken an hour but for a moment."""
+    for place, result in sleepy(specs, index, progress):
+        yield place, replace(result, total_seconds=3599.9)
 
 
 @pytest.fixture
@@ -80,6 +88,15 @@ def test_cancel_takes_effect_in_the_middle_of_a_fold(store: Store, manage: Calla
     wait_for(store, second.run_id, lambda run: len(run.folds) == 1)  # the queue goes on
     manager.cancel(second.run_id)
     wait_for(store, second.run_id, ended)
+
+
+def test_a_run_whose_time_is_over_ends_in_the_middle_of_a_fold(
+    store: Store, manage: Callable
+) -> None:
+    manager = manage(compute=slow, seconds=3600)
+    run = wait_for(store, manager.start([SPEC]), ended)
+    assert (run.state, len(run.folds)) == (RunState.CANCELLED, 1)
+    assert run.error == "a run has 3600 s here, and this one has had them"
 
 
 def test_a_killed_worker_fails_its_run_with_the_reason_and_the_queue_goes_on(

@@ -47,6 +47,23 @@ def test_a_run_is_adjusted_by_cheap_models_that_run_all_folds_once():
     assert len(ecv.runs()) == 4  # the cheap models' runs are used again
 
 
+def test_who_asked_is_told_of_the_folds_of_the_run_and_not_of_cheap_models():
+    told = []
+    rule = ecv.Precision(tolerance=0.5, adjust_by=["popular"])
+    run = ecv.evaluate("synthetic", "ease", rule=rule, k=3, keep=False, on_fold=told.append)
+    assert [len(one.scores) for one in told] == list(range(1, len(run.scores) + 1))
+
+
+def test_folds_that_are_there_are_used_again_unless_they_are_wanted_anew():
+    for index in range(3):
+        ecv.evaluate("synthetic", "popular", k=3, rule="never", only_folds=(index,))
+    again = ecv.evaluate("synthetic", "popular", k=3, rule="never")
+    assert [fold["reused"] for fold in again.document()["folds"]] == [True] * 3
+    anew = ecv.evaluate("synthetic", "popular", k=3, rule="never", anew=True)
+    assert [fold["reused"] for fold in anew.document()["folds"]] == [False] * 3
+    assert anew.scores == again.scores
+
+
 def test_what_it_cannot_be_adjusted_by_is_refused():
     with pytest.raises(InputError, match="'ease' cannot be adjusted by itself"):
         ecv.evaluate("synthetic", "ease", rule=ecv.Precision(tolerance=0.1, adjust_by=["ease"]))

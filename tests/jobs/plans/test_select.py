@@ -72,6 +72,16 @@ def close_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) 
     yield from computing(close)(specs, index, progress)
 
 
+def grid_in_a_worker(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """In fold 1 all but the first result take far longer than any test waits."""
+    for place, spec in enumerate(specs):
+        draw = np.random.default_rng([index, dict(spec.params)["neighbours"]])
+        yield place, of_users(index, draw.random(40))
+        if index == 1:
+            progress(ASLEEP, 0, 0)
+            time.sleep(FAR_TOO_LONG)
+
+
 @pytest.fixture
 def store() -> Store:
     return open_store()
@@ -112,6 +122,28 @@ def test_the_next_fold_is_the_one_the_round_lacks(store: Store) -> None:
     before = look(store, selection_id)
     assert before.played is None
     assert before.sentence(["a", "b"]) == "Every contender needs its first fold: 1 of 2 ran."
+
+
+def test_one_contender_may_come_twice_in_a_row(store: Store) -> None:
+    """As in the dashboard: who is cheaper begins the next round, and may have ended the last."""
+
+    def costs(spec: RunSpec, index: int) -> FoldResult:
+        result = close(spec, index)
+        joules = 1.0 if spec.algorithm == "ease" else 100.0
+        return replace(result, energy=replace(result.energy, joules=joules))
+
+    selection_id = begin(store, specs("item-knn", "ease"), TERMS)
+    record = stored_plan(store, SELECTION, selection_id)
+    computed = []
+    for _ in range(4):
+        go_on(store, selection_id)
+        book, plan = selection_book(store, record), SelectPlan.of(record)
+        drive(plan, book, Here(computing(costs)), gives_way=True)
+        computed.append(look(store, selection_id).folds)
+        (task,) = plan.next(book, ())
+        (waits,) = book.queue(task)
+        assert store.run(waits).state is RunState.QUEUED
+    assert computed == [(1, 0), (1, 1), (1, 2), (2, 2)]
 
 
 def test_nothing_is_queued_twice_while_a_fold_is_going(store: Store) -> None:
@@ -312,6 +344,44 @@ def test_in_the_background_it_is_cancelled_in_the_middle_of_a_fold_and_goes_on_w
         assert go_on(store, selection_id) == [going.run_id]
         manager.wake()
         soon(asleep)
+
+
+def test_a_selection_that_cannot_be_worked_out_fails_and_the_queue_goes_on(
+    store: Store, manage: Callable[..., RunManager], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run_id,) = go_on(store, begin(store, specs("item-knn", "ease"), TERMS))
+    (waits,) = store.create([specs("user-knn")[0][1]], owner=this_process())
+
+    def broken(*args: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(SelectPlan, "standing", broken)
+    manage(apart_in_a_worker)
+    soon(lambda: not store.active())
+    assert store.run(run_id).state is RunState.FAILED
+    assert "ZeroDivisionError: by zero" in (store.run(run_id).error or "")
+    assert store.run(waits).state is RunState.FINISHED
+
+
+def test_those_that_share_work_are_computed_together_and_cancelled_together(
+    store: Store, manage: Callable[..., RunManager]
+) -> None:
+    named = [
+        (str(n), make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": n}))
+        for n in (10, 20, 40)
+    ]
+    selection_id = begin(store, named, TERMS)
+    assert len(go_on(store, selection_id)) == 3
+    manager = manage(grid_in_a_worker)
+    soon(lambda: sum(len(run.folds) for run in store.runs()) == 4)  # the first of fold 1 too
+    manager.cancel(store.active()[-1].run_id)
+    soon(lambda: not store.active())
+    # The one whose fold 1 came has all that it was asked for.
+    assert sorted((run.state, len(run.folds)) for run in store.runs()) == [
+        (RunState.CANCELLED, 1),
+        (RunState.CANCELLED, 1),
+        (RunState.FINISHED, 2),
+    ]
 
 
 # -- what is refused ----------------------------------------------------------------------------

@@ -174,6 +174,40 @@ def test_a_kill_after_the_last_fold_costs_no_fold(store: Store, tmp_path: Path) 
     assert json.loads(cell.path.read_text())["state"] == "finished"  # type: ignore[union-attr]
 
 
+def test_a_run_that_is_finished_already_is_recorded_and_computes_nothing(
+    store: Store, tmp_path: Path
+) -> None:
+    (first, second) = two_cells(tmp_path / "once")
+    (run,) = runs_of(compute(store, [first]))
+    again = replace(first, path=tmp_path / "again" / "synthetic--popular.json")
+    asked: list[str] = []
+
+    def noting(spec: RunSpec, index: int) -> FoldResult:
+        asked.append(spec.algorithm)
+        return fold(spec, index)
+
+    told: list[Cell] = []
+    done = compute(store, [again, second], noting, on_end=told.append)
+    assert [cell.run and cell.run.spec.algorithm for cell in done] == ["popular", "item-knn"]
+    assert done == told
+    assert set(asked) == {"item-knn"}
+    assert json.loads(again.path.read_text())["run_id"] == run.run_id  # type: ignore[union-attr]
+
+
+def test_a_run_that_ended_at_its_stop_goes_on_where_the_study_is_of_all_folds(
+    store: Store, tmp_path: Path
+) -> None:
+    (stops,) = planned(["synthetic"], ["popular"], rule="e-fold", rule_params={"alpha": 1.0})
+    (early,) = runs_of(compute(store, [stops]))
+    assert (early.stopped_at, len(early.folds)) == (3, 3)
+    (whole,) = planned(
+        ["synthetic"], ["popular"], folder=tmp_path, rule_params={"alpha": 1.0}, full=True
+    )
+    (run,) = runs_of(compute(store, [whole]))
+    assert (run.run_id, run.stopped_at, len(run.folds)) == (early.run_id, 3, 10)
+    assert whole.recorded
+
+
 def test_a_run_with_another_rule_is_not_recorded_in_its_place(store: Store, tmp_path: Path) -> None:
     (cell, _) = two_cells(tmp_path)
     other = store.create([replace(cell.spec, rule_params=(("alpha", 1e-2),))], owner="me")[0]
