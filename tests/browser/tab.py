@@ -47,8 +47,10 @@ STANDS = """(node) => new Promise((stands) => {
 
 
 def is_expected(message: ConsoleMessage) -> bool:
-    """Whether Streamlit itself writes this, on every page or while the server restarts."""
+    """Whether this is written on every page anyway, or while the server restarts."""
     if "disconnected from server" in message.text:
+        return True
+    if "/events' failed" in message.text and "ERR_CONNECTION_REFUSED" in message.text:
         return True
     path = urlsplit(message.location.get("url", "")).path
     return "Failed to load resource" in message.text and path.endswith(ASKED_EVERYWHERE)

@@ -39,6 +39,7 @@ def test_a_dropped_file_becomes_a_dataset_a_run_and_a_number_of_folds(
     page.reload()  # in the middle
     expect(page.get_by_text(re.compile("1 row cannot be used"))).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function(f"({CUT_OFF})().length === 0")  # the table has its new width soon
     assert page.evaluate(CUT_OFF) == []
     assert serious(page) == []
     page.set_viewport_size({"width": 1280, "height": 900})
