@@ -44,6 +44,8 @@ class Session:
         """What the page follows: fragment -> what its listener was given."""
         self._told: dict[str, str] = {}
         self._said = ""
+        self._asked: str | None = None
+        """The fragment that is waited for."""
         self.messages = 0
         self.bytes = 0
         self.drawn: list[float] = []
@@ -90,10 +92,16 @@ class Session:
             async for said in self._events:
                 self._told = json.loads(said)
                 self.bytes += len(said)
-                for fragment, data in list(self._parts.items()):
-                    if any(self._newer(data, topic) for topic in data["versions"]):
-                        del self._parts[fragment]  # until it is drawn anew
-                        self._soon(self._ask(fragment))
+                self._look()
+
+    def _look(self) -> None:
+        if self._asked in self._parts:  # one after the other
+            return
+        for fragment, data in reversed(self._parts.items()):
+            if any(self._newer(data, topic) for topic in data["versions"]):
+                self._asked = fragment
+                self._soon(self._ask(fragment))
+                return
 
     def _newer(self, data: dict[str, Any], topic: str) -> bool:
         moment, _, version = self._told.get(topic, "0 ").partition(" ")
@@ -163,8 +171,12 @@ class Session:
             case name if name == FIGURE:
                 self.figures.append((time.perf_counter(), data["alt"]))
             case name if name == WATCH:
-                self._parts[message.delta.fragment_id] = data
+                fragment = message.delta.fragment_id
+                self._parts[fragment] = data
+                if fragment == self._asked:
+                    self._asked = None
                 self._say()
+                self._look()
 
     def _soon(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

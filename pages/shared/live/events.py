@@ -35,6 +35,8 @@ SERVER = "server"
 _BUSY_SECONDS, _SECONDS_PER_PAGE, _MOST_SECONDS = 0.5, 0.04, 1.0
 """Between two looks while something runs: at least, for each open page, and at most. Many who watch
 are told less often, so that they leave the machine to the fold."""
+_SECONDS_OF_STEPS_PER_PAGE = 0.15
+"""The same of what changes several times a second."""
 _IDLE_SECONDS, _LEAST_SECONDS = 2.0, 0.1
 """Between two looks while nothing runs, and whatever happens."""
 _LONGEST, _MOST = 4000, 20
@@ -119,7 +121,8 @@ class Events:
                 if now:
                     seconds = max(_BUSY_SECONDS, _SECONDS_PER_PAGE * len(self._pages))
                     seconds = min(seconds, _MOST_SECONDS)
-                await self._tell(now, every=2 * seconds)
+                often = max(2 * _BUSY_SECONDS, _SECONDS_OF_STEPS_PER_PAGE * len(self._pages))
+                await self._tell(now, every=often)
             except EcvError as error:  # a database comes and goes
                 log.warning("what goes on could not be seen: %s", error)
                 self._key = token_bytes(16)  # pages that show the error are drawn anew after it
