@@ -66,9 +66,12 @@ async def _measure(counts: Sequence[int], rounds: int, dataset: str, algorithm: 
         store = open_store(dashboard.database_url)
         # A dashboard that is gone has queued them: the one that starts now takes them over.
         gone = f"{this_process().rsplit(':', 2)[0]}:4194300:0"
-        spec = make_spec(dataset=dataset, algorithm=algorithm, rule="never")
         order = [count for _ in range(rounds) for count in counts]
-        run_ids = store.create([spec for _ in order], owner=gone)
+        specs = [  # each with a seed of its own, or the folds of the first would be used again
+            make_spec(dataset=dataset, algorithm=algorithm, rule="never", seed=seed)
+            for seed in range(len(order))
+        ]
+        run_ids = store.create(specs, owner=gone)
         beat(store, gone, serves=True)
         dashboard.start()
         try:
