@@ -34,7 +34,7 @@ from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
-    from ecv_core.analysis.orders import Curve
+    from ecv_core.analysis.orders.outcomes import Curve
 
 STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")

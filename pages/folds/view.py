@@ -12,7 +12,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.describe import describe_advice
 from ecv_core.figures.report.run_pictures import stops_picture, tradeoff_picture

@@ -10,7 +10,7 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.savings import savings_figure, savings_steps
 from ecv_core.lessons.guide import complete_runs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.selection import Terms, play_orders
 from ecv_core.analysis.selection.runs import contenders_of
 from ecv_core.analysis.tradeoff.rules import Known

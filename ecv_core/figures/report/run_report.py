@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core import models
-from ecv_core.energy import SOURCES, country_in_words, parts_words
+from ecv_core.energy.meter import SOURCES, country_in_words
+from ecv_core.energy.parts import parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame

@@ -12,8 +12,8 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES, parts_words
-from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.energy.meter import SOURCES
+from ecv_core.energy.parts import left_out_words, parts_words, with_own_joules
 from ecv_core.figures.report.citation import bibtex
 from ecv_core.figures.report.page import page
 from ecv_core.figures.report.plotting import inline

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.imports import origins
