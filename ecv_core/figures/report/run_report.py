@@ -11,11 +11,11 @@ from ecv_core.energy.parts import parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.report.citation import bibtex
+from ecv_core.figures.report.latex import bibtex
 from ecv_core.figures.report.page import page
+from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.plotting import PAGE, inline
 from ecv_core.figures.report.provenance import Provenance, machine_words, version_words
-from ecv_core.figures.report.run_pictures import efold_picture
 from ecv_core.figures.words import (
     FORECAST,
     arithmetic,
