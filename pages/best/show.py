@@ -22,7 +22,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
-from pages.shared.widgets.slider_watch import numbers, slider_watch
+from pages.shared.widgets.sliders import numbers, slider_watch
 from pages.shared.widgets.words import watt_hours
 
 NAME = "selection"

@@ -25,10 +25,9 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.charts.print_figure import print_figures
 from pages.shared.live.state import run_list
-from pages.shared.widgets.alpha_slider import KEY as ALPHA_KEY
-from pages.shared.widgets.alpha_slider import SLIDER
 from pages.shared.widgets.cite import cite_and_describe, made_with
-from pages.shared.widgets.slider_watch import numbers
+from pages.shared.widgets.sliders import KEY as ALPHA_KEY
+from pages.shared.widgets.sliders import SLIDER, numbers
 from pages.shared.widgets.words import alpha_text, run_label
 
 _HEIGHT = 500

@@ -10,7 +10,7 @@ from ecv_core.lessons.memory import MEMORISER, Grades, grades
 from ecv_core.records.frames import with_columns
 from pages.learn.parts import numbers_behind, takeaway
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT
+from pages.shared.widgets.choices import switch
 
 SEEN, HELD_OUT = "what the model has seen", "what was held out"
 NAMES = {
@@ -24,15 +24,7 @@ _HEIGHT = 330
 
 def show() -> None:
     """The switch, the bars, the lesson."""
-    graded = st.segmented_control(
-        "Grade four models on",
-        [SEEN, HELD_OUT],
-        default=SEEN,
-        required=True,
-        key="graded",
-        **KEPT,
-    )
-    held_out = graded == HELD_OUT
+    held_out = switch("Grade four models on", [SEEN, HELD_OUT], "graded") == HELD_OUT
     found = grades()
     frame = grades_frame(found)
     plot(

@@ -13,12 +13,12 @@ from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.lessons import misses_figure, shared_figure, units_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
-from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
+from ecv_core.lessons.stops import coincidence, misses_frame, scaled_stops, shared_training
 from ecv_core.records.run import Run
 from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.charts.stop_coverage import coverage_by_stop
-from pages.shared.live.state import KEPT
+from pages.shared.widgets.choices import switch
 from pages.shared.widgets.words import alpha_text, metric_label, run_title
 
 ALPHA = 1e-4
@@ -28,16 +28,7 @@ _HEIGHT = 390
 
 def show() -> None:
     """The choice of the trap, and the trap."""
-    trap = st.segmented_control(
-        "Trap",
-        list(TRAPS),
-        default=next(iter(TRAPS)),
-        required=True,
-        key="trap",
-        **KEPT,
-        label_visibility="collapsed",
-    )
-    TRAPS[trap]()
+    TRAPS[switch("Trap", list(TRAPS), "trap", label_visibility="collapsed")]()
 
 
 def _chance() -> None:

@@ -1,4 +1,4 @@
-"""What stopping would save in a year of many runs: kWh, kg CO2e, hours, and money if asked for."""
+"""What stopping would save in a year of many runs, and what that is like; money if asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
 from ecv_core.energy.at_scale import AtScale, Yearly, at_scale
+from ecv_core.energy.equivalents import Likeness, like
 from ecv_core.energy.meter import countries
 from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
@@ -18,10 +19,15 @@ from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
 from ecv_core.store.recorded import recorded_runs
-from pages.replay.equivalents import equivalents_wanted, likenesses
 from pages.shared.live.state import KEPT, sentence
+from pages.shared.widgets.choices import switch
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import duration, run_title, small_number, watt_hours
+from pages.shared.widgets.words import (
+    duration,
+    run_title,
+    small_number,
+    watt_hours,
+)
 
 RECORDED, POWER = "As this run", "From machine power"
 _USED, _OF = "folds_used", "folds-used-of"
@@ -156,14 +162,8 @@ def _per_fold(run: Run) -> tuple[float, float]:
     facts = energy_of(run)
     known = facts.source != "none" and count > 0
     seconds = run.seconds / count if count else 0.0
-    way = st.segmented_control(
-        "Energy of a fold",
-        [RECORDED, POWER] if known else [POWER],
-        default=RECORDED if known else POWER,
-        required=True,
-        key="energy_of_a_fold",
-        **KEPT,
-    )
+    ways = [RECORDED, POWER] if known else [POWER]
+    way = switch("Energy of a fold", ways, "energy_of_a_fold")
     if way == RECORDED and known:
         how = "measured" if facts.source == "rapl" else "estimated"
         joules = facts.joules / count
@@ -265,3 +265,50 @@ def _year(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> N
     if saved.kwh > 0 and equivalents_wanted():
         st.markdown("That is like")
         likenesses(saved.kwh * 3.6e6, saved.kg_co2e * 1000)
+
+
+PARAM = "equivalents"
+_KEY = "equivalents-shown"
+
+
+def equivalents_wanted() -> bool:
+    """Whether they are to be shown: as the switch says, before there is one as the address says."""
+    asked = st.query_params.get(PARAM, "1") not in ("0", "false", "off", "no")
+    return bool(st.session_state.get(_KEY, asked))
+
+
+def equivalents_switch() -> bool:
+    """A switch that the address can turn off with `?equivalents=0`."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = equivalents_wanted()
+
+    def changed() -> None:
+        if st.session_state[_KEY]:
+            st.query_params.pop(PARAM, None)
+        else:
+            st.query_params[PARAM] = "0"
+
+    return st.toggle(
+        "Compare with everyday things",
+        key=_KEY,
+        on_change=changed,
+        help="Each with its source. Turn it off where you want numbers only.",
+    )
+
+
+def likenesses(joules: float, grams_co2e: float) -> None:
+    """The list, or a sentence where the amount is too small for any."""
+    found = like(joules, grams_co2e)
+    if not found:
+        st.markdown("- too little to compare with anything in a home.")
+        return
+    st.markdown("\n".join(f"- {likeness_text(one)}" for one in found))
+    with st.popover("Sources", icon=":material/menu_book:"):
+        for one in found:
+            known = one.equivalent
+            st.markdown(f"**{known.text}** · {known.source} ([{known.year}]({known.url}))")
+
+
+def likeness_text(one: Likeness) -> str:
+    """'about **1.4 min** of light from a 9 W LED lamp': two digits, it is no measurement."""
+    return f"about **{small_number(float(f'{one.amount:.1e}'))} {one.unit}** {one.equivalent.text}"

@@ -25,7 +25,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.slider_watch import numbers
+from pages.shared.widgets.sliders import numbers
 from pages.shared.widgets.words import (
     alpha_text,
     metric_label,
@@ -82,13 +82,12 @@ def replay(beside_title: DeltaGenerator) -> None:
 def moment_sentence(chosen: ChosenReplay) -> None:
     """What explains the moment."""
     said = explanations(chosen.played)
-    numbers(NAME, key="replay-sentence", labels=[], values=[], notes=[], sentences=said)
+    numbers(NAME, key="replay-sentence", sentences=said)
 
 
 def _moment_numbers(chosen: ChosenReplay) -> None:
-    labels, values, notes = _row(chosen)
-    blank = [""] * len(values)  # the sentence is above the figure
-    numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes, sentences=blank)
+    labels, values, notes = _row(chosen)  # the sentence is above the figure
+    numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes)
 
 
 def figure(

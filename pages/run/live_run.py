@@ -30,7 +30,7 @@ from pages.shared.live.runs import comparison_of, imported_note, opened_runs
 from pages.shared.live.state import escaped, sentence
 from pages.shared.live.watch import follow
 from pages.shared.widgets.cite import cite_and_describe, made_with
-from pages.shared.widgets.runs_table import RUN_COLUMNS, runs_table
+from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
 from pages.shared.widgets.words import (
     ago,
     algorithm_title,

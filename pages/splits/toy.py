@@ -10,7 +10,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
-from pages.shared.widgets.slider_watch import numbers, slider_watch
+from pages.shared.widgets.sliders import numbers, slider_watch
 from pages.splits.computed import toy_of
 
 SLIDER = "split-fold"
@@ -64,14 +64,7 @@ def toy_picture(spec: RunSpec) -> None:
         name=f"{spec.split} on a toy",
         table=lambda: marks.drop(columns=["user", "level"]),
     )
-    numbers(
-        SLIDER,
-        key="split-toy-words",
-        labels=[],
-        values=[[] for _ in sentences],
-        notes=[[] for _ in sentences],
-        sentences=sentences,
-    )
+    numbers(SLIDER, key="split-toy-words", sentences=sentences)
     if toy.k < spec.k:
         st.caption(
             f"The toy has room for {toy.k} of the {spec.k:,} folds; later ones show its last."

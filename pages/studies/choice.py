@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,12 +21,11 @@ from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
 from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
-from pages.shared.address.link import label_from_link
-from pages.shared.live.state import KEPT, sentences
+from pages.shared.live.state import sentences
+from pages.shared.widgets.choices import pick_several
 from pages.shared.widgets.picked import picked_line, runs_words
 from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
-from pages.studies.live import cells_of, live_grid
-from pages.studies.picker import RECORDED, StudyPicker
+from pages.studies.live import RECORDED, StudyPicker, cells_of, live_grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +153,10 @@ def narrowed(
         runs: in order.
         datasets_of, algorithms_of: of the whole study, so that the choice stays as runs come in.
     """
-    chosen = _pills("Datasets", "study_datasets", titles_of(datasets_of, dataset_title))
-    picked = _pills("Algorithms", "study_algorithms", titles_of(algorithms_of, algorithm_title))
+    datasets = titles_of(datasets_of, dataset_title)
+    algorithms = titles_of(algorithms_of, algorithm_title)
+    chosen = pick_several("Datasets", datasets, "study_datasets", strict=True)
+    picked = pick_several("Algorithms", algorithms, "study_algorithms", strict=True)
     papers = [name for name in algorithms_of if name in PAPER_ALGORITHMS]
     for label, key, names in (
         ("Only the paper's algorithms", "papers-only", papers),
@@ -170,19 +171,3 @@ def narrowed(
                 on_click=partial(st.session_state.update, study_algorithms=names),
             )
     return [r for r in runs if r.spec.dataset in chosen and r.spec.algorithm in picked]
-
-
-def _pills(label: str, key: str, titles: Mapping[str, str]) -> list[str]:
-    label_from_link(key, titles, strict=True)
-    options = list(titles)
-    if not set(st.session_state.get(key, options)) <= set(options):
-        st.session_state[key] = options  # another study's choice
-    return st.pills(
-        label,
-        options,
-        selection_mode="multi",
-        default=options,
-        format_func=titles.__getitem__,
-        key=key,
-        **KEPT,
-    )

@@ -23,7 +23,7 @@ from pages.shared.live.state import sentence, sentences
 from pages.shared.widgets.setting_widgets import about, setting_widget
 from pages.shared.widgets.words import dataset_title, titles_of
 from pages.studies.choice import STUDIES
-from pages.studies.picker import begin_study, work_words
+from pages.studies.live import begin_study, work_words
 
 _FIRST = ("popular", "item-knn", "ease")
 _NOTHING = "Pick at least one dataset and one algorithm."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from pages.shared.widgets.tables import chart_table, file_name
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+    from streamlit.delta_generator import DeltaGenerator
 
 _LOADER = "load_plotly.js"
 
@@ -49,6 +51,7 @@ def plot(
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
+    least_width: int = 0,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
@@ -69,53 +72,36 @@ def plot(
             by default its name. The slider's step is added to it.
         opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
             both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
+        least_width: in pixels; where there is less room the figure scrolls sideways.
     """
-    _draw(
-        make,
-        version,
-        key,
-        alt,
-        height,
-        top,
-        slider,
-        steps,
-        name or key,
-        caption or name,
-        dict(opens or {}),
-    )
-    if table is not None:
-        chart_table(table, key=key, name=name or key, alt=alt)
-
-
-def _draw(
-    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
-    version: Hashable,
-    key: str,
-    alt: str,
-    height: int,
-    top: str,
-    slider: str,
-    steps: Callable[[], Steps] | None,
-    name: str,
-    caption: str,
-    opens: dict[str, str],
-) -> None:
-    light, dark_json, moves = _both(key, version, make, steps)
+    light, dark, moves = _both(key, version, make, steps)
     data = {
         "light": light,
-        "dark": dark_json,
+        "dark": dark,
         "alt": alt,
         "height": height,
         "plotly": PLOTLY,
         "top": top,
-        "name": file_name(name),
-        "title": name,
-        "caption": caption,
-        "opens": opens,
+        "name": file_name(name or key),
+        "title": name or key,
+        "caption": caption or name,
+        "opens": dict(opens or {}),
     }
     if moves:
         data |= {"slider": slider, "steps": moves}
-    _figure(key=key, data=data, height=height)
+    with _scrolling(key, least_width) if least_width else nullcontext():
+        _figure(key=key, data=data, height=height)
+        if table is not None:
+            chart_table(table, key=key, name=name or key, alt=alt)
+
+
+def _scrolling(key: str, least: int) -> DeltaGenerator:
+    """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
+    st.html(
+        f"<style>.st-key-{key}-figure .ecv-chart {{ overflow-x: auto; }} "
+        f".st-key-{key}-figure .ecv-figure {{ min-width: {least}px; }}</style>"
+    )
+    return st.container(key=f"{key}-figure")
 
 
 @st.cache_data(

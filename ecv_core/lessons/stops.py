@@ -1,4 +1,4 @@
-"""Recorded fold scores -> where stopping early misleads, in exact numbers."""
+"""Recorded runs -> where stopping early misleads, and what it would have saved, exactly."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.exploration import explore, fixed
 from ecv_core.analysis.replay import replayed, stops_at
-from ecv_core.lessons.guide import CONFIDENCE
+from ecv_core.energy.savings import energy_facts
+from ecv_core.lessons.guide import CONFIDENCE, scores_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns
-from ecv_core.records.run import Scores
+from ecv_core.records.run import Run, Scores
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent, mean_interval
 
@@ -146,3 +147,52 @@ def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[fl
 def shared_training(k: int) -> float:
     """Share of one fold's training data that any other fold trains on as well; k at least 2."""
     return (k - 2) / (k - 1)
+
+
+SAVED_COLUMNS = {
+    "alpha": "setting of the paper's rule",
+    "dataset": "of the run",
+    "algorithm": "of the run",
+    "k": "folds of the whole run",
+    "folds": "folds used, in the recorded order",
+    "used_joules": "energy of the folds up to the stop",
+    "saved_joules": "energy of the folds after it, which really ran",
+    "difference_percent": "the paper's d between the mean at the stop and the k-fold mean",
+    "other_work": "whether its joules hold other work too, and so are in no sum",
+    "source": "how the energy is known; 'none' where some fold was not metered",
+}
+"""The columns of the frame of savings."""
+
+
+@with_columns(SAVED_COLUMNS)
+def saved_frame(runs: Sequence[Run], alphas: Sequence[float]) -> pd.DataFrame:
+    """One row per alpha and run, with the SAVED_COLUMNS.
+
+    Args:
+        runs: with all their folds.
+        alphas: ascending.
+    """
+    rows = []
+    for run in runs:
+        scores = scores_of(run)
+        k = len(scores)
+        played = replayed(scores, range(k), CONFIDENCE)
+        for alpha, stop in zip(alphas, stops_at(played, np.array(alphas)), strict=True):
+            facts = energy_facts(run.folds_in_order, k, int(stop))
+            saved = facts.saved_joules or 0.0
+            off = difference_percent(played[int(stop) - 1].mean, played[-1].mean)
+            rows.append(
+                (
+                    alpha,
+                    run.spec.dataset,
+                    run.spec.algorithm,
+                    k,
+                    int(stop),
+                    facts.joules - saved,
+                    saved,
+                    off,
+                    bool(run.other_work),
+                    facts.source,
+                )
+            )
+    return pd.DataFrame(rows, columns=list(SAVED_COLUMNS))
