@@ -37,7 +37,6 @@ def timeline_figure(
     *,
     days: int,
     dark: bool = False,
-    height: int = 560,
     fold: int = 0,
 ) -> go.Figure:
     """The figure of one fold; `timeline_steps` moves it to the others.
@@ -50,7 +49,7 @@ def timeline_figure(
     """
     colours = palette(dark)
     red = colours.stop
-    figure = go.Figure(layout=lecture_layout(colours, height))
+    figure = go.Figure(layout=lecture_layout(colours, 560))
     shared: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(
         mode="none", fill="toself", fillcolor=colours.saved, name="held-out period", **shared
@@ -165,7 +164,6 @@ def spread_figure(
     over: str,
     cut: int | None = None,
     dark: bool = False,
-    height: int = 400,
 ) -> go.Figure:
     """The figure.
 
@@ -175,7 +173,7 @@ def spread_figure(
         cut: the point in time from which on is held out, in Unix seconds.
     """
     colours = palette(dark)
-    figure = go.Figure(layout=lecture_layout(colours, height) | {"barmode": "stack", "bargap": 0.1})
+    figure = go.Figure(layout=lecture_layout(colours, 400) | {"barmode": "stack", "bargap": 0.1})
     dated = over == "time" and frame["low"].min() >= -_LATEST and frame["high"].max() <= _LATEST
     for word, style in part_styles(colours).items():
         rows = frame[frame["part"] == word]
@@ -279,11 +277,6 @@ APART = 0.26
 """Rows between the marks of one strategy: shares that are equal are all seen."""
 
 
-def leakage_height(frame: pd.DataFrame) -> int:
-    """Pixels that `leakage_figure` needs for these strategies."""
-    return FRAME + ROW * frame["split"].nunique()
-
-
 def leakage_figure(frame: pd.DataFrame, *, chosen: str = "", dark: bool = False) -> go.Figure:
     """The figure.
 
@@ -292,7 +285,7 @@ def leakage_figure(frame: pd.DataFrame, *, chosen: str = "", dark: bool = False)
         chosen: the strategy whose name is set off.
     """
     colours = palette(dark)
-    figure = go.Figure(layout=lecture_layout(colours, leakage_height(frame)))
+    figure = go.Figure(layout=lecture_layout(colours, FRAME + ROW * frame["split"].nunique()))
     names = list(dict.fromkeys(frame["split"]))
     for helps, (words, symbol, number) in MARKS.items():
         rows = frame[frame["helps"] == helps]

@@ -24,7 +24,6 @@ from ecv_core.figures.baselines import (
     board_frame,
     curves_figure,
     dimension_frame,
-    height_of,
     progress_figure,
     spread_figure,
     spread_frame,
@@ -39,7 +38,6 @@ from pages.shared.widgets.choices import switch
 from pages.shared.widgets.words import counted, run_title
 
 _ORDER = ("ml-1m", "ml-100k", "ml-10m", "netflix")
-_HEIGHT = 460
 _CLOSE = 0.0005
 """RMSE that differ by less are no difference worth a word: papers give three digits."""
 
@@ -152,7 +150,6 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
         version=version,
         key="baselines-board",
         alt=f"RMSE of {len(entries)} results on {about.title}, best first, by who ran them.",
-        height=height_of(frame),
         name=f"baselines on {dataset}",
         table=lambda: frame,
     )
@@ -187,12 +184,11 @@ def _by_year(dataset: str, entries: Sequence[Entry]) -> None:
     lines = [*best.values(), *(one for one in entries if one.by == "yours")]
     frame = board_frame([*(one for one in entries if one.published), *lines])
     plot(
-        lambda dark: progress_figure(frame, dark=dark, height=_HEIGHT),
+        lambda dark: progress_figure(frame, dark=dark),
         version=tuple((one.method, one.rmse) for one in [*entries, *lines]),
         key="baselines-years",
         alt=f"Published RMSE on {published(dataset).title} by year, with {len(lines)} runs of ours "
         "as lines across them.",
-        height=_HEIGHT,
         name=f"progress on {dataset}",
         table=lambda: frame,
     )
@@ -228,7 +224,6 @@ def spread(dataset: str, entries: Sequence[Entry]) -> None:
         key="baselines-spread",
         alt=f"One method over its settings: RMSE {low:.3f} to {high:.3f}; published methods: "
         f"{min(newest):.3f} to {max(newest):.3f}.",
-        height=210,
         name=f"spread of set-ups on {dataset}",
         table=lambda: frame,
     )
@@ -283,7 +278,6 @@ def game(dataset: str, entries: Sequence[Entry]) -> None:
 
 _BAYESIAN = ("bayesian-mf", "bayesian-svd++", "bayesian-time-svd++-flipped")
 _LEARNT = ("bayesian-mf", "sgd-mf")
-_CURVE_HEIGHT = 380
 _DIMENSION = {"ml-100k": 16}
 """Of the steps shown; elsewhere 32."""
 
@@ -324,11 +318,10 @@ def _curve(
 ) -> None:
     st.header(title, anchor=False)
     plot(
-        lambda dark: curves_figure(frame, across=across, dark=dark, height=_CURVE_HEIGHT),
+        lambda dark: curves_figure(frame, across=across, dark=dark),
         version=(dataset, number, len(frame)),
         key=f"baselines-{number}",
         alt=f"{words} RMSE from {frame['rmse'].max():.3f} to {frame['rmse'].min():.3f}.",
-        height=_CURVE_HEIGHT,
         name=f"figure {number} on {dataset}",
         table=lambda: frame,
     )

@@ -19,8 +19,7 @@ from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
-from pages.shared.widgets.choices import pick_several
-from pages.shared.widgets.picked import picked_line, runs_words
+from pages.shared.widgets.choices import pick_several, picked_line, runs_words
 from pages.shared.widgets.words import (
     algorithm_title,
     counted,

@@ -116,7 +116,6 @@ def _order(system: Scores, explored: Explored) -> None:
         version=version,
         key="order-figure",
         alt=steps.alts[0],
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: steps,
         name=f"{system.name} order {seed}",

@@ -35,7 +35,6 @@ def show() -> None:
         version=len(frame),
         key="learn-baseline",
         alt=f"The same method over its settings: RMSE {low:.3f} to {high:.3f}.",
-        height=_HEIGHT,
         name="one method, many settings",
     )
     numbers_behind(frame, "baseline")

@@ -19,7 +19,6 @@ NAMES = {
     "item-knn": "looks for similar items",
     "ease": "learns item weights",
 }
-_HEIGHT = 330
 
 
 def show() -> None:
@@ -28,12 +27,11 @@ def show() -> None:
     found = grades()
     frame = grades_frame(found)
     plot(
-        lambda dark: grades_figure(frame, held_out=held_out, dark=dark, height=_HEIGHT),
+        lambda dark: grades_figure(frame, held_out=held_out, dark=dark),
         version=(held_out, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
         alt=grades_words(found, held_out=held_out),
-        height=_HEIGHT,
     )
     memoriser = next(one for one in found if one.algorithm == MEMORISER)
     best = max(found, key=lambda one: one.held_out)

@@ -15,7 +15,6 @@ from pages.shared.live.state import KEPT
 from pages.shared.widgets.sliders import numbers, slider_watch
 
 SLIDER, KEY, _BOX = "learn-n", "lesson_n", "learn-n-box"
-_HEIGHT = 380
 _USUAL = 3
 _LABELS = [
     ("Interval width", "2 x t x s / √n; the paper calls it c_n"),
@@ -35,12 +34,11 @@ def show() -> None:
     values, notes, sentences = _formula(frame)
     numbers(SLIDER, key="learn-formula-said", sentences=sentences)
     plot(
-        lambda dark: widths_figure(frame, listed, metric=metric, dark=dark, height=_HEIGHT),
+        lambda dark: widths_figure(frame, listed, metric=metric, dark=dark),
         version=(run.run_id, *listed),
         key="learn-widths",
         name="interval widths",
         alt="95 % intervals of the mean, narrower with every fold.",
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: widths_steps(frame, listed),
     )

@@ -53,7 +53,6 @@ def show() -> None:
         key="learn-products",
         name="the rule fold by fold",
         alt="Interval width times its last change, after each fold.",
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: products_steps(frame, ALPHAS, texts, stops),
     )

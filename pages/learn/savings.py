@@ -26,7 +26,6 @@ from pages.shared.widgets.sliders import numbers
 from pages.shared.widgets.words import alpha_text, in_order, watt_hours
 
 SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
-_HEIGHT = 430
 _LABELS = [
     ("Energy saved", "What the folds after the stop cost"),
     ("Share saved", "Of the energy of all folds"),
@@ -53,12 +52,11 @@ def show() -> None:
     values, notes, sentences = _numbers(frame, metered, len(runs), texts)
     numbers(SLIDER, key="learn-saved-numbers-said", sentences=sentences)
     plot(
-        lambda dark: savings_figure(datasets, dark=dark, height=_HEIGHT),
+        lambda dark: savings_figure(datasets, dark=dark),
         version=content,
         key="learn-savings",
         name="energy saved",
         alt="Energy used and saved per dataset.",
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: savings_steps(metered, datasets, ALPHAS, texts),
     )

@@ -181,7 +181,7 @@ def _still(story: Story) -> None:
     )
     if not box.open:
         return
-    from ecv_core.figures.race import HEIGHT, race_figure, race_lanes
+    from ecv_core.figures.race import race_figure, race_lanes
 
     with box:
         frame = race_frame(story)
@@ -190,7 +190,6 @@ def _still(story: Story) -> None:
             version=(story.run.run_id, len(story.run.folds)),
             key="race-picture",
             alt=f"The race of {run_title(story.run)}. {verdict(story, story.k)}",
-            height=HEIGHT,
             name=f"race of {run_name(story.run)}",
         )
 

@@ -130,7 +130,6 @@ def figure(
         ),
         key="replay-figure",
         alt=steps.alts[-1],
-        height=height,
         slider=NAME,
         steps=lambda: steps,
         name=f"replay of {run_name(run)}",
@@ -249,11 +248,10 @@ def _deciding(chosen: ChosenReplay) -> None:
         return
     with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
         plot(
-            lambda dark: PICTURES[rule.picture](played.moments, spec, dark=dark, height=_HEIGHT),
+            lambda dark: PICTURES[rule.picture](played.moments, spec, dark=dark),
             version=(chosen.run.run_id, len(played.moments), spec.to_json(), chosen.seed),
             key="replay-deciding",
             alt=f"{rule.watched.label} after each fold. {rule.watched.help}",
-            height=_HEIGHT,
             name=f"what decides in {run_name(chosen.run)}",
         )
 

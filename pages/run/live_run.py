@@ -9,7 +9,7 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure, compare_height
+from ecv_core.figures.compare_plot import compare_figure
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs
@@ -287,7 +287,6 @@ def _figure(run: Run) -> None:
         version=version,
         key="figure-1",
         alt=alt,
-        height=FIGURE_HEIGHT,
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
@@ -310,7 +309,6 @@ def _compare(runs: list[Run]) -> None:
             version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
             key="compare",
             alt=compare_alt_text(frame),
-            height=compare_height(frame),
             name=f"comparison on {runs[0].spec.dataset}",
             table=lambda: compare_frame(named([newest(run) for run in runs])),
         )

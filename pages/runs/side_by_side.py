@@ -23,10 +23,8 @@ from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import (
     compare_figure,
-    compare_height,
     running_figure,
     running_frame,
-    running_height,
 )
 from ecv_core.records.run import Run
 from pages.shared.address.link import copy_link
@@ -73,7 +71,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
             version=version,
             key="compare-running",
             alt=f"Mean so far, fold by fold. {alt}",
-            height=running_height(running),
             name="comparison fold by fold",
             table=lambda: running,
         )
@@ -84,7 +81,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
         version=version,
         key="compare-means",
         alt=alt,
-        height=compare_height(frame),
         name="comparison",
         table=lambda: frame,
         opens=_addresses(runs),

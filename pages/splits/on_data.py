@@ -7,7 +7,7 @@ import streamlit as st
 
 from ecv_core.analysis.split_tables.parts import SOURCE, TA_FENG, beside_paper, parts_frame
 from ecv_core.analysis.split_tables.roles import Axis
-from ecv_core.figures.splits import leakage_figure, leakage_height, spread_figure
+from ecv_core.figures.splits import leakage_figure, spread_figure
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
@@ -21,7 +21,6 @@ from pages.shared.widgets.tables import csv_button, file_name
 from pages.shared.widgets.words import counted
 from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, period_of, spread_of
 
-_HEIGHT = 400
 _LABELS = {
     Axis.TIME: "Over time",
     Axis.HISTORY: "Within each history",
@@ -43,12 +42,10 @@ def on_data(content: str, spec: RunSpec, fold: int) -> None:
             over=axis.value,
             cut=None if found is None else found.test_from,
             dark=dark,
-            height=_HEIGHT,
         ),
         version=(content, spec.to_json(), fold, axis.value),
         key="split-spread",
         alt=f"{_LABELS[axis]}: {words.replace('**', '')}",
-        height=_HEIGHT,
         name=f"{spec.split} on {spec.dataset}, fold {fold}, {axis.value}",
         table=lambda: frame,
     )
@@ -251,7 +248,6 @@ def _comparison(content: str, spec: RunSpec) -> None:
         version=(content, spec.dataset, spec.seed, spec.split),
         key="split-leakage",
         alt=alt,
-        height=leakage_height(frame),
         name=f"leakage on {spec.dataset}",
         table=lambda: frame,
     )

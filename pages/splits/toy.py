@@ -16,7 +16,6 @@ from pages.splits.computed import toy_of
 SLIDER = "split-fold"
 FOLD = "fold"
 _BOX = "split-fold-box"
-_HEIGHT = 560
 _MOST_STEPS = 50
 """More folds than this are not stepped through in the browser."""
 
@@ -54,11 +53,10 @@ def toy_picture(spec: RunSpec) -> None:
     version = (spec.split, spec.k, spec.seed, spec.split_params)
     marks = toy.marks
     plot(
-        lambda dark: timeline_figure(marks, lines[0], days=DAYS, dark=dark, height=_HEIGHT),
+        lambda dark: timeline_figure(marks, lines[0], days=DAYS, dark=dark),
         version=version,
         key="split-toy",
         alt=sentences[0],
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: timeline_steps(marks, lines, sentences, folds),
         name=f"{spec.split} on a toy",

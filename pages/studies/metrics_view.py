@@ -32,8 +32,6 @@ from ecv_core.figures.spaces_study import (
     usable_splits,
 )
 from ecv_core.figures.tuning import (
-    P_VALUES_HEIGHT,
-    SCATTER_HEIGHT,
     p_values_figure,
     spaces_scatter_figure,
     spaces_scatter_words,
@@ -107,7 +105,6 @@ def curves(study: MetricsStudy, name: str) -> None:
         version=(name, study.curves[study.ranked[0]].dp),
         key="p-values",
         alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
-        height=P_VALUES_HEIGHT,
         name=f"{name} p values",
         table=lambda: frame,
     )
@@ -287,7 +284,6 @@ def scatter(found: UnderSplits, name: str, across: str, upwards: str) -> None:
         version=(name, len(found.names), across, upwards, float(points["score"].sum())),
         key="spaces-scatter",
         alt=spaces_scatter_words(points, metric, *titles),
-        height=SCATTER_HEIGHT,
         name=f"configurations on {name} {across} {upwards}",
         table=lambda: points,
     )

@@ -6,15 +6,12 @@ import streamlit as st
 
 from ecv_core.analysis.rank_swaps.frames import headline, pairs_frame, points_frame, winners
 from ecv_core.figures.rank_swaps import (
-    HEIGHT,
     WIDTH,
     rank_scatter_figure,
     rank_scatter_words,
     rank_table_figure,
-    rank_table_height,
     rank_table_words,
     tau_figure,
-    tau_height,
     tau_text,
     tau_words,
 )
@@ -100,7 +97,6 @@ def rank_table(compared: Compared) -> None:
         version=compared.version,
         key="swaps-table",
         alt=rank_table_words(compared.ranks),
-        height=rank_table_height(compared.ranks),
         name=compared.name,
         table=lambda: compared.ranks,
         least_width=_NAMES + _COLUMN * len(compared.swaps.splits),
@@ -120,7 +116,6 @@ def tau_triangle(compared: Compared) -> None:
         version=compared.version,
         key="swaps-tau",
         alt=tau_words(compared.taus),
-        height=tau_height(compared.taus),
         name=f"{compared.name} tau",
         table=lambda: compared.taus,
         least_width=_NAMES + _COLUMN * (len(compared.swaps.splits) - 1),
@@ -151,7 +146,6 @@ def scatter(compared: Compared) -> None:
         version=(*compared.version, across, upwards),
         key="swaps-scatter",
         alt=rank_scatter_words(points, compared.metric, tau),
-        height=HEIGHT,
         name=f"{compared.name} {across} {upwards}",
         table=lambda: points,
         least_width=WIDTH,

@@ -8,7 +8,6 @@ from ecv_core.figures.splits import (
     STACK,
     FoldLines,
     leakage_figure,
-    leakage_height,
     spread_figure,
     timeline_figure,
     timeline_steps,
@@ -131,6 +130,7 @@ def test_leakage_has_a_row_per_strategy_and_sets_the_chosen_one_off():
     assert figure.layout.yaxis.ticktext == ("a", "<b>b</b>")
     assert trace(figure, "anyone's").x == (50, 0)
     assert [round(y) for y in trace(figure, "of the same user").y] == [0, 1]
-    assert leakage_height(frame) < leakage_height(pd.concat([frame, frame.assign(split="c")]))
+    more = leakage_figure(pd.concat([frame, frame.assign(split="c")]))
+    assert leakage_figure(frame).layout.height < more.layout.height
     symbols = [one.marker.symbol for one in figure.data]
     assert len(set(symbols)) == len(symbols) == 2

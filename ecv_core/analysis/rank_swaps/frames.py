@@ -194,13 +194,10 @@ def interval(
         confidence: in (0, 1).
     """
     tail = (1 - confidence) / 2
-    whole = ~np.isnan(samples).any(axis=-1)
-    ends = np.full((2, *samples.shape[:-1]), np.nan)
-    if whole.any():
-        ends[:, whole] = np.quantile(samples[whole], [tail, 1 - tail], axis=-1)
-    for place in zip(*np.nonzero(~whole & ~np.isnan(samples).all(axis=-1)), strict=True):
-        known = samples[place]
-        ends[(slice(None), *place)] = np.quantile(known[~np.isnan(known)], [tail, 1 - tail])
+    known = ~np.isnan(samples).all(axis=-1)
+    ends = np.full((2, *known.shape), np.nan)
+    if known.any():
+        ends[:, known] = np.nanquantile(samples[known], [tail, 1 - tail], axis=-1)
     return ends[0], ends[1]
 
 

@@ -153,19 +153,8 @@ def _over_activity(interactions: Interactions, roles: NDArray[np.int8]) -> pd.Da
 
 def _places(interactions: Interactions) -> NDArray[np.float64]:
     """Where each interaction stands in its user's history, in [0, 1); equal moments together."""
-    history = np.asarray(interactions.history)
-    users = interactions.users
-    order = np.lexsort((history, users))
-    sizes = np.bincount(users, minlength=interactions.n_users)
-    starts = np.cumsum(sizes) - sizes
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (users[order][1:] != users[order][:-1]) | (history[order][1:] != history[order][:-1])
-    run = np.cumsum(new) - 1
-    begins = np.flatnonzero(new)
-    ends = np.append(begins[1:], len(order))
-    middle = (begins + ends)[run] / 2  # of the moments that are equal
-    place = np.empty(len(order))
-    place[order] = (middle - starts[users[order]]) / sizes[users[order]]
+    of_user = pd.Series(np.asarray(interactions.history)).groupby(interactions.users)
+    place: NDArray[np.float64] = ((of_user.rank() - 0.5) / of_user.transform("size")).to_numpy()
     return place
 
 

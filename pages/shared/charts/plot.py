@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from pages.shared.widgets.tables import chart_table, file_name
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+    from matplotlib.figure import Figure
     from streamlit.delta_generator import DeltaGenerator
 
 _LOADER = "load_plotly.js"
@@ -43,7 +44,6 @@ def plot(
     version: Hashable,
     key: str,
     alt: str,
-    height: int,
     top: str = "",
     slider: str = "",
     steps: Callable[[], Steps] | None = None,
@@ -61,7 +61,6 @@ def plot(
         version: of that data: the figure is made anew only when this changes.
         key: the same key is the same figure on the page, however its data changes.
         alt: one sentence with what the figure shows.
-        height: in pixels, so that the page does not move when the figure arrives.
         top: when this changes, the page is scrolled to its top.
         slider: name of the `slider_watch` that moves the figure in the browser.
         steps: what it changes; a pure function of the same data.
@@ -74,7 +73,7 @@ def plot(
             both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
         least_width: in pixels; where there is less room the figure scrolls sideways.
     """
-    light, dark, moves = _both(key, version, make, steps)
+    light, dark, moves, height = _both(key, version, make, steps)
     data = {
         "light": light,
         "dark": dark,
@@ -114,9 +113,12 @@ def _both(
     version: Hashable,
     _make: Callable[[bool], go.Figure | Sequence[go.Figure]],
     _steps: Callable[[], Steps] | None = None,
-) -> tuple[str, str, str]:
+) -> tuple[str, str, str, int]:
+    """As JSON for a light and for a dark page, its steps, and its height: known before it comes."""
+    light = _make(False)
+    first = light[0] if isinstance(light, Sequence) else light
     moves = _steps().to_json() if _steps else ""
-    return _json(_make(False)), _json(_make(True)), moves
+    return _json(light), _json(_make(True)), moves, int(first.layout.height)
 
 
 def _json(made: go.Figure | Sequence[go.Figure]) -> str:
@@ -135,3 +137,41 @@ def _head_start() -> str:
     loader = Path(__file__).with_name(_LOADER).read_text(encoding="utf-8")
     # Only a head start: the figure will say what is wrong.
     return f"<script>{{ {loader} loaded({json.dumps(PLOTLY)}).catch(() => {{}}); }}</script>"
+
+
+_TYPES = {"pdf": "application/pdf", "svg": "image/svg+xml", "pgf": "text/x-tex"}
+
+
+def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, title: str) -> None:
+    """A button that opens the choice; a file is made when its button is pressed.
+
+    Args:
+        pictures: name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
+        key: unique on the page.
+        title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
+    """
+    with st.popover("Figures for a paper", icon=":material/article:", key=f"print-{key}"):
+        st.caption(
+            "As wide as a column (3.3 inches), type of at least 7 points, readable in grey. "
+            r"PGF is for LaTeX: `\input` it."
+        )
+        for name, draw in pictures.items():
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(name, width="stretch")
+                for form, mime in _TYPES.items():
+                    st.download_button(
+                        form.upper(),
+                        partial(_made, draw, form, f"{name}: {title}"),
+                        file_name=f"{file_name(f'{title} {name}')}.{form}",
+                        mime=mime,
+                        key=f"print-{key}-{name}-{form}",
+                        on_click="ignore",
+                        help=f"{name} as {form.upper()}",
+                        width="content",
+                    )
+
+
+def _made(draw: Callable[[], Figure], form: str, title: str) -> bytes:
+    from ecv_core.figures.report.plotting import FORMS, saved
+
+    return saved(draw, next(one for one in FORMS if one == form), title=title)

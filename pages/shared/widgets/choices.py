@@ -1,14 +1,19 @@
-"""Choices that are in the address and stay while one visits other pages."""
+"""Choices that are in the address and stay while one visits other pages; choices folded away."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from ecv_core.figures.words import counted
+from ecv_core.records.run import Run
 from pages.shared.address.link import label_from_link
 from pages.shared.live.state import KEPT
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 
 def pick_one(
@@ -79,3 +84,29 @@ def switch(
     """One of a few options that are all seen, at first the first."""
     given: dict[str, Any] = {"default": options[0], "required": True, **KEPT} | about
     return str(st.segmented_control(label, options, key=key, **given) or options[0])
+
+
+def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """A line for what is picked, once that is known, and what opens beside it.
+
+    Args:
+        label: of the button.
+        key: of the line.
+    Returns: where the words go, and where the widgets go.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=key, width="content"
+    ):
+        words = st.container(width="content")
+        widgets = st.popover(label, icon=":material/tune:", width="content")
+    return words, widgets
+
+
+def runs_words(runs: Sequence[Run]) -> str:
+    """'**46 runs**: 6 datasets, 8 algorithms', as Markdown."""
+    rows = len({run.spec.dataset for run in runs})
+    columns = len({run.spec.algorithm for run in runs})
+    return (
+        f"**{counted(len(runs), 'run')}**: {counted(rows, 'dataset')}, "
+        f"{counted(columns, 'algorithm')}"
+    )
