@@ -141,8 +141,8 @@ def _layout(colours: Palette, height: int) -> dict[str, Any]:
     }
 
 
-def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str], fold: int = 0) -> pd.DataFrame:
-    """One row per algorithm and dimension: the RMSE of one fold that all of them have."""
+def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str]) -> pd.DataFrame:
+    """One row per algorithm and dimension: the RMSE of the first fold, which all of them have."""
     rows = [
         {
             "algorithm": run.spec.algorithm,
@@ -152,19 +152,19 @@ def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str], fold: int = 
         for run in runs
         if run.spec.algorithm in algorithms
         for result in run.folds
-        if result.fold == fold
+        if result.fold == 0
     ]
     frame = pd.DataFrame(rows, columns=["algorithm", "dimension", "rmse"])
     return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
 
 
-def steps_frame(runs: Sequence[Run], fold: int = 0) -> pd.DataFrame:
-    """One row per algorithm and step of its fit: the RMSE of one fold after it."""
+def steps_frame(runs: Sequence[Run]) -> pd.DataFrame:
+    """One row per algorithm and step of its fit: the RMSE of the first fold after it."""
     rows = [
         {"algorithm": run.spec.algorithm, "step": step, "rmse": value}
         for run in runs
         for result in run.folds
-        if result.fold == fold
+        if result.fold == 0
         for step, value in enumerate(result.inner_curve, start=1)
     ]
     return pd.DataFrame(rows, columns=["algorithm", "step", "rmse"])

@@ -22,15 +22,12 @@ from ecv_core.figures.palette import (
 from ecv_core.figures.steps import Steps
 
 
-def misses_figure(
-    frame: pd.DataFrame, *, k: int, promised: float = 5.0, dark: bool = False
-) -> go.Figure:
+def misses_figure(frame: pd.DataFrame, *, k: int, dark: bool = False) -> go.Figure:
     """How often the interval misses, by folds used: looking each time against a fixed plan.
 
     Args:
         frame: from `lessons.traps.misses_frame`.
         k: folds of a whole cross-validation.
-        promised: percent of misses that the interval's confidence allows.
     """
     colours = palette(dark)
     rule, plan = frame[frame["kind"] == "rule"], frame[frame["kind"] == "plan"]
@@ -65,16 +62,16 @@ def misses_figure(
         name="number of folds fixed before",
         hovertemplate="%{x:.0f} folds: %{y:.1f} % miss<extra>fixed before</extra>",
     )
-    figure.add_hline(y=promised, line={"color": colours.ink, "width": 2, "dash": "dash"})
+    figure.add_hline(y=5, line={"color": colours.ink, "width": 2, "dash": "dash"})
     figure.add_annotation(
         note(
-            f"{promised:g} % is what the interval promises",
+            "5 % is what the interval promises",
             LABEL,
             colours.ink,
             x=1,
             xref="paper",
             xanchor="right",
-            y=promised,
+            y=5,
             yanchor="bottom",
         )
     )

@@ -9,18 +9,15 @@ from typing import Any
 
 import streamlit as st
 
-import ecv_core.dataset as datasets
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import (
     PAPER_ALGORITHMS,
     PAPER_DATASETS,
     n_splits,
     of_the_paper,
-    planned,
 )
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, serving
-from ecv_core.records.errors import EcvError
 from ecv_core.records.interactions import Need
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
@@ -32,11 +29,22 @@ from pages.run.algorithm_picker import ALGORITHM_LABELS
 from pages.run.score_settings import metric_select
 from pages.run.stop_settings import rule_params
 from pages.shared.live.acting import why_not
-from pages.shared.live.state import sentence, sentences
+from pages.shared.live.state import sentences
 from pages.shared.widgets.choices import pick_several, picked_line, runs_words
 from pages.shared.widgets.setting_widgets import about, setting_widget
 from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
-from pages.studies.live import RECORDED, StudyPicker, begin_study, cells_of, live_grid, work_words
+from pages.studies.live import (
+    ON_THIS_MACHINE,
+    RECORDED,
+    USUAL_PARAMETERS,
+    StudyPicker,
+    cells_of,
+    live_grid,
+    on_this_machine,
+    planned_cells,
+    some_of,
+    work_words,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,26 +201,14 @@ def start_form(recorded: Sequence[Run]) -> None:
     if why := why_not(Action.START_MANY):
         st.markdown(f":material/lock: {why}")
         return
-    ready = [name for name, entry in datasets.catalogue().items() if datasets.available(entry)]
-    names = st.pills(
-        "Datasets",
-        ready,
-        format_func=titles_of(ready, dataset_title).__getitem__,
-        selection_mode="multi",
-        default=ready[:1],
-        key="new_datasets",
-        persist_state="session",
-        help="Those on this machine. Download others on the Run page.",
-    )
-    algorithms = st.pills(
+    ready = on_this_machine()
+    names = some_of("Datasets", ready, list(ready)[:1], "new_datasets", ON_THIS_MACHINE)
+    algorithms = some_of(
         "Algorithms",
-        list(ALGORITHMS),
-        format_func=ALGORITHM_LABELS.__getitem__,
-        selection_mode="multi",
-        default=list(_FIRST),
-        key="new_algorithms",
-        persist_state="session",
-        help="With their default parameters.\n\n"
+        ALGORITHM_LABELS,
+        _FIRST,
+        "new_algorithms",
+        f"{USUAL_PARAMETERS}\n\n"
         + "\n".join(
             f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
         ),
@@ -233,30 +229,9 @@ def start_form(recorded: Sequence[Run]) -> None:
         help="Otherwise a run that is finished already, as one of yours or recorded, is not "
         "computed again.",
     )
-    try:
-        cells = planned(
-            [name for name in ready if name in names],
-            [algorithm for algorithm in ALGORITHMS if algorithm in algorithms],
-            [settings.pop("split")],
-            full=full,
-            **settings,
-        )
-    except EcvError as error:
-        st.error(sentence(error), icon=":material/error:")
-        cells = []
-    with st.container(horizontal=True, vertical_alignment="center"):
-        pressed = st.button(
-            "Start the study",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="start-study",
-            disabled=not cells,
-        )
-        st.markdown(work_words(cells, recorded, anew=anew) if cells else _NOTHING)
-    if pressed:
-        with sentences():
-            STUDIES.show(begin_study(cells, anew=anew))
-            st.rerun()
+    cells = planned_cells(names, algorithms, [settings.pop("split")], full=full, **settings)
+    said = work_words(cells, recorded, anew=anew) if cells else _NOTHING
+    STUDIES.start("Start the study", cells, said, key="start-study", anew=anew)
 
 
 def study_settings() -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import streamlit as st
 
+import ecv_core.dataset as datasets
 from ecv_core.analysis.rank_swaps.swaps import split_label
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans import study
@@ -22,7 +24,7 @@ from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, remaining_seconds
 from pages.shared.live.state import escaped, manager, sentence, sentences, store
 from pages.shared.live.watch import follow
-from pages.shared.widgets.words import duration, metric_label
+from pages.shared.widgets.words import dataset_title, duration, metric_label, titles_of
 
 _SIGNS = {
     RunState.QUEUED: "…",
@@ -292,6 +294,20 @@ class StudyPicker:
         else:
             st.query_params[self.parameter] = study_id
 
+    def start(
+        self, label: str, cells: Sequence[Cell], said: str, *, key: str, anew: bool = False
+    ) -> None:
+        """The button that queues what is not known yet and shows the study; `said` is beside it."""
+        with st.container(horizontal=True, vertical_alignment="center"):
+            pressed = st.button(
+                label, type="primary", icon=":material/play_arrow:", key=key, disabled=not cells
+            )
+            st.markdown(said)
+        if pressed:
+            with sentences():
+                self.show(begin_study(cells, anew=anew))
+                st.rerun()
+
     @property
     def _choice(self) -> str:
         return f"{self.parameter}-choice"
@@ -313,6 +329,45 @@ class StudyPicker:
         st.warning(
             f"From the link: {said} The recorded ones are shown.", icon=":material/link_off:"
         )
+
+
+ON_THIS_MACHINE = "Those on this machine. Download others on the Run page."
+USUAL_PARAMETERS = "With their default parameters."
+
+
+def on_this_machine() -> dict[str, str]:
+    """The datasets that a study can be of -> their titles."""
+    known = datasets.catalogue().items()
+    return titles_of([name for name, entry in known if datasets.available(entry)], dataset_title)
+
+
+def some_of(
+    label: str, titles: Mapping[str, str], usual: Sequence[str], key: str, help_text: str
+) -> list[str]:
+    """Pills that stay for the session and are not in the address; gives those picked, in order."""
+    picked = st.pills(
+        label,
+        list(titles),
+        format_func=titles.__getitem__,
+        selection_mode="multi",
+        default=list(usual),
+        key=key,
+        persist_state="session",
+        help=help_text,
+    )
+    return [name for name in titles if name in picked]
+
+
+def planned_cells(
+    names: Sequence[str],
+    algorithms: Sequence[str],
+    splits: Sequence[str],
+    **settings: Any,  # noqa: ANN401  as `planned` takes them
+) -> list[Cell]:
+    """As `study.planned`; empty, with a sentence on the page, for what cannot be."""
+    with sentences():
+        return study.planned(names, algorithms, splits, **settings)
+    return []
 
 
 def begin_study(cells: Sequence[Cell], *, anew: bool = False) -> str:

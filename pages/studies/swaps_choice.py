@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
 
-import ecv_core.dataset as datasets
 from ecv_core.analysis.rank_swaps.frames import ranks_frame, taus_frame
 from ecv_core.analysis.rank_swaps.swaps import (
     FEWEST,
@@ -22,10 +21,10 @@ from ecv_core.analysis.rank_swaps.swaps import (
 )
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.figures.words import counted
-from ecv_core.jobs.plans.study import n_splits, planned
+from ecv_core.jobs.plans.study import n_splits
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, serving
-from ecv_core.records.errors import EcvError, InputError
+from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS
@@ -33,10 +32,21 @@ from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_under_splits
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
-from pages.shared.live.state import results, sentence, sentences
+from pages.shared.live.state import results, sentences
 from pages.shared.widgets.choices import pick_one, pick_several
 from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
-from pages.studies.live import RECORDED, StudyPicker, begin_study, cells_of, live_grid, work_words
+from pages.studies.live import (
+    ON_THIS_MACHINE,
+    RECORDED,
+    USUAL_PARAMETERS,
+    StudyPicker,
+    cells_of,
+    live_grid,
+    on_this_machine,
+    planned_cells,
+    some_of,
+    work_words,
+)
 
 _DATASET, _METRIC, _REFERENCE, _SPLITS = (
     "swaps_dataset",
@@ -203,72 +213,37 @@ def start_form(shown: Sequence[Run]) -> None:
         if why := why_not(Action.START_MANY):
             st.markdown(f":material/lock: {why}")
             return
-        ready = [name for name, entry in datasets.catalogue().items() if datasets.available(entry)]
+        ready = on_this_machine()
         dataset = st.pills(
             "Dataset",
-            ready,
-            format_func=titles_of(ready, dataset_title).__getitem__,
-            default=ready[0],
+            list(ready),
+            format_func=ready.__getitem__,
+            default=next(iter(ready)),
             required=True,
             key="swaps_new_dataset",
             persist_state="session",
-            help="Those on this machine. Download others on the Run page.",
+            help=ON_THIS_MACHINE,
         )
-        algorithms = _pills(
-            "Algorithms",
-            titles_of(serving(Task.TOP_N), algorithm_title),
-            _ALGORITHMS,
-            "swaps_new_algorithms",
+        titles = titles_of(serving(Task.TOP_N), algorithm_title)
+        of_splits = {name: name for name in SPLITS}
+        algorithms = some_of(
+            "Algorithms", titles, _ALGORITHMS, "swaps_new_algorithms", USUAL_PARAMETERS
         )
-        names = _pills("Splits", {name: name for name in SPLITS}, _USUAL_SPLITS, "swaps_new_splits")
-        try:
-            cells = planned(
-                [str(dataset)],
-                [algorithm for algorithm in serving(Task.TOP_N) if algorithm in algorithms],
-                [split for split in SPLITS if split in names],
-                full=True,
-            )
-        except EcvError as error:
-            st.error(sentence(error), icon=":material/error:")
-            cells = []
+        names = some_of("Splits", of_splits, _USUAL_SPLITS, "swaps_new_splits", USUAL_PARAMETERS)
         enough = len(algorithms) >= _LEAST and len(names) >= _LEAST
-        recorded = recorded_split_runs()
-        with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button(
-                "Start the comparison",
-                type="primary",
-                icon=":material/play_arrow:",
-                key="start-swaps",
-                disabled=not (enough and cells),
-            )
-            st.markdown(work_words(cells, recorded) if enough else _TOO_FEW)
-        if enough and cells:
+        cells = planned_cells([str(dataset)], algorithms, names, full=True) if enough else []
+        said = work_words(cells, recorded_split_runs()) if enough else _TOO_FEW
+        STUDIES.start("Start the comparison", cells, said, key="start-swaps")
+        if cells:
             st.caption("Or on the command line, recorded as files:")
             st.code(
                 _command(str(dataset), [cell.spec for cell in cells]),
                 language="bash",
                 wrap_lines=True,
             )
-        if pressed:
-            with sentences():
-                STUDIES.show(begin_study(cells))
-                st.rerun()
 
 
 _TOO_FEW = "Pick at least two algorithms and two splits."
-
-
-def _pills(label: str, titles: Mapping[str, str], usual: Sequence[str], key: str) -> list[str]:
-    return st.pills(
-        label,
-        list(titles),
-        format_func=titles.__getitem__,
-        selection_mode="multi",
-        default=list(usual),
-        key=key,
-        persist_state="session",
-        help="With their default parameters.",
-    )
 
 
 def _command(dataset: str, specs: Sequence[RunSpec]) -> str:

@@ -108,9 +108,7 @@ class Untested:
     """Whether it goes without saying: another dataset or another metric."""
 
 
-def compare_runs(
-    runs: Sequence[Run], *, confidence: float = 0.95
-) -> tuple[list[Comparison], list[Untested]]:
+def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]:
     """Test every pair that can be tested fairly, and say of the others why not.
 
     Where every user's score is known for both, users are paired: each one's mean over the folds
@@ -119,7 +117,6 @@ def compare_runs(
     Args:
         runs: at least two, each with an id of its own; their folds carry users' scores, as far as
             they were kept.
-        confidence: of the intervals, in (0, 1).
     Returns: the tested pairs, in the order of the runs; and the others.
     """
     untested: list[Untested] = []
@@ -139,9 +136,9 @@ def compare_runs(
             pair = _better_first(one, other, folds)
             scores = [_fold_scores(each, folds) for each in pair]
             k = one.spec.k
-            tests.append((*pair, folds, over_folds(*scores, k=k, confidence=confidence)))
+            tests.append((*pair, folds, over_folds(*scores, k=k)))
     for (_, folds), group in by_users.items():  # type: ignore[misc]  # the key made above
-        tests += _over_users(group, folds, means, confidence)
+        tests += _over_users(group, folds, means)
     order = {run.run_id: at for at, run in enumerate(runs)}
     tests.sort(key=lambda found: sorted((order[found[0].run_id], order[found[1].run_id])))
     return _corrected(tests), untested
@@ -242,7 +239,6 @@ def _over_users(
     pairs: Sequence[tuple[Run, Run]],
     folds: tuple[int, ...],
     means: _Means,
-    confidence: float,
 ) -> list[tuple[Run, Run, tuple[int, ...], PairedTest]]:
     """Pairs that have the same folds, so that all can be resampled together."""
     runs = list({run.run_id: run for pair in pairs for run in pair}.values())
@@ -259,11 +255,8 @@ def _over_users(
         (one, other) if level[rows[one.run_id]] >= level[rows[other.run_id]] else (other, one)
         for one, other in pairs
     ]
-    tests = over_users(
-        scores,
-        [(rows[one.run_id], rows[other.run_id]) for one, other in ordered],
-        confidence=confidence,
-    )
+    places = [(rows[one.run_id], rows[other.run_id]) for one, other in ordered]
+    tests = over_users(scores, places)
     return [(*pair, folds, test) for pair, test in zip(ordered, tests, strict=True)]
 
 
