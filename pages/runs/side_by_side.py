@@ -9,14 +9,15 @@ from math import inf
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.comparison.pairs import (
+from ecv_core.analysis.comparison import (
     Comparison,
     Untested,
     best_of,
     compare_runs,
     comparison_frame,
+    differences,
+    names,
 )
-from ecv_core.analysis.comparison.spec_differences import differences, names
 from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import METRICS
