@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn
 
+from ecv_core._version import __version__
 from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated
 from ecv_core.records.plugins import naming_code
@@ -77,6 +78,7 @@ COMMANDS = {
     "figure": Command(
         "a picture for a paper, in a column's width", "figure_command", "figure_options"
     ),
+    "dashboard": Command("the pages, in a browser", "dashboard_command", "dashboard_options"),
     "backup": Command("all runs as one file, while in use", "backup_commands", "backup_options"),
     "restore": Command("all runs from such a file", "backup_commands", "restore_options"),
 }
@@ -135,6 +137,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         prog="ecv" if name in ("ecv", "ecv.exe") else "python -m ecv_core",
         description="e-fold cross-validation",
     )
+    parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
     for command_name, command in COMMANDS.items():
         commands.add_parser(command_name, help=command.help, declared=command)

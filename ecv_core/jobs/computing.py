@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from ecv_core.fold import run_fold
 from ecv_core.records.errors import EcvError, RunError
+from ecv_core.records.extras import what_to_install
 from ecv_core.records.run import FoldResult, Progress
 from ecv_core.records.spec import RunSpec
 
@@ -52,7 +53,8 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     except EcvError:
         raise
     except Exception as error:  # a stranger's exception may not survive the way to the driver
-        log.exception("fold %d of %s failed", index, specs[0].algorithm)
+        if what_to_install(error) is None:
+            log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure(error)) from None
     yield 0, result
 
@@ -100,6 +102,8 @@ def failure(error: BaseException) -> str:
     """Why a run failed, as one sentence for its user."""
     if isinstance(error, EcvError):
         return str(error)
+    if said := what_to_install(error):
+        return said
     if isinstance(error, MemoryError) or re.search("not enough memory|out of memory", str(error)):
         return (
             "memory ran out in this fold; finished folds are kept: "

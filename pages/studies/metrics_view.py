@@ -23,7 +23,12 @@ from ecv_core.figures.p_values import HEIGHT, p_values_figure
 from ecv_core.figures.spaces_study import spaces_names
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
+from ecv_core.store.configurations import (
+    NO_TUNINGS,
+    TUNINGS,
+    configuration_names,
+    read_configurations,
+)
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, store
 
@@ -175,7 +180,7 @@ def _choose() -> str:
         *(f"{_OWN}{name}" for name in own_tuning_names(store())),
     ]
     if not names:
-        raise InputError("no tuning is recorded; restore data/recorded/tunings from the project")
+        raise InputError(NO_TUNINGS)
     if st.session_state.get(_CHOICE, names[0]) not in names:
         del st.session_state[_CHOICE]  # an address of another version
     usual = names.index(_FIRST) if _FIRST in names else 0
