@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 import sqlalchemy as sa
 
@@ -19,7 +19,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store import removal
 from ecv_core.store.engine import connect, database_url, transaction
 from ecv_core.store.quota import Quota, insist
-from ecv_core.store.rows import OUTSIDE, fold_row, held, now, queued_rows, run_rows
+from ecv_core.store.rows import OUTSIDE, fold_row, held, now, queued_rows, read_folds, run_rows
 from ecv_core.store.schema import folds, imports, progress, runs, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 
@@ -111,7 +111,11 @@ class Store:
         )
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
-        return [(RunSpec.from_json(row.spec), row.folds) for row in rows]
+        found = []
+        for row in rows:
+            with suppress(ValueError):  # a damaged one, of which the page Runs tells
+                found.append((RunSpec.from_json(row.spec), row.folds))
+        return found
 
     def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
         """Run id and fold index of the folds of these runs that have per-user scores."""
@@ -260,7 +264,7 @@ class Store:
     ) -> bool:
         """Keep a finished fold and where the run stood after it.
 
-        A fold that is already there is left as it is.
+        A fold that is already there is left as it is, unless it cannot be read.
 
         Args:
             run_id: whose fold.
@@ -274,10 +278,11 @@ class Store:
         scores = result.user_scores
         packed = {} if scores is None else row_of(scores)
         with self.transaction("written") as connection:
-            known = connection.scalar(
-                sa.select(folds.c.fold).where(folds.c.run_id == run_id, folds.c.fold == result.fold)
-            )
-            if known is None:
+            mine = (folds.c.run_id == run_id, folds.c.fold == result.fold)
+            there, damaged = read_folds(connection.execute(folds.select().where(*mine)).all())
+            if damaged:
+                _forget_fold(connection, run_id, result.fold)
+            if not there:
                 connection.execute(folds.insert().values(**fold_row(run_id, result, moment)))
                 if scores is not None:
                     kept = {"run_id": run_id, "fold": result.fold} | packed
@@ -336,6 +341,22 @@ class Store:
                 raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
             removal.forget(connection, [run_id])
 
+    def delete_fold(self, run_id: str, fold: int) -> None:
+        """Forget a fold that cannot be read; a run that was finished can go on there.
+
+        A fold that can be read stays.
+        """
+        of_run = folds.c.run_id == run_id
+        with self.transaction("written") as connection:
+            rows = connection.execute(folds.select().where(of_run, folds.c.fold == fold)).all()
+            if fold not in read_folds(rows)[1]:
+                return
+            _forget_fold(connection, run_id, fold)
+            mine = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(mine.values(stopped_at=None))
+            gone = {"state": RunState.INTERRUPTED, "error": f"fold {fold} was damaged, and deleted"}
+            connection.execute(mine.where(runs.c.state == RunState.FINISHED).values(**gone))
+
     def remove(self, run_ids: Collection[str]) -> list[str]:
         """Delete runs so that `bring_back` can undo it for `removal.UNDO_MINUTES`.
 
@@ -364,3 +385,11 @@ class Store:
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
         """One transaction, for this package; see `engine.transaction`."""
         return transaction(self._engine, doing)
+
+
+def _forget_fold(connection: sa.Connection, run_id: str, fold: int) -> None:
+    """Delete a fold; where the run stood after the others is worked out again without it."""
+    for table in (folds, user_scores):
+        mine = (table.c.run_id == run_id, table.c.fold == fold)
+        connection.execute(table.delete().where(*mine))
+    connection.execute(folds.update().where(folds.c.run_id == run_id).values(moment=None))

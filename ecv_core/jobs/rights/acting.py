@@ -142,6 +142,11 @@ class Acting:
         self._check(Action.DELETE, run_id)
         self._store.delete(run_id)
 
+    def delete_fold(self, run_id: str, fold: int) -> None:
+        """As `Store.delete_fold`."""
+        self._check(Action.DELETE, run_id)
+        self._store.delete_fold(run_id, fold)
+
     def label(self, labelled: Mapping[str, Label]) -> None:
         """As `store.label_runs`."""
         self._check(Action.ANNOTATE, *labelled)
