@@ -260,7 +260,7 @@ def test_amounts_that_can_be_kept_can_be_read_whatever_their_sum(store):
     finished(store, (0.2, 0.4), joules=AMOUNT)
     (row,) = RunList(store).rows()
     assert row.joules == 2 * AMOUNT
-    with pytest.raises(InputError, match="energy.joules must be at most"):
+    with pytest.raises(InputError, match=r"energy\.joules must be at most"):
         finished(store, (0.2,), joules=1.001 * AMOUNT)
 
 
