@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import fmean
 from typing import Any
@@ -186,9 +186,7 @@ def _listed(
     written: Mapping[str, Label],
     imported: Collection[str],
 ) -> ListedRun:
-    mine = done.get(row.run_id, _Folds(version=(0, 0)))
-    results = mine.results
-    metered = all(one.energy.source != "none" for one in results)
+    columns = done.get(row.run_id, _NO_FOLDS).columns
     try:
         if row.spec not in specs:  # each different one once
             specs[row.spec] = RunSpec.from_json(row.spec)
@@ -198,16 +196,11 @@ def _listed(
             spec=specs[row.spec],
             state=RunState(row.state),
             created_at=datetime.fromisoformat(row.created_at),
-            scores=tuple(one.score for one in results),
-            joules=sum(one.energy.joules for one in results) if results and metered else None,
-            fold_seconds=tuple(map(_seconds, results)),
-            fold_joules=tuple(map(_joules, results)),
-            spent=_spent(results),
-            damaged=mine.damaged,
-            stopped_at=stop_of_row(row, specs[row.spec], mine.damaged),
+            stopped_at=stop_of_row(row, specs[row.spec], columns["damaged"]),
             label=written.get(row.run_id, Label()),
             imported=row.run_id in imported,
             started_by=row.started_by or "",
+            **columns,
         )
     except (ValueError, TypeError, KeyError) as error:
         raise damage(row.run_id, error) from error
@@ -219,10 +212,8 @@ class _Folds:
 
     version: tuple[int, int]
     """How many there are, and the newest row."""
-    results: tuple[FoldResult, ...] = ()
-    """In the order in which they finished, without what only the run itself shows."""
-    damaged: Mapping[int, str] = field(default_factory=dict)
-    """As in Run."""
+    columns: Mapping[str, Any]
+    """What a row says of them, by the field of ListedRun."""
 
 
 def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[str, _Folds]:
@@ -244,9 +235,21 @@ def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[
         rows[row.run_id].append(row)
     for run_id in missing:
         good, damaged = read_folds(rows[run_id])
-        light = tuple(replace(one, metrics={}, inner_curve=()) for one in good.values())
-        found[run_id] = _Folds(version=versions[run_id], results=light, damaged=damaged)
+        columns = _columns(tuple(good.values()), damaged)
+        found[run_id] = _Folds(version=versions[run_id], columns=columns)
     return found
+
+
+def _columns(results: Sequence[FoldResult], damaged: Mapping[int, str]) -> dict[str, Any]:
+    metered = bool(results) and all(one.energy.source != "none" for one in results)
+    return {
+        "scores": tuple(one.score for one in results),
+        "joules": sum(one.energy.joules for one in results) if metered else None,
+        "fold_seconds": tuple(map(_seconds, results)),
+        "fold_joules": tuple(map(_joules, results)),
+        "spent": _spent(results),
+        "damaged": damaged,
+    }
 
 
 def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
@@ -272,3 +275,4 @@ def _joules(result: FoldResult) -> float:
 
 
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")
+_NO_FOLDS = _Folds(version=(0, 0), columns=_columns((), {}))
