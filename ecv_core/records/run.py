@@ -418,3 +418,8 @@ class Run:
     def seconds(self) -> float:
         """How long all folds so far took, those that checked the stop too."""
         return sum(result.total_seconds for result in self.folds)
+
+    @property
+    def spent_seconds(self) -> float:
+        """As `seconds`, without folds that another run has computed."""
+        return sum(result.total_seconds for result in self.folds if not result.reused)

@@ -18,7 +18,7 @@ from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import removal
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.quota import Quota, insist
+from ecv_core.store.quota import Quota, forget_spent, insist
 from ecv_core.store.rows import OUTSIDE, fold_row, held, now, queued_rows, read_folds, run_rows
 from ecv_core.store.schema import folds, imports, progress, runs, user_scores
 from ecv_core.store.user_scores import record_of, row_of
@@ -41,6 +41,7 @@ class Store:
         weakref.finalize(self, self._engine.dispose)  # its connections go when nobody has it
         with self.transaction("written") as connection:
             removal.forget_old(connection)
+            forget_spent(connection)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -183,16 +184,29 @@ class Store:
         Raises: RightsError beyond the quota; nothing is queued then.
         """
         rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
+        run_ids = [str(row["run_id"]) for row in rows]
         with self.transaction("written") as connection:
             if quota is not None:
-                insist(connection, quota, started_by, len(rows))
+                insist(connection, quota, started_by, run_ids)
             connection.execute(runs.insert(), rows)
-        return [str(row["run_id"]) for row in rows]
+        return run_ids
 
-    def requeue(self, run_id: str, spec: RunSpec, *, owner: str) -> bool:
+    def requeue(
+        self,
+        run_id: str,
+        spec: RunSpec,
+        *,
+        owner: str,
+        started_by: str = "",
+        quota: Quota | None = None,
+    ) -> bool:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
 
+        Args:
+            run_id, spec, owner: of the run, as it goes on.
+            started_by, quota: of the person who asks for it.
         Returns: False if it is queued or running already, whoever did it.
+        Raises: RightsError beyond the quota; it stays as it is then.
         """
         idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
         values = {
@@ -206,6 +220,10 @@ class Store:
             "error": None,
         }
         with self.transaction("written") as connection:
+            if quota is not None:
+                active = sa.select(runs.c.run_id).where(runs.c.run_id == run_id, ~idle)
+                if connection.scalar(active) is None:
+                    insist(connection, quota, started_by, [run_id])
             mine = runs.update().where(runs.c.run_id == run_id, idle).values(**values)
             return connection.execute(mine).rowcount == 1
 
@@ -243,6 +261,17 @@ class Store:
                     .where(runs.c.run_id == run_id)
                     .values(state=state, error=error, finished_at=now())
                 )
+
+    def left_queue(self, group_id: str, since_of: str) -> list[str]:
+        """Runs of a group that were cancelled since another run was queued."""
+        queued_at = sa.select(runs.c.queued_at).where(runs.c.run_id == since_of).scalar_subquery()
+        query = sa.select(runs.c.run_id).where(
+            runs.c.group_id == group_id,
+            runs.c.state == RunState.CANCELLED,
+            runs.c.finished_at >= queued_at,
+        )
+        with self.transaction("read") as connection:
+            return list(connection.scalars(query))
 
     def leave_queue(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str
