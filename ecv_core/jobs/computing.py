@@ -109,7 +109,8 @@ def failure(error: BaseException) -> str:
             "memory ran out in this fold; finished folds are kept: "
             "pick a smaller dataset or model, or a machine with more memory, and resume"
         )
-    return (
+    said = (
         f"an error nobody expected ended this run ({type(error).__name__}: {error}); "
         "finished folds are kept, and the program's log has the details"
     )
+    return str(RunError(said))  # one line that every database takes

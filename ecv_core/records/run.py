@@ -325,6 +325,9 @@ class Run:
     state: RunState
     folds: tuple[FoldResult, ...]
     """In the order in which they finished, without per-user scores."""
+    damaged: Mapping[int, str] = field(default_factory=dict)
+    """Folds that are kept but cannot be read -> a sentence. They are in no sum, and computed again
+    where the run goes on."""
     moments: Sequence[Moment] = ()
     """Where the run stood after each fold, as recorded then; of old runs worked out again."""
     created_at: datetime
@@ -369,12 +372,12 @@ class Run:
     @property
     def resumable(self) -> bool:
         """Whether it was cut off: it ended before its rule let it end, and can go on."""
-        return self.state.resumable
+        return self.state.resumable or (self.state is RunState.FINISHED and bool(self.damaged))
 
     @property
     def can_be_checked(self) -> bool:
         """Whether it ended at its stop with folds left, which would show how good the stop is."""
-        return self.state is RunState.FINISHED and not self.complete
+        return self.state is RunState.FINISHED and not (self.complete or self.damaged)
 
     @property
     def stopped_early(self) -> bool:
@@ -415,3 +418,8 @@ class Run:
     def seconds(self) -> float:
         """How long all folds so far took, those that checked the stop too."""
         return sum(result.total_seconds for result in self.folds)
+
+    @property
+    def spent_seconds(self) -> float:
+        """As `seconds`, without folds that another run has computed."""
+        return sum(result.total_seconds for result in self.folds if not result.reused)

@@ -148,7 +148,7 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
         with engine.begin() as connection:
             _insist_on_the_file(engine, connection)
             yield connection
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
             raise _other_file(engine) from error
         raise StoreError(

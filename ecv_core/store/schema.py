@@ -108,3 +108,14 @@ people = sa.Table(
     sa.Column("person", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
 )
+spent = sa.Table(
+    "spent",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.String(32), nullable=False, index=True),
+    sa.Column("person", sa.Text),
+    sa.Column("at", sa.String(32), nullable=False),
+    sa.Column("starts", sa.Integer, nullable=False),
+    sa.Column("lost_seconds", sa.Float, nullable=False),
+)
+"""What counts in a quota besides finished folds; a row outlives its run by the hour that counts."""

@@ -26,7 +26,7 @@ from pages.shared.address.link import copy_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.acting import starter
 from pages.shared.live.events import CURVES, RUNS, STATES, topic
-from pages.shared.live.runs import comparison_of, imported_note, opened_runs
+from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
 from pages.shared.live.state import escaped, sentence
 from pages.shared.live.watch import follow
 from pages.shared.widgets.cite import cite_and_describe, made_with
@@ -154,6 +154,8 @@ def headline(run: Run) -> tuple[str, str]:
             return "warning", f"Cancelled: {why}{kept}."
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}."
+        case RunState.FINISHED if run.damaged:
+            return "warning", f"{len(run.folds)} of {run.k} folds can be read; resume it."
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
     said = verdict(run)
@@ -233,6 +235,7 @@ def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: s
 
 
 def _results(run: Run, runs: list[Run]) -> None:
+    damaged_folds([run])
     _say(run)
     elsewhere_note(run)
     if person := starter(run.started_by):
