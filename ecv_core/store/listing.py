@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ecv_core.records.errors import InputError, StoreError
-from ecv_core.records.run import AMOUNT, Energy, RunState
+from ecv_core.records.run import AMOUNT, QUIET, Energy, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.removal import kept
 from ecv_core.store.rows import damage
@@ -110,6 +110,8 @@ class ListedRun:
     """0 where a fold was not metered."""
     spent: tuple[Spent, ...]
     """What the finished folds cost together, one of each way to know it."""
+    other_work: bool
+    """Whether the joules hold other work of the machine too."""
     stopped_at: int | None
     """As in Run."""
     label: Label
@@ -191,6 +193,7 @@ def _listed(
             fold_seconds=mine.seconds if mine else (),
             fold_joules=mine.fold_joules if mine else (),
             spent=mine.spent if mine else (),
+            other_work=mine is not None and mine.other_work,
             stopped_at=row.stopped_at,
             label=written.get(row.run_id, Label()),
             imported=row.run_id in imported,
@@ -211,6 +214,7 @@ class _Folds:
     seconds: tuple[float, ...]
     fold_joules: tuple[float, ...]
     spent: tuple[Spent, ...]
+    other_work: bool
 
 
 def _read_folds(
@@ -263,6 +267,10 @@ def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Fold
             seconds=seconds,
             fold_joules=fold_joules,
             spent=_spent([fold for fold in results if not fold.get("reused")]),
+            other_work=any(
+                energy.get("machine_shared") or (energy.get("other_work") or 0) > QUIET
+                for energy in energies
+            ),
         )
     except (ValueError, KeyError, TypeError) as error:
         return damage(run_id, error)
@@ -273,7 +281,9 @@ def _spent(results: Sequence[Mapping[str, Any]]) -> tuple[Spent, ...]:
     found = []
     for source in dict.fromkeys(str(fold["energy"]["source"]) for fold in results):
         mine = [fold for fold in results if fold["energy"]["source"] == source]
-        sums = {name: sum(float(fold["energy"][name]) for fold in mine) for name in _AMOUNTS}
+        sums: dict[str, Any] = {
+            name: sum(float(fold["energy"][name]) for fold in mine) for name in _AMOUNTS
+        }
         seconds = sum(
             float((fold.get("shared") or {}).get("alone_seconds", fold["total_seconds"]))
             for fold in mine

@@ -13,7 +13,14 @@ from uuid import uuid4
 import sqlalchemy as sa
 
 from ecv_core.records.errors import StoreError
-from ecv_core.records.run import FoldProgress, FoldResult, Moment, Run, RunState
+from ecv_core.records.run import (
+    FoldProgress,
+    FoldResult,
+    Moment,
+    Run,
+    RunState,
+    other_work_words,
+)
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import MomentsAgain, usual_kind
 from ecv_core.store.schema import folds, progress, runs
@@ -145,6 +152,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         group=row.group_id,
         stopped_at=row.stopped_at,
         error=row.error,
+        other_work=other_work_words(results),
         progress=None if at is None else progress_record(at),
         queue_position=queue_position,
         outside=row.owner == OUTSIDE,
