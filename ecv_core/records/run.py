@@ -132,6 +132,21 @@ def user_table(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Where and when a fold was computed."""
+
+    host: str
+    hardware: str
+    """'AMD EPYC 7763, 64 cores, 256 GiB': joules of different hardware are not to be compared."""
+    alone: bool | None
+    """Whether the fold had the machine for itself: by an exclusive allocation, or not, because
+    others compute folds there at the same time; None where that is not known."""
+    began_at: datetime
+    slurm_joules: Amount | None = None
+    """Of the whole node meanwhile, by SLURM's `acct_gather_energy`; None where it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoldResult:
     """What one fold gave: its score, all metrics, what it cost."""
 
@@ -153,6 +168,8 @@ class FoldResult:
     """Whether another run had computed it: its seconds and joules were spent there."""
     shared: Shared | None = None
     """Where its work was shared with other configurations; None for a fold on its own."""
+    node: Node | None = None
+    """Where it was computed; None where that was not written yet, or other code computed it."""
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)
 
 
@@ -355,7 +372,9 @@ class Run:
     spec: RunSpec
     state: RunState
     folds: tuple[FoldResult, ...]
-    """In the order in which they finished, without per-user scores."""
+    """In the order in which the rule sees them, without per-user scores."""
+    ahead: tuple[FoldResult, ...] = ()
+    """Finished before their turn: a fold that the rule has to see first is missing still."""
     moments: Sequence[Moment] = ()
     """Where the run stood after each fold, as recorded then; of old runs worked out again."""
     created_at: datetime

@@ -50,6 +50,9 @@ def held(connection: sa.Connection, run_id: str, owner: str) -> bool:
     return connection.scalar(query) is not None
 
 
+AHEAD = ""
+"""In place of a moment, of a fold that has finished before its turn; null is of before moments were
+kept."""
 Rows = Sequence[Any]
 """Rows as SQLAlchemy gives them, with a column per attribute."""
 
@@ -136,8 +139,14 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
     from ecv_core.records import codec
 
     spec = RunSpec.from_json(row.spec)
-    results = tuple(codec.read(FoldResult, fold.result) for fold in done)
-    moments: Sequence[Moment] = tuple(_moment(fold.moment, spec) for fold in done if fold.moment)
+    ahead = [fold for fold in done if fold.moment == AHEAD]
+    seen = [fold for fold in done if fold.moment != AHEAD]
+    moments: Sequence[Moment] = tuple(_moment(fold.moment, spec) for fold in seen if fold.moment)
+    if len(moments) == len(seen):
+        turn = {moment.fold: moment.n for moment in moments}
+        seen = sorted(seen, key=lambda fold: turn[fold.fold])
+        moments = tuple(sorted(moments, key=lambda moment: moment.n))
+    results = tuple(codec.read(FoldResult, fold.result) for fold in seen)
     if len(moments) < len(results):
         moments = MomentsAgain(spec, results, row.stopped_at)
     return Run(
@@ -145,6 +154,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         spec=spec,
         state=RunState(row.state),
         folds=results,
+        ahead=tuple(codec.read(FoldResult, fold.result) for fold in ahead),
         moments=moments,
         created_at=datetime.fromisoformat(row.created_at),
         started_at=_time(row.started_at),
@@ -222,7 +232,14 @@ def queued_rows(
     ]
 
 
-def fold_row(run_id: str, result: FoldResult, moment: Moment | None) -> dict[str, object]:
+def moment_text(moment: Moment | str | None) -> str | None:
+    """A moment as the folds table has it; AHEAD and None as they are."""
+    from ecv_core.records import codec
+
+    return codec.written(moment) if isinstance(moment, Moment) else moment
+
+
+def fold_row(run_id: str, result: FoldResult, moment: Moment | str | None) -> dict[str, object]:
     """Columns of the folds table; per-user scores go into a table of their own."""
     from ecv_core.records import codec
 
@@ -230,5 +247,5 @@ def fold_row(run_id: str, result: FoldResult, moment: Moment | None) -> dict[str
         "run_id": run_id,
         "fold": result.fold,
         "result": codec.written(replace(result, user_scores=None)),
-        "moment": moment and codec.written(moment),
+        "moment": moment_text(moment),
     }
