@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import logging
 import os
 import signal
 import sys
@@ -90,7 +91,7 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input."""
     try:
-        with _told_to_end():
+        with _told_to_end(), _warnings_shown():
             options = parse(arguments)
             command: Callable[[argparse.Namespace], int] = options.command
             with naming_code():  # what is typed here may name code to import
@@ -111,6 +112,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno != errno.ENAMETOOLONG:
             raise
         return _complain(f"{str(error.filename)[:100]}... is too long for a file name", BAD_INPUT)
+
+
+class _Line(logging.Handler):
+    """A warning as a line of its own, above a progress bar where there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write it."""
+        tqdm = sys.modules.get("tqdm")
+        write = print if tqdm is None else tqdm.tqdm.write
+        write(self.format(record), file=sys.stderr)
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """What the library warns of, such as for whom a fold waits, goes to stderr."""
+    line, log = _Line(logging.WARNING), logging.getLogger("ecv_core")
+    log.addHandler(line)
+    try:
+        yield
+    finally:
+        log.removeHandler(line)
 
 
 @contextmanager

@@ -228,6 +228,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
 
 def _energy(run: Run) -> str:
     from ecv_core.energy import SOURCES
+    from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
     from ecv_core.figures.words import saved_words, shared_words, watt_hours
 
@@ -239,7 +240,8 @@ def _energy(run: Run) -> str:
         word = "forgone to check" if run.checked else "saved"
         about = "about " * facts.forecast
         text += f", {saved_words(facts)} ({about}{facts.saved_percent:.0f} %) {word}"
-    return f"{text}; {SOURCES[facts.source]}. {shared_words(run)}".rstrip(". ")
+    said = " ".join(filter(None, (left_in_words([run]), shared_words(run))))
+    return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
 
 
 def _summary(run: Run) -> str:

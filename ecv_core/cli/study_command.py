@@ -24,7 +24,13 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.rules import curves_of_run
 from ecv_core.analysis.tuning.under_splits import planned_spaces
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
+from ecv_core.cli.options import (
+    add_machine_options,
+    add_rule_params,
+    add_setting,
+    asked_rule_params,
+    machine_settings,
+)
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.energy.parts import left_out_words
 from ecv_core.figures.study_summary import (
@@ -67,6 +73,7 @@ def study_spaces(options: argparse.Namespace) -> int:
         [name for name in options.splits.split(",") if name],
         options.space,
         seed=options.seed,
+        **machine_settings(options),
     )
     folds = sum(spec.k * len(configurations) for spec, configurations in planned)
     each = sum(len(configurations) for _, configurations in planned)
@@ -184,6 +191,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "seed")
     add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
+    add_machine_options(parser)
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
@@ -213,6 +221,7 @@ def run_study(options: argparse.Namespace) -> int:
             folder=Path(options.folder),
             seed=options.seed,
             **settings,
+            **machine_settings(options),
         )
     )
     todo = [cell for cell in wanted if not cell.recorded]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
 from uuid import uuid4
 
+from ecv_core.energy.load import Load
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Energy
@@ -214,13 +215,45 @@ def _source(tracker: Any) -> str:  # noqa: ANN401
     return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
 
 
+class WatchedMeter:
+    """A meter that sees, too, how much other programs use the machine meanwhile."""
+
+    def __init__(self, meter: EnergyMeter, *, shared: bool = False) -> None:
+        """Args: shared: whether folds of other programs may run meanwhile."""
+        self._meter, self._shared = meter, shared
+        self._begun = self._last = Load.now()
+
+    def start(self) -> None:
+        """Begin measuring."""
+        self._meter.start()
+        self._begun = Load.now()
+
+    def stop(self) -> Energy:
+        """End measuring, with the share of other programs in `other_work`."""
+        now = Load.now()
+        energy = self._meter.stop()
+        since, last = self._begun, self._last
+        # A short fold tells too little: what comes right before it is looked at as well.
+        if now.seconds - since.seconds < SHORT_SECONDS and now.seconds - last.seconds < 2.0:
+            since = last
+        self._last = now
+        return replace(energy, other_work=now.others_since(since), machine_shared=self._shared)
+
+
+SHORT_SECONDS = 0.5
+"""Of a fold, whose window is too short to tell other work from noise."""
+
+
 @cache
 def _meter(
-    country_code: str, processor_watts: float | None, memory_watts: float | None
-) -> CodeCarbonMeter:
-    return CodeCarbonMeter(country_code, processor_watts=processor_watts, memory_watts=memory_watts)
+    country_code: str, processor_watts: float | None, memory_watts: float | None, shared: bool
+) -> WatchedMeter:
+    meter = CodeCarbonMeter(
+        country_code, processor_watts=processor_watts, memory_watts=memory_watts
+    )
+    return WatchedMeter(meter, shared=shared)
 
 
-def meter_for(spec: RunSpec) -> CodeCarbonMeter:
+def meter_for(spec: RunSpec) -> WatchedMeter:
     """This process's meter for a run, made once: probing the hardware takes a second."""
-    return _meter(spec.country, spec.processor_watts, spec.memory_watts)
+    return _meter(spec.country, spec.processor_watts, spec.memory_watts, spec.share_machine)

@@ -22,6 +22,7 @@ from typing import IO, Any, Protocol
 
 import psutil
 
+from ecv_core.energy.load import works_for
 from ecv_core.jobs.computing import Compute, WorkerDied, compute, failure
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import EcvError, RunError
@@ -277,6 +278,8 @@ def work() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     psutil.Process().nice(NICENESS)
+    if (program := psutil.Process().parent()) is not None:
+        works_for(program)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ecv_core.energy import EnergyMeter, meter_for
 from ecv_core.jobs.book import Book, Says, refuse
-from ecv_core.jobs.computing import machine_alone
+from ecv_core.jobs.machine import machine_alone
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
@@ -243,7 +243,7 @@ class Tracked:
             except StoreError as error:
                 log.warning("progress was not written: %s", error)  # a fold is worth more
 
-        with machine_alone(say):
+        with machine_alone(say, shared=self.spec.share_machine):
             say(PHASE, 0, 0)
             meter.start()
             self._open = _Open(fold, meter, time.perf_counter())

@@ -358,6 +358,14 @@ class RunSpec:
         way_out="a module draws 2 to 5 W",
     )
     """All the time; None leaves CodeCarbon's assumption, 10 W or more."""
+    share_machine: bool = setting(
+        False,
+        Role.REPORT,
+        label="Share the machine",
+        help="Compute while other programs compute folds here, and let them: nothing is waited "
+        "for. The energy of such a fold is that of all of them, so it is in no sum.",
+    )
+    """Wait for no fold of another program, and let none wait."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, kind: object, schema_of: Callable[..., Any]) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from ecv_core.records.errors import DamagedRun, InputError
 from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.removal import kept
-from ecv_core.store.rows import damage, read_folds, stop_of_row
+from ecv_core.store.rows import AHEAD, damage, read_folds, stop_of_row
 from ecv_core.store.schema import folds, imports, labels, runs
 from ecv_core.store.store import Store
 
@@ -120,6 +121,8 @@ class ListedRun:
     """0 where a fold was not metered."""
     spent: tuple[Spent, ...]
     """What the finished folds cost together, one of each way to know it."""
+    other_work: bool
+    """Whether the joules hold other work of the machine too."""
     stopped_at: int | None
     """As in Run."""
     label: Label
@@ -227,7 +230,8 @@ def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[
         if (same := known.get(run_id)) and same.version == version
     }
     missing = versions.keys() - found.keys()
-    query = sa.select(folds.c.run_id, folds.c.fold, folds.c.result).order_by(folds.c.sequence)
+    query = sa.select(folds.c.run_id, folds.c.fold, folds.c.result, folds.c.moment)
+    query = query.order_by(folds.c.sequence)
     if found:
         query = query.where(folds.c.run_id.in_(missing))
     rows: defaultdict[str, list[Any]] = defaultdict(list)
@@ -235,19 +239,38 @@ def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[
         rows[row.run_id].append(row)
     for run_id in missing:
         good, damaged = read_folds(rows[run_id])
-        columns = _columns(tuple(good.values()), damaged)
+        turn = {row.fold: _turn(row.moment) for row in rows[run_id]}
+        results = [good[fold] for fold in sorted(good, key=lambda fold: turn[fold])]
+        seen = sum(turn[fold] < _AHEAD for fold in good)
+        columns = _columns(results, seen, damaged)
         found[run_id] = _Folds(version=versions[run_id], columns=columns)
     return found
 
 
-def _columns(results: Sequence[FoldResult], damaged: Mapping[int, str]) -> dict[str, Any]:
+_AHEAD = sys.maxsize
+
+
+def _turn(moment: str | None) -> int:
+    """Whose fold the rule sees first: 0 where it is not known, and they are in their order."""
+    if moment == AHEAD:
+        return _AHEAD
+    with suppress(ValueError, TypeError, KeyError):
+        turn: int = json.loads(moment or "{}").get("n", 0)
+        return turn
+    return 0
+
+
+def _columns(
+    results: Sequence[FoldResult], seen: int, damaged: Mapping[int, str]
+) -> dict[str, Any]:
     metered = bool(results) and all(one.energy.source != "none" for one in results)
     return {
-        "scores": tuple(one.score for one in results),
+        "scores": tuple(one.score for one in results[:seen]),  # what is ahead of them is spent only
         "joules": sum(one.energy.joules for one in results) if metered else None,
         "fold_seconds": tuple(map(_seconds, results)),
         "fold_joules": tuple(map(_joules, results)),
         "spent": _spent(results),
+        "other_work": any(not one.energy.own for one in results),
         "damaged": damaged,
     }
 
@@ -275,4 +298,4 @@ def _joules(result: FoldResult) -> float:
 
 
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")
-_NO_FOLDS = _Folds(version=(0, 0), columns=_columns((), {}))
+_NO_FOLDS = _Folds(version=(0, 0), columns=_columns((), 0, {}))

@@ -14,7 +14,14 @@ from uuid import uuid4
 import sqlalchemy as sa
 
 from ecv_core.records.errors import DamagedRun, StoreError
-from ecv_core.records.run import FoldProgress, FoldResult, Moment, Run, RunState
+from ecv_core.records.run import (
+    FoldProgress,
+    FoldResult,
+    Moment,
+    Run,
+    RunState,
+    other_work_words,
+)
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import MomentsAgain, usual_kind
 from ecv_core.store.schema import folds, progress, runs
@@ -44,6 +51,9 @@ def held(connection: sa.Connection, run_id: str, owner: str) -> bool:
     return connection.scalar(query) is not None
 
 
+AHEAD = ""
+"""In place of a moment, of a fold that has finished before its turn; null is of before moments were
+kept."""
 Rows = Sequence[Any]
 """Rows as SQLAlchemy gives them, with a column per attribute."""
 
@@ -150,9 +160,15 @@ def read_folds(done: Rows) -> tuple[dict[int, FoldResult], dict[int, str]]:
 def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # noqa: ANN401
     spec = RunSpec.from_json(row.spec)
     good, damaged = read_folds(done)
-    results = tuple(good.values())
-    stopped_at = stop_of_row(row, spec, damaged)
+    ahead = {fold.fold for fold in done if fold.moment == AHEAD}
     moments: Sequence[Moment] = () if damaged else _moments(done, spec)
+    seen = [fold for fold in good if fold not in ahead]
+    if len(moments) == len(seen):
+        turn = {moment.fold: moment.n for moment in moments}
+        seen.sort(key=lambda fold: turn[fold])
+        moments = tuple(sorted(moments, key=lambda moment: moment.n))
+    results = tuple(good[fold] for fold in seen)
+    stopped_at = stop_of_row(row, spec, damaged)
     if len(moments) < len(results):
         moments = MomentsAgain(spec, results, stopped_at)
     return Run(
@@ -160,6 +176,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         spec=spec,
         state=RunState(row.state),
         folds=results,
+        ahead=tuple(good[fold] for fold in good if fold in ahead),
         damaged=damaged,
         moments=moments,
         created_at=datetime.fromisoformat(row.created_at),
@@ -168,6 +185,7 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         group=row.group_id,
         stopped_at=stopped_at,
         error=row.error,
+        other_work=other_work_words(results),
         progress=None if at is None else progress_record(at),
         queue_position=queue_position,
         outside=row.owner == OUTSIDE,
@@ -257,7 +275,14 @@ def queued_rows(
     ]
 
 
-def fold_row(run_id: str, result: FoldResult, moment: Moment | None) -> dict[str, object]:
+def moment_text(moment: Moment | str | None) -> str | None:
+    """A moment as the folds table has it; AHEAD and None as they are."""
+    from ecv_core.records import codec
+
+    return codec.written(moment) if isinstance(moment, Moment) else moment
+
+
+def fold_row(run_id: str, result: FoldResult, moment: Moment | str | None) -> dict[str, object]:
     """Columns of the folds table; per-user scores go into a table of their own."""
     from ecv_core.records import codec
 
@@ -265,5 +290,5 @@ def fold_row(run_id: str, result: FoldResult, moment: Moment | None) -> dict[str
         "run_id": run_id,
         "fold": result.fold,
         "result": codec.written(replace(result, user_scores=None)),
-        "moment": moment and codec.written(moment),
+        "moment": moment_text(moment),
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 5
-"""5: runs are found by what decides their scores, and studies and selections are plans. 4: per-user
-scores are packed. 3: who started what. 2: progress got a curve. 1: the first."""
+SCHEMA_VERSION = 6
+"""6: several programs ask for folds, and folds say how busy the machine was. 5: runs are found by
+what decides their scores, and studies and selections are plans. 4: per-user scores are packed. 3:
+who started what. 2: progress got a curve. 1: the first."""
 
 metadata = sa.MetaData()
 
@@ -60,6 +61,14 @@ progress = sa.Table(
     sa.Column("steps", sa.Integer, nullable=False),
     sa.Column("curve", sa.Text, nullable=False),
     sa.Column("started_at", sa.String(32), nullable=False),
+)
+asked = sa.Table(
+    "asked",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("fold", sa.Integer, primary_key=True),
+    sa.Column("asked_at", sa.String(32), nullable=False),
+    sa.Column("until", sa.String(32), nullable=False),
 )
 owners = sa.Table(
     "owners",

@@ -19,7 +19,17 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.store import removal
 from ecv_core.store.engine import connect, database_url, transaction
 from ecv_core.store.quota import Quota, forget_spent, insist
-from ecv_core.store.rows import OUTSIDE, fold_row, held, now, queued_rows, read_folds, run_rows
+from ecv_core.store.rows import (
+    AHEAD,
+    OUTSIDE,
+    fold_row,
+    held,
+    moment_text,
+    now,
+    queued_rows,
+    read_folds,
+    run_rows,
+)
 from ecv_core.store.schema import folds, imports, progress, runs, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 
@@ -249,6 +259,12 @@ class Store:
         with self.transaction("written") as connection:
             return connection.execute(query).rowcount == 1
 
+    def ask_more(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
+        """Let a running run, if its owner still has it, go further: more folds are asked for."""
+        mine = (runs.c.run_id == run_id, runs.c.state == RunState.RUNNING, runs.c.owner == owner)
+        with self.transaction("written") as connection:
+            connection.execute(runs.update().where(*mine).values(spec=spec.to_json()))
+
     def finish(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str | None = None
     ) -> None:
@@ -289,6 +305,8 @@ class Store:
         *,
         stopped_at: int | None,
         moment: Moment | None = None,
+        others: Sequence[Moment] = (),
+        ahead: bool = False,
         owner: str | None = None,
     ) -> bool:
         """Keep a finished fold and where the run stood after it.
@@ -300,6 +318,8 @@ class Store:
             result: the fold.
             stopped_at: where the rule has stopped the run, if it has.
             moment: the run after this fold.
+            others: after other folds, whose turn has come, or changed, with this one.
+            ahead: whether its own turn has not come, as of `Run.ahead`.
             owner: who computed it. If another owner has the run by now, the fold is kept, and
                 the rest is left to that one; if this one was taken for dead, it is not any more.
         Returns: whether the owner still has the run.
@@ -312,10 +332,14 @@ class Store:
             if damaged:
                 _forget_fold(connection, run_id, result.fold)
             if not there:
-                connection.execute(folds.insert().values(**fold_row(run_id, result, moment)))
+                row = fold_row(run_id, result, AHEAD if ahead else moment)
+                connection.execute(folds.insert().values(**row))
                 if scores is not None:
                     kept = {"run_id": run_id, "fold": result.fold} | packed
                     connection.execute(user_scores.insert().values(**kept))
+            for other in others:
+                of_fold = folds.update().where(folds.c.run_id == run_id, folds.c.fold == other.fold)
+                connection.execute(of_fold.values(moment=moment_text(other)))
             if owner is not None and not held(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().where(progress.c.run_id == run_id))

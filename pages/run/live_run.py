@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -17,6 +17,7 @@ from ecv_core.figures.words import arithmetic, verdict
 from ecv_core.models import components, computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
+from ecv_core.store.asked import Lease, leases
 from ecv_core.store.command import command_for, track_call
 from pages.run.details import downloads, fold_table, repeat_command, trained_in_steps, training
 from pages.run.facts import fact_panel
@@ -27,7 +28,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.acting import starter
 from pages.shared.live.events import CURVES, RUNS, STATES, topic
 from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
-from pages.shared.live.state import escaped, sentence
+from pages.shared.live.state import escaped, sentence, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.runs_table import RUN_COLUMNS, runs_table
@@ -52,7 +53,8 @@ def elsewhere_note(run: Run) -> None:
     """Says it, with what to type where the run can go on; nothing for a run of the dashboard."""
     if computed_here(run.spec):
         return
-    said, *typed = how_to_go_on(run)
+    waits = run.outside and run.state.active
+    said, *typed = how_to_go_on(run, leases(store(), run.run_id) if waits else {})
     st.caption(f":material/integration_instructions: {escaped(whose_folds(run))}")
     if said:
         st.info(escaped(said), icon=":material/terminal:")
@@ -74,17 +76,22 @@ def whose_folds(run: Run) -> str:
     return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
 
 
-def how_to_go_on(run: Run) -> tuple[str, ...]:
+def how_to_go_on(run: Run, asked: Mapping[int, Lease]) -> tuple[str, ...]:
     """A sentence on what to do where the run has folds left, and what to type, if anything.
 
     The sentence is empty where it has none, or is going on by itself.
+
+    Args:
+        run: it.
+        asked: its folds that other code has asked for.
     """
     if run.outside and run.state.active:
-        if run.progress is None:
+        if not asked:
             return "It waits to be asked for its next fold:", f"{_ECV} ask {run.run_id}"
-        fold = run.progress.fold
-        said = f"It waits for fold {fold}, asked for {ago(run.progress.started_at)}:"
-        return said, f"{_ECV} tell {run.run_id} {fold} --scores FILE"
+        said = ", ".join(
+            f"fold {one.fold} (asked for {ago(one.asked_at)})" for one in asked.values()
+        )
+        return f"It waits for {said}:", f"{_ECV} tell {run.run_id} {min(asked)} --scores FILE"
     if run.state.active or not (run.resumable or run.can_be_checked):
         return ("",)
     left = counted(run.k - len(run.folds), "fold")

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import RunState
 from ecv_core.store.going import going_on
@@ -335,15 +336,18 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
 
 def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
     """What the shown runs, or those picked among them, used together, and what it is made up of."""
-    metered = [row for row in rows if row.joules is not None]
+    every = [row for row in rows if row.joules is not None]
+    metered = with_own_joules(every)
     if not metered:
+        if note := left_out_words(every):
+            st.caption(note)
         return
     of = f"{'picked' if picked else 'shown'} {'run' if len(metered) == 1 else 'runs'}"
     st.markdown(
         f"**{watt_hours(sum(row.joules or 0.0 for row in metered))}** for all folds of "
         f"{len(metered):,} {of}."
     )
-    energy_bar(spent for row in metered for spent in row.spent)
+    energy_bar((spent for row in metered for spent in row.spent), left_out_words(every))
 
 
 def _open_clicked() -> None:
