@@ -227,7 +227,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
 
 
 def _energy(run: Run) -> str:
-    from ecv_core.energy import SOURCES
+    from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
     from ecv_core.figures.words import saved_words, shared_words, watt_hours

@@ -15,7 +15,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from ecv_core import splits, stopping
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,

@@ -8,8 +8,9 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 import ecv_core.dataset as datasets
-from ecv_core import energy, evaluation, models, splits, stopping
+from ecv_core import evaluation, models, splits, stopping
 from ecv_core.dataset import ready
+from ecv_core.energy import meter
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
@@ -96,7 +97,7 @@ def make_spec(
         asked["min_folds"] = usual_min_folds(rule, k)
     if asked["data_sha256"] is None:
         asked["data_sha256"] = datasets.own_sha256(entry)
-    asked["country"] = energy.country(asked["country"]).code
+    asked["country"] = meter.country(asked["country"]).code
     spec = RunSpec(
         dataset=dataset,
         algorithm=algorithm,

@@ -338,7 +338,7 @@ def warm_up() -> None:
     """Import what folds need and let the meter find its hardware, before anyone waits for it."""
     import torch  # noqa: F401
 
-    from ecv_core.energy import CodeCarbonMeter
+    from ecv_core.energy.meter import CodeCarbonMeter
 
     meter = CodeCarbonMeter("DEU")  # CodeCarbon keeps what it finds for all meters of the process
     meter.start()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS
-from ecv_core.analysis.orders import Outcome
+from ecv_core.analysis.orders.outcomes import Outcome
 from ecv_core.library.run import Run
 from ecv_core.library.settings import rule_over
 from ecv_core.records.errors import InputError

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ecv_core.energy import EnergyMeter, meter_for
+from ecv_core.energy.meter import EnergyMeter, meter_for
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_alone
 from ecv_core.jobs.owner import beating

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ecv_core.energy import country_in_words
+from ecv_core.energy.meter import country_in_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import FORECAST, half_named, reused_words, shared_words, uncertainty

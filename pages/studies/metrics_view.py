@@ -19,8 +19,8 @@ from ecv_core.analysis.tuning.metrics_study import (
 from ecv_core.analysis.tuning.power import DRAWN
 from ecv_core.analysis.tuning.scores import own_tuning_names
 from ecv_core.evaluation import column_title
-from ecv_core.figures.p_values import HEIGHT, p_values_figure
 from ecv_core.figures.spaces_study import spaces_names
+from ecv_core.figures.tuning import P_VALUES_HEIGHT, p_values_figure
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.store.configurations import (
@@ -95,7 +95,7 @@ def curves(study: MetricsStudy, name: str) -> None:
         version=(name, study.curves[study.ranked[0]].dp),
         key="p-values",
         alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
-        height=HEIGHT,
+        height=P_VALUES_HEIGHT,
         name=f"{name} p values",
         table=lambda: frame,
     )

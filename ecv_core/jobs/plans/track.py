@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
-from ecv_core.energy import JOULES_PER_KWH, country
+from ecv_core.energy.meter import JOULES_PER_KWH, country
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here

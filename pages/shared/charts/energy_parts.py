@@ -7,8 +7,15 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core.energy import EnergyPart, energy_parts, parts_sentence
-from ecv_core.energy.parts import GPU, MEMORY, PROCESSOR, EnergyCost
+from ecv_core.energy.parts import (
+    GPU,
+    MEMORY,
+    PROCESSOR,
+    EnergyCost,
+    EnergyPart,
+    energy_parts,
+    parts_sentence,
+)
 from pages.shared.widgets.words import estimate
 
 _COLOURS = {

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
