@@ -116,7 +116,7 @@ def test_all_that_comes_with_the_project_is_in_the_wheel(bare: Path, tmp_path: P
 def test_the_library_finds_its_data_there(bare: Path, tmp_path: Path) -> None:
     program = (
         "import ecv_core as ecv\n"
-        "from ecv_core.energy import countries\n"
+        "from ecv_core.energy.meter import countries\n"
         "assert '.venv' not in ecv.__file__ and 'site-packages' in ecv.__file__, ecv.__file__\n"
         "print(len(ecv.runs(recorded=True)), len(ecv.datasets()), len(countries()))\n"
     )
