@@ -43,6 +43,7 @@ def make_spec(
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
+    settings = _with_length(settings)
     short = stopping.said_by_name()
     asked = _asked({name: value for name, value in settings.items() if name not in short})
     if asked["tracked"]:
@@ -108,6 +109,16 @@ def make_spec(
     _check_cheap_models(spec)
     rule_of(spec)  # refuses a rule or a setting of it that cannot work
     return spec
+
+
+def _with_length(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A metric that names its list length, 'ndcg@10', as metric and n. Raises: InputError."""
+    if "@" not in str(settings.get("metric")):
+        return dict(settings)
+    metric, n = evaluation.id_and_length(settings["metric"])
+    if settings.get("n") not in (None, n):
+        raise InputError(f"the metric {metric}@{n} and n = {settings['n']} differ; leave n out")
+    return dict(settings) | {"metric": metric, "n": n}
 
 
 def _items(entry: datasets.DatasetEntry) -> int | None:

@@ -11,16 +11,18 @@ import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TypeVar
 
 from ecv_core import stopping
 from ecv_core.evaluation import METRICS
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
-from ecv_core.records.run import FoldResult, Progress, Run, RunState
+from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.store.ownership import this_process
+from ecv_core.store.quota import add_lost, lost_seconds
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
 
@@ -92,6 +94,7 @@ class Book:
         owner: str = "",
         started_by: str = "",
         waiting: Collection[str] = (),
+        left: Collection[str] = (),
         rule: StoppingRule | None = None,
         anew: bool = False,
         recorded: bool = False,
@@ -106,6 +109,7 @@ class Book:
             owner: who has its runs; by default this process.
             started_by: the id of a person, as of `Store.create`.
             waiting: ids of runs that wait for these: cancelling one of them cancels the plan.
+            left: ids of its runs that somebody has taken out of the queue: they do not go on here.
             rule: stops `runs`, where it is none that their specs could name.
             anew: compute every fold, also those that another run has.
             recorded: whether runs outside the database count for `folds`.
@@ -122,8 +126,10 @@ class Book:
         self._ids = {_key(run.spec): run.run_id for run in known}
         self._queued = {run.run_id for run in known if run.state is RunState.QUEUED}
         self._running: set[str] = set()
-        self._ended: dict[str, RunState] = {}
+        self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
+        self._seen: dict[str, Run] = {}
+        """Runs that are claimed, as they are: nobody else changes what is looked at of them."""
 
     # -- what a plan looks at -----------------------------------------------------------------
 
@@ -133,8 +139,14 @@ class Book:
         if run_id is None:
             return None
         with suppress(InputError):  # deleted meanwhile
-            return self.store.run(run_id)
+            return self._look(run_id)
         return None
+
+    def _look(self, run_id: str) -> Run:
+        run = self._seen.get(run_id) or self.store.run(run_id)
+        if run_id in self._running:
+            self._seen[run_id] = run
+        return run
 
     def ended(self, spec: RunSpec) -> bool:
         """As of `plan.ScoresKnown`."""
@@ -179,10 +191,21 @@ class Book:
                 run_id = self._wait(spec)
                 if not self._start(run_id, spec):
                     return False
+            else:
+                self._ask_more(run_id, spec)
             if why := self._lacks(spec):
                 self._end(run_id, RunState.FAILED, why)
                 return False
         return True
+
+    def _ask_more(self, run_id: str, spec: RunSpec) -> None:
+        """Where a run is to have only some folds, these too."""
+        run = self._look(run_id)
+        folds = run.spec.only_folds
+        if more := [fold for fold in spec.only_folds if folds and fold not in folds]:
+            asked = replace(run.spec, only_folds=(*folds, *more))
+            self.store.ask_more(run_id, asked, owner=self.owner)
+            self._seen.pop(run_id, None)
 
     def _wait(self, spec: RunSpec) -> str:
         """Have a run wait in the owner's queue, made if it lacks; gives its id."""
@@ -211,6 +234,7 @@ class Book:
     def _lose(self, run_id: str) -> None:
         """Another program has the run by now and goes on with it, or nobody is to do so."""
         self._running.discard(run_id)
+        self._seen.pop(run_id, None)
         self._ended[run_id] = self.store.run(run_id).state
 
     def _lacks(self, spec: RunSpec) -> str | None:
@@ -242,24 +266,29 @@ class Book:
         Returns: whether the owner still has the run; if not, the fold is kept all the same.
         """
         run_id = self._ids[_key(task.specs[place])]
-        run = self.store.run(run_id)
+        run = self._look(run_id)
         rule = self._rule_of(run)
-        folds = [fold for fold in run.folds if fold.fold != result.fold]
+        there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
         if stopping.needs_user_scores(rule):
-            scores = self.store.user_scores(run_id)
-            folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
-        moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
+            scores = self.store.user_scores(run_id, [fold for fold in there if fold != result.fold])
+            there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
+        moments = _moments(run, rule, there)
+        new = {moment.fold: moment for moment in moments if moment not in run.moments}
+        mine = new.pop(result.fold, None)
         kept = self._insist(
             lambda: self.store.add_fold(
                 run_id,
                 result,
                 stopped_at=stopping.stop_of(moments, run.k),
-                moment=moments[-1],
+                moment=mine,
+                others=tuple(new.values()),
+                ahead=mine is None,
                 owner=self.owner,
             )
         )
+        self._seen.pop(run_id, None)
         if kept:
-            self.says.fold(self.store.run(run_id))
+            self.says.fold(self._look(run_id))
         else:
             self._lose(run_id)
         return kept
@@ -280,11 +309,19 @@ class Book:
             if run.state is RunState.RUNNING and next_fold(run) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
-    def settle(self, specs: Iterable[RunSpec] | None = None) -> None:
-        """Finish those of these runs, or of all that are claimed, that need no more fold."""
+    def settle(
+        self, specs: Iterable[RunSpec] | None = None, under_way: Iterable[Task] = ()
+    ) -> None:
+        """Finish those of these runs, or of all that are claimed, that need no more fold.
+
+        Args:
+            specs: of the runs.
+            under_way: tasks that are computed still, whose runs go on.
+        """
         ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
+        ids = ids - {self._ids[_key(spec)] for task in under_way for spec in task.specs}
         for run_id in list(ids & self._running):
-            if next_fold(self.store.run(run_id)) is None:
+            if next_fold(self._look(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
     def end(
@@ -311,6 +348,7 @@ class Book:
     def _end(self, run_id: str, state: RunState, error: str | None) -> None:
         self._insist(lambda: self.store.finish(run_id, state, error=error, owner=self.owner))
         self._running.discard(run_id)
+        self._seen.pop(run_id, None)
         self._ended[run_id] = state
         self.says.ended(self.store.run(run_id))
 
@@ -326,14 +364,18 @@ class Book:
         """How long a task may take; what several runs share is shared out equally.
 
         Args:
-            task: of its runs the one that took longest counts.
+            task: of its runs the one that took longest counts, with folds that were cut off.
             most: seconds that a run may take with all its folds.
         """
-        runs = [self.store.run(self._ids[_key(spec)]) for spec in task.specs]
-        took = max(
-            sum(result.total_seconds for result in run.folds if not result.reused) for run in runs
-        )
-        return (most - took) * len(runs)
+        ids = [self._ids[_key(spec)] for spec in task.specs]
+        lost = lost_seconds(self.store, ids)
+        took = max(self.store.run(run_id).spent_seconds + lost[run_id] for run_id in ids)
+        return (most - took) * len(ids)
+
+    def lose(self, task: Task, seconds: float) -> None:
+        """Note the seconds of a fold that did not come to its end: they were spent."""
+        with suppress(StoreError):  # a database that is away now has worse to tell
+            add_lost(self.store, [self._ids[_key(spec)] for spec in task.specs], seconds)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
         """Tells the writer where the task is; of several runs the first one tells it."""
@@ -356,6 +398,21 @@ class Book:
 def _asked(run: Run, spec: RunSpec) -> RunSpec:
     """The run's own spec, with the folds that this one asks for."""
     return replace(run.spec, only_folds=spec.only_folds, full=spec.full or run.spec.full)
+
+
+def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> list[Moment]:
+    """What the rule says after each fold whose turn has come: in the order of the run's spec, so
+    that it decides the same in whichever order they finish. Those after a gap wait, until the rule
+    has stopped: then nobody waits for the gap any more.
+    """
+    order = run.spec.fold_order
+    turns = [fold.fold for fold in run.folds if fold.fold not in order]  # asked for in other times
+    turns += takewhile(there.__contains__, order)
+    moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
+    if stopping.stop_of(moments, run.k) is not None and len(turns) < len(there):
+        turns += [fold for fold in order if fold in there and fold not in turns]
+        moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
+    return moments
 
 
 def _key(spec: RunSpec) -> Hashable:

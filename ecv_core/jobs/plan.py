@@ -66,5 +66,5 @@ def next_fold(run: Run, *, full: bool = False) -> int | None:
     """
     if run.stopped_at is not None and not (run.spec.full or full):
         return None
-    done = {result.fold for result in run.folds}
+    done = {result.fold for result in (*run.folds, *run.ahead)}
     return next((fold for fold in run.spec.fold_order if fold not in done), None)

@@ -98,7 +98,7 @@ class Results:
         Returns: those with most folds first; among these the database's, newest first.
         """
         here = self._store.runs_like(spec, imported=not own) if self._store else []
-        runs = [run for run in here if run.folds]
+        runs = [run for run in here if run.folds or run.ahead]
         if self._recorded and not own:
             ids = {run.run_id for run in runs}
             runs += [run for run in recorded_like(spec, self._folder) if run.run_id not in ids]
@@ -170,7 +170,7 @@ class Results:
         """Of every fold, by index in ascending order, the run that it is taken from."""
         runs = self.runs(spec, own=own)
         with_users = self._folds_with_users(runs)
-        places = [(run, result) for run in runs for result in run.folds]
+        places = [(run, result) for run in runs for result in (*run.folds, *run.ahead)]
         places.sort(key=lambda place: (place[0].run_id, place[1].fold) not in with_users)
         chosen: dict[int, tuple[Run, FoldResult]] = {}
         for run, result in places:

@@ -38,7 +38,12 @@ from ecv_core.figures.tuning import (
 )
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
+from ecv_core.store.configurations import (
+    NO_TUNINGS,
+    TUNINGS,
+    configuration_names,
+    read_configurations,
+)
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, store
 from pages.shared.widgets.choices import pick_one
@@ -189,7 +194,7 @@ def _choose() -> str:
         *(f"{_OWN}{name}" for name in own_tuning_names(store())),
     ]
     if not names:
-        raise InputError("no tuning is recorded; restore data/recorded/tunings from the project")
+        raise InputError(NO_TUNINGS)
     return pick_one(
         "Settings of",
         names,

@@ -1,7 +1,9 @@
 """The meter reports what CodeCarbon reports, says how it knows, and never fails a fold."""
 
+import json
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,3 +108,18 @@ def test_the_fake_hands_out_what_it_was_given_and_no_meter_nothing() -> None:
     for meter in (fake, NoMeter()):
         meter.start()
     assert [fake.stop(), fake.stop(), NoMeter().stop()] == [given, Energy.none(), Energy.none()]
+
+
+def test_the_table_of_countries_is_codecarbons():
+    import codecarbon
+
+    table = Path(codecarbon.__file__).parent / "data" / "private_infra" / "global_energy_mix.json"
+    mix = {
+        code: one for code, one in json.loads(table.read_text("utf-8")).items() if len(code) == 3
+    }
+    theirs = {
+        code: one["carbon_intensity"] for code, one in mix.items() if "carbon_intensity" in one
+    }
+    assert {code: one.grams_co2e_per_kwh for code, one in countries().items()} == {
+        code: grams for code, grams in theirs.items() if grams is not None
+    }

@@ -104,6 +104,7 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
     )
     assert left_in_words([own]) == ""
     assert left_in_words([disturbed]) == (
-        "Other work ran on the machine during this run, so its joules are too high."
+        "Other work ran on the machine during this run (the machine was busy), so its joules are "
+        "too high."
     )
     assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are in no sum")

@@ -7,7 +7,7 @@ from functools import partial
 
 from ecv_core import models
 from ecv_core.energy.meter import SOURCES, country_in_words
-from ecv_core.energy.parts import parts_words
+from ecv_core.energy.parts import left_in_words, parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
@@ -234,7 +234,8 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
     if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
         how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
-    text += f" {parts_words(run.folds)} {shared_words(run)}".rstrip()
+    said = (parts_words(run.folds), left_in_words([run]), shared_words(run))
+    text = " ".join(filter(None, (text, *said)))
     return f"{text} Emissions are those of the electricity of {country_in_words(run.spec.country)}."
 
 

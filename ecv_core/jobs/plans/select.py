@@ -129,13 +129,14 @@ class SelectPlan:
         if now.needed is None:
             return []
         place, index = now.needed
-        places = self._sharing(now, place, index) if self._share else [place]
-        if any(known.ended(self.named[each][1]) for each in places):
-            return []  # failed, or another program goes on with it
+        sharing = self._sharing(now, place, index) if self._share else [place]
+        # Not those that failed, were cancelled, or that another program goes on with.
+        places = [each for each in sharing if not known.ended(self.named[each][1])]
         for each in places:
             if self.named[each][1].tracked:
                 raise missing(*self.named[each], index, known.folds(self.named[each][1]))
-        return [Task(specs=tuple(self._asked(each, index, known) for each in places), fold=index)]
+        specs = tuple(self._asked(each, index, known) for each in places)
+        return [Task(specs=specs, fold=index)] if specs else []
 
     def standing(self, known: Scored) -> Standing:
         """Where the selection is, as far as the folds that are there take it.
@@ -276,14 +277,17 @@ def results_of(store: Store, record: PlanRecord) -> Results:
     return Results(store, recorded=bool(record.content.terms.get(_RECORDED)))
 
 
-def selection_book(store: Store, record: PlanRecord, says: Says | None = None) -> Book:
-    """The book of a selection that was kept."""
+def selection_book(
+    store: Store, record: PlanRecord, says: Says | None = None, *, left: Collection[str] = ()
+) -> Book:
+    """The book of a selection that was kept. Args: says, left: as of `Book`."""
     return Book(
         store,
         plan_id=record.plan_id,
         started_by=record.started_by,
         recorded=bool(record.content.terms.get(_RECORDED)),
         says=says,
+        left=left,
     )
 
 

@@ -34,7 +34,7 @@ _figure = component(
     html='<div class="ecv-chart"><div class="ecv-figure"></div>'
     '<div class="ecv-save" hidden></div></div>',
     css="save.css",
-    js=[_LOADER, "save.js", "plot.js"],
+    js=[_LOADER, "save.js", "../live/shared.js", "plot.js"],
 )
 
 
@@ -52,6 +52,8 @@ def plot(
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
     least_width: int = 0,
+    told: Mapping[str, object] | None = None,
+    rows: Callable[[Callable[[], None]], None] | None = None,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
@@ -74,7 +76,7 @@ def plot(
         least_width: in pixels; where there is less room the figure scrolls sideways.
     """
     light, dark, moves, height = _both(key, version, make, steps)
-    data = {
+    data: dict[str, object] = {
         "light": light,
         "dark": dark,
         "alt": alt,
@@ -89,9 +91,17 @@ def plot(
     if moves:
         data |= {"slider": slider, "steps": moves}
     with _scrolling(key, least_width) if least_width else nullcontext():
-        _figure(key=key, data=data, height=height)
+        _figure(key=key, data={**data, **(told or {})}, height=height)
         if table is not None:
-            chart_table(table, key=key, name=name or key, alt=alt)
+            chart_table(table, key=key, name=name or key, alt=alt, rows=rows)
+
+
+def drawing(
+    make: Callable[[bool], go.Figure], *, version: Hashable, key: str, alt: str
+) -> dict[str, object]:
+    """What changes of a figure as its data does; the arguments are those of `plot`."""
+    light, dark, *_ = _both(key, version, make)
+    return {"light": light, "dark": dark, "alt": alt}
 
 
 def _scrolling(key: str, least: int) -> DeltaGenerator:
