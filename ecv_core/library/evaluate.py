@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Unpack
 
 from ecv_core import fold
 from ecv_core.library.in_memory import computing, name_of
 from ecv_core.library.run import Run
-from ecv_core.library.settings import spec_for
+from ecv_core.library.settings import Settings, spec_for
 from ecv_core.library.track import track
 from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import naming_code
@@ -29,7 +29,7 @@ def evaluate(
     keep: bool = True,
     anew: bool = False,
     on_fold: Callable[[Run], None] = lambda run: None,
-    **settings: Any,  # noqa: ANN401  checked by make_spec
+    **settings: Unpack[Settings],
 ) -> Run:
     """Evaluate an algorithm fold by fold in this process, until the rule says stop.
 
@@ -79,7 +79,7 @@ def _evaluated(
     keep: bool,
     anew: bool,
     on_fold: Callable[[Run], None],
-    settings: dict[str, Any],
+    settings: Settings,
 ) -> Run:
     asked, strange = spec_for(dataset, algorithm, rule, settings)
     fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ecv_core.analysis.selection.document import selection_document
 from ecv_core.analysis.selection.rounds import Until
@@ -19,6 +19,7 @@ from ecv_core.jobs.plans.select import (
 )
 from ecv_core.library.evaluate import kept_or_not
 from ecv_core.library.in_memory import dataset_id
+from ecv_core.library.settings import ScoreSettings
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def select(
     confidence: float = 0.95,
     keep: bool = True,
     on_fold: Callable[[Standing], None] = lambda now: None,
-    **settings: Any,  # noqa: ANN401  checked by make_spec
+    **settings: Unpack[ScoreSettings],
 ) -> Selected:
     """Find the best of several contenders, each stopped as soon as it cannot win any more.
 

@@ -92,6 +92,23 @@ class Tuned:
         assert self.standing.played is not None
         return self.standing.played.verdict.winner
 
+    @property
+    def params(self) -> Configuration:
+        """The parameters of the chosen configuration that others have otherwise."""
+        return self.configurations[self.best]
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence or two."""
+        return tuning_sentence(self)
+
+    def document(self) -> dict[str, Any]:
+        """The tuning as plain JSON values, as `tune --json` writes it."""
+        return tuning_document(self)
+
+    def __repr__(self) -> str:
+        return f"<Tuned: {self.sentence}>"
+
 
 @dataclass
 class DrawPlan:
