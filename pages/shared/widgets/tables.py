@@ -36,25 +36,6 @@ def chart_table(
         alt: the chart's sentence; the table says that it holds the numbers of it.
         rows: draws the part of the page with the table; by default it is drawn as it is.
     """
-    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
-        box = st.expander(
-            "Table",
-            icon=":material/table:",
-            type="compact",
-            key=f"{key}-table",
-            on_change="rerun",
-        )
-        st.download_button(
-            "CSV",
-            lambda: csv_of(make()),
-            file_name=f"{file_name(name)}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            key=f"{key}-csv",
-            type="tertiary",
-            help="The numbers behind this chart.",
-        )
 
     def table() -> None:
         frame = make()
@@ -71,9 +52,32 @@ def chart_table(
             alt=f"The numbers behind: {alt}",
         )
 
-    if box.open:
-        with box:
-            (rows or (lambda draw: draw()))(table)
+    @st.fragment  # of its own: a button that is drawn anew fails those who press the one before
+    def box() -> None:
+        expander = st.expander(
+            "Table",
+            icon=":material/table:",
+            type="compact",
+            key=f"{key}-table",
+            on_change="rerun",
+        )
+        if expander.open:
+            with expander:
+                (rows or (lambda draw: draw()))(table)
+
+    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
+        box()
+        st.download_button(
+            "CSV",
+            lambda: csv_of(make()),
+            file_name=f"{file_name(name)}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"{key}-csv",
+            type="tertiary",
+            help="The numbers behind this chart.",
+        )
 
 
 LONGEST = 120
