@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, unquote_plus
@@ -239,6 +239,8 @@ def _make_folder(path: str | None) -> None:
         return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError, PermissionError):  # SQLite says what else is wrong
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))  # of its owner alone
     except OSError as error:
         raise StoreError(
             f"the folder of the database {path} cannot be made: {error.strerror}; "
