@@ -22,6 +22,7 @@ from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.store.ownership import this_process
 from ecv_core.store.quota import add_lost, lost_seconds
+from ecv_core.store.rescue import KeptRun, check_kept, rescue
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
 
@@ -125,6 +126,8 @@ class Book:
         self._ids = {_key(run.spec): run.run_id for run in known}
         self._queued = {run.run_id for run in known if run.state is RunState.QUEUED}
         self._running: set[str] = set()
+        self._kept: dict[str, KeptRun] = {}
+        """What was computed for this book, in case that its database is damaged meanwhile."""
         self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
 
@@ -245,6 +248,8 @@ class Book:
         Returns: whether the owner still has the run; if not, the fold is kept all the same.
         """
         run_id = self._ids[_key(task.specs[place])]
+        kept = self._kept.setdefault(run_id, KeptRun(spec=task.specs[place]))
+        kept.add(run_id, result)
         run = self.store.run(run_id)
         rule = self._rule_of(run)
         folds = [fold for fold in run.folds if fold.fold != result.fold]
@@ -252,20 +257,21 @@ class Book:
             scores = self.store.user_scores(run_id)
             folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
         moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
-        kept = self._insist(
+        kept.stopped_at = stopping.stop_of(moments, run.k)
+        mine = self._insist(
             lambda: self.store.add_fold(
                 run_id,
                 result,
-                stopped_at=stopping.stop_of(moments, run.k),
+                stopped_at=kept.stopped_at,
                 moment=moments[-1],
                 owner=self.owner,
             )
         )
-        if kept:
+        if mine:
             self.says.fold(self.store.run(run_id))
         else:
             self._lose(run_id)
-        return kept
+        return mine
 
     def _rule_of(self, run: Run) -> StoppingRule:
         if self._rule is not None and run.run_id in self._given:
@@ -298,6 +304,32 @@ class Book:
         ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
         for run_id in list(ids & self._running):
             self._end(run_id, state, error)
+
+    def check_kept(self) -> None:
+        """Read anew that every fold of this book is on disk.
+
+        Raises: StoreError where one is not.
+        """
+        if self._kept:
+            check_kept(self.store, self._kept)
+
+    def rescue(self, error: StoreError | RunError) -> None:
+        """Keep the folds of this book in a file of their own, where the database may lack one.
+
+        Raises: RunError that says where; nothing happens where all of them can be read again.
+        """
+        if not self._kept:
+            return
+        try:
+            check_kept(self.store, self._kept)
+        except StoreError as found:
+            path = rescue(self.store, self._kept)
+            many = sum(len(run.rows) for run in self._kept.values())
+            said = error if isinstance(error, RunError) else found
+            raise RunError(
+                f"{said}. The folds that this program has computed, {many} in all, are kept in "
+                f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
+            ) from error
 
     @property
     def all_finished(self) -> bool:
