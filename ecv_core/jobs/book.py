@@ -313,23 +313,27 @@ class Book:
         if self._kept:
             check_kept(self.store, self._kept)
 
-    def rescue(self, error: StoreError | RunError) -> None:
-        """Keep the folds of this book in a file of their own, where the database may lack one.
+    def rescue(self, error: StoreError | RunError) -> RunError | None:
+        """Keep the folds of this book in a file of their own, where the database lacks one.
 
-        Raises: RunError that says where; nothing happens where all of them can be read again.
+        Args:
+            error: that has ended the plan.
+        Returns: what says where; None where all of them can be read again.
         """
-        if not self._kept:
-            return
         try:
-            check_kept(self.store, self._kept)
+            self.check_kept()
         except StoreError as found:
-            path = rescue(self.store, self._kept)
             many = sum(len(run.rows) for run in self._kept.values())
             said = error if isinstance(error, RunError) else found
-            raise RunError(
+            try:
+                path = rescue(self.store, self._kept)
+            except StoreError as refused:
+                return RunError(f"{said}. {many} folds are lost with this program: {refused}")
+            return RunError(
                 f"{said}. The folds that this program has computed, {many} in all, are kept in "
                 f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
-            ) from error
+            )
+        return None
 
     @property
     def all_finished(self) -> bool:

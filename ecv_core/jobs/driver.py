@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
 from ecv_core.jobs.computing import WorkerDied, failure
@@ -230,8 +230,10 @@ def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
         if not closing():
             raise
     except Exception as error:
-        if isinstance(error, StoreError | RunError):
-            book.rescue(error)
+        if isinstance(error, StoreError | RunError) and (rescued := book.rescue(error)):
+            with suppress(StoreError, RunError):
+                book.end(RunState.FAILED, str(rescued))
+            raise rescued from error
         if closing():
             book.end(RunState.INTERRUPTED, GONE)
             return
