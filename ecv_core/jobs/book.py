@@ -23,6 +23,7 @@ from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.store.ownership import this_process
 from ecv_core.store.quota import add_lost, lost_seconds
+from ecv_core.store.rescue import KeptRun, check_kept, rescue
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
 
@@ -126,6 +127,8 @@ class Book:
         self._ids = {_key(run.spec): run.run_id for run in known}
         self._queued = {run.run_id for run in known if run.state is RunState.QUEUED}
         self._running: set[str] = set()
+        self._kept: dict[str, KeptRun] = {}
+        """What was computed for this book, in case that its database is damaged meanwhile."""
         self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
         self._seen: dict[str, Run] = {}
@@ -229,7 +232,7 @@ class Book:
             self._ended.pop(run_id, None)
         else:
             self._lose(run_id)
-        return mine
+        return still_ours
 
     def _lose(self, run_id: str) -> None:
         """Another program has the run by now and goes on with it, or nobody is to do so."""
@@ -266,6 +269,8 @@ class Book:
         Returns: whether the owner still has the run; if not, the fold is kept all the same.
         """
         run_id = self._ids[_key(task.specs[place])]
+        kept = self._kept.setdefault(run_id, KeptRun(spec=task.specs[place]))
+        kept.add(run_id, result)
         run = self._look(run_id)
         rule = self._rule_of(run)
         there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
@@ -275,11 +280,12 @@ class Book:
         moments = _moments(run, rule, there)
         new = {moment.fold: moment for moment in moments if moment not in run.moments}
         mine = new.pop(result.fold, None)
-        kept = self._insist(
+        kept.stopped_at = stopping.stop_of(moments, run.k)
+        still_ours = self._insist(
             lambda: self.store.add_fold(
                 run_id,
                 result,
-                stopped_at=stopping.stop_of(moments, run.k),
+                stopped_at=kept.stopped_at,
                 moment=mine,
                 others=tuple(new.values()),
                 ahead=mine is None,
@@ -287,11 +293,11 @@ class Book:
             )
         )
         self._seen.pop(run_id, None)
-        if kept:
+        if still_ours:
             self.says.fold(self._look(run_id))
         else:
             self._lose(run_id)
-        return kept
+        return still_ours
 
     def _rule_of(self, run: Run) -> StoppingRule:
         if self._rule is not None and run.run_id in self._given:
@@ -332,6 +338,36 @@ class Book:
         ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
         for run_id in list(ids & self._running):
             self._end(run_id, state, error)
+
+    def check_kept(self) -> None:
+        """Read anew that every fold of this book is on disk.
+
+        Raises: StoreError where one is not.
+        """
+        if self._kept:
+            check_kept(self.store, self._kept)
+
+    def rescue(self, error: StoreError | RunError) -> RunError | None:
+        """Keep the folds of this book in a file of their own, where the database lacks one.
+
+        Args:
+            error: that has ended the plan.
+        Returns: what says where; None where all of them can be read again.
+        """
+        try:
+            self.check_kept()
+        except StoreError as found:
+            many = sum(len(run.rows) for run in self._kept.values())
+            said = error if isinstance(error, RunError) else found
+            try:
+                path = rescue(self.store, self._kept)
+            except StoreError as refused:
+                return RunError(f"{said}. {many} folds are lost with this program: {refused}")
+            return RunError(
+                f"{said}. The folds that this program has computed, {many} in all, are kept in "
+                f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
+            )
+        return None
 
     @property
     def all_finished(self) -> bool:

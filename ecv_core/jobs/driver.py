@@ -12,14 +12,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
 from ecv_core.jobs.computing import WorkerDied, failure
 from ecv_core.jobs.executors import Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Plan, Task
-from ecv_core.records.errors import Cancelled, EcvError, RunError, Terminated
+from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records.run import Progress, RunState
 from ecv_core.store.ownership import GONE
 
@@ -52,7 +52,8 @@ def drive(
             that others who wait come first.
     Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway;
         InputError where the plan cannot go on, as where only other code can compute a fold;
-        RunError and StoreError where something else than a fold fails, as saving one in the end.
+        RunError and StoreError where something else than a fold fails, as saving one in the end;
+        the folds of this book are in a file of their own then, which the error names.
     """
     executor = executor or Here()
     with beating(book.store), _ending(book, closing), writing_progress(book.store) as writer:
@@ -63,6 +64,7 @@ def drive(
         finally:
             drive.cancel_rest()
         book.end(RunState.INTERRUPTED)
+        book.check_kept()
 
 
 class _UnderWay:
@@ -228,6 +230,10 @@ def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
         if not closing():
             raise
     except Exception as error:
+        if isinstance(error, StoreError | RunError) and (rescued := book.rescue(error)):
+            with suppress(StoreError, RunError):
+                book.end(RunState.FAILED, str(rescued))
+            raise rescued from error
         if closing():
             book.end(RunState.INTERRUPTED, GONE)
             return

@@ -74,7 +74,7 @@ def first_line(error: BaseException) -> str:
     return str(getattr(error, "orig", None) or error).splitlines()[0]
 
 
-def way_out(error: BaseException) -> str:
+def way_out(error: BaseException | str) -> str:
     """What to do about it."""
     text = str(error).lower()
     if "not a database" in text or "malformed" in text:
@@ -153,6 +153,11 @@ def _engine(url: str) -> sa.Engine:
         execution_options={_ASKED: url},
         pool_pre_ping=True,  # a server that was restarted meanwhile is asked anew
     )
+
+
+def fresh(url: str) -> sa.Engine:
+    """An engine on this database that has read nothing yet; it makes no tables."""
+    return _engine(url)
 
 
 def _make_tables(engine: sa.Engine) -> None:
