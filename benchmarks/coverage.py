@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from ecv_core.analysis.exploration import explore
-from ecv_core.lessons.at_the_stop import at_the_stop
+from ecv_core.lessons.stops import at_the_stop
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Scores
 from ecv_core.stopping.fold_variance import FoldVariance, fold_variance

@@ -76,7 +76,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         )
     return lay_out(
         figure,
-        _layout(colours, height_of(frame)),
+        _layout(colours, 130 + ROW * len(frame)),
         xaxis=plain_axis(_RMSE, gridcolor=colours.grid),
         yaxis={
             "tickvals": frame.index.tolist(),
@@ -89,7 +89,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     )
 
 
-def progress_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 420) -> go.Figure:
+def progress_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Figures 1 and 2: published results by year, with runs of ours as lines across them.
 
     Args:
@@ -125,7 +125,7 @@ def progress_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 42
         )
     return lay_out(
         figure,
-        _layout(colours, height),
+        _layout(colours, 460),
         xaxis=plain_axis(
             "year", range=[years.min() - 2, years.max() + 2], tickformat="d", showgrid=False
         ),
@@ -141,13 +141,8 @@ def _layout(colours: Palette, height: int) -> dict[str, Any]:
     }
 
 
-def height_of(frame: pd.DataFrame) -> int:
-    """Of the board, in pixels."""
-    return 130 + ROW * len(frame)
-
-
-def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str], fold: int = 0) -> pd.DataFrame:
-    """One row per algorithm and dimension: the RMSE of one fold that all of them have."""
+def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str]) -> pd.DataFrame:
+    """One row per algorithm and dimension: the RMSE of the first fold, which all of them have."""
     rows = [
         {
             "algorithm": run.spec.algorithm,
@@ -157,27 +152,25 @@ def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str], fold: int = 
         for run in runs
         if run.spec.algorithm in algorithms
         for result in run.folds
-        if result.fold == fold
+        if result.fold == 0
     ]
     frame = pd.DataFrame(rows, columns=["algorithm", "dimension", "rmse"])
     return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
 
 
-def steps_frame(runs: Sequence[Run], fold: int = 0) -> pd.DataFrame:
-    """One row per algorithm and step of its fit: the RMSE of one fold after it."""
+def steps_frame(runs: Sequence[Run]) -> pd.DataFrame:
+    """One row per algorithm and step of its fit: the RMSE of the first fold after it."""
     rows = [
         {"algorithm": run.spec.algorithm, "step": step, "rmse": value}
         for run in runs
         for result in run.folds
-        if result.fold == fold
+        if result.fold == 0
         for step, value in enumerate(result.inner_curve, start=1)
     ]
     return pd.DataFrame(rows, columns=["algorithm", "step", "rmse"])
 
 
-def curves_figure(
-    frame: pd.DataFrame, *, across: str, dark: bool = False, height: int = 380
-) -> go.Figure:
+def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go.Figure:
     """RMSE against dimension (figures 3 and 5) or steps (figure 4), one line per algorithm.
 
     Args:
@@ -201,7 +194,7 @@ def curves_figure(
         )
     return lay_out(
         figure,
-        _layout(colours, height),
+        _layout(colours, 380),
         xaxis=plain_axis(
             across, type="log", gridcolor=colours.grid, tickvals=[2**power for power in range(10)]
         ),

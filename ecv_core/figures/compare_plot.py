@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -94,11 +95,6 @@ def _of(rows: pd.DataFrame) -> str:
 _STACK = Stack(panel=lambda runs: 46 * len(runs), axis=40, top=64, right=60, bottom=12)
 _LOOKS = (("diamond", "mean"), ("square", "width"), ("triangle-up", "ink"))
 """Of means with intervals made in different ways: mark, and name of the colour."""
-
-
-def compare_height(frame: pd.DataFrame) -> int:
-    """Pixels that `compare_figure` takes."""
-    return _STACK.height(frame)
 
 
 def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
@@ -284,11 +280,6 @@ def running_frame(runs: Sequence[NamedRun]) -> pd.DataFrame:
     return frame.astype(reals | {"n": "int64", "used": "bool", "stop": "bool"})
 
 
-def running_height(frame: pd.DataFrame) -> int:
-    """Pixels that `running_figure` takes."""
-    return _RUNNING.height(frame)
-
-
 def running_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Running means of all runs, one panel per dataset and metric; a large mark is the stop.
 
@@ -309,20 +300,15 @@ def running_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 def spread(values: Sequence[float], gap: float) -> list[float]:
     """The values moved apart by at least `gap`, each as little as possible, in their order.
 
-    Least squares under the constraint: isotonic regression, by pooling neighbours that conflict.
+    Least squares under the constraint: isotonic regression.
     """
-    order = sorted(range(len(values)), key=values.__getitem__)
-    pools: list[tuple[float, int]] = []
-    for rank, at in enumerate(order):
-        pools.append((values[at] - rank * gap, 1))
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (high, more), (low, size) = pools[-2:]
-            pools[-2:] = [((high * more + low * size) / (more + size), more + size)]
-    levels = [level for level, size in pools for _ in range(size)]
-    placed = [0.0] * len(values)
-    for rank, at in enumerate(order):
-        placed[at] = levels[rank] + rank * gap
-    return placed
+    from scipy.optimize import isotonic_regression  # takes a while to load
+
+    order = np.argsort(values, kind="stable")
+    room = gap * np.arange(len(values))
+    placed = np.empty(len(values))
+    placed[order] = isotonic_regression(np.asarray(values)[order] - room).x + room
+    return [float(one) for one in placed]
 
 
 def _running_panel(

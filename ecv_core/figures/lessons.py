@@ -22,15 +22,12 @@ from ecv_core.figures.palette import (
 from ecv_core.figures.steps import Steps
 
 
-def misses_figure(
-    frame: pd.DataFrame, *, k: int, promised: float = 5.0, dark: bool = False, height: int = 420
-) -> go.Figure:
+def misses_figure(frame: pd.DataFrame, *, k: int, dark: bool = False) -> go.Figure:
     """How often the interval misses, by folds used: looking each time against a fixed plan.
 
     Args:
         frame: from `lessons.traps.misses_frame`.
         k: folds of a whole cross-validation.
-        promised: percent of misses that the interval's confidence allows.
     """
     colours = palette(dark)
     rule, plan = frame[frame["kind"] == "rule"], frame[frame["kind"] == "plan"]
@@ -65,23 +62,23 @@ def misses_figure(
         name="number of folds fixed before",
         hovertemplate="%{x:.0f} folds: %{y:.1f} % miss<extra>fixed before</extra>",
     )
-    figure.add_hline(y=promised, line={"color": colours.ink, "width": 2, "dash": "dash"})
+    figure.add_hline(y=5, line={"color": colours.ink, "width": 2, "dash": "dash"})
     figure.add_annotation(
         note(
-            f"{promised:g} % is what the interval promises",
+            "5 % is what the interval promises",
             LABEL,
             colours.ink,
             x=1,
             xref="paper",
             xanchor="right",
-            y=promised,
+            y=5,
             yanchor="bottom",
         )
     )
     top = float(rule["misses_percent"].max()) * 1.05
     return lay_out(
         figure,
-        lecture_layout(colours, height),
+        lecture_layout(colours, 390),
         xaxis=fold_axis("folds used, on average", k, colours) | {"range": [1.8, k + 0.2]},
         yaxis=axis("intervals that miss", colours, range=[0, top], ticksuffix=" %"),
     )
@@ -93,7 +90,6 @@ def units_figure(
     *,
     k: int,
     dark: bool = False,
-    height: int = 420,
 ) -> go.Figure:
     """Folds used when the same scores are written in different units.
 
@@ -116,7 +112,7 @@ def units_figure(
         figure.add_annotation(**bar_label(unit, words, colours))
     return lay_out(
         figure,
-        lecture_layout(colours, height),
+        lecture_layout(colours, 300),
         margin={"l": 12, "r": 12, "t": 30, "b": 12},
         bargap=0.55,
         xaxis=axis("folds used", colours, range=[0, k * 1.02]) | {"tickvals": list(range(k + 1))},
@@ -124,7 +120,7 @@ def units_figure(
     )
 
 
-def shared_figure(k: int, *, dark: bool = False, height: int = 420) -> go.Figure:
+def shared_figure(k: int, *, dark: bool = False) -> go.Figure:
     """What each fold trains on: two rows lit, with what both have.
 
     Args:
@@ -154,7 +150,7 @@ def shared_figure(k: int, *, dark: bool = False, height: int = 420) -> go.Figure
     )
     return lay_out(
         figure,
-        lecture_layout(colours, height),
+        lecture_layout(colours, 390),
         margin={"l": 12, "r": 12, "t": 12, "b": 12},
         xaxis=axis("parts of the data", colours, dtick=1, showgrid=False),
         yaxis=axis("training set of fold", colours, dtick=1, showgrid=False, autorange="reversed"),
@@ -177,9 +173,7 @@ GRADES_COLUMNS = {
 """The columns of the frame of grades."""
 
 
-def grades_figure(
-    frame: pd.DataFrame, *, held_out: bool, dark: bool = False, height: int = 380
-) -> go.Figure:
+def grades_figure(frame: pd.DataFrame, *, held_out: bool, dark: bool = False) -> go.Figure:
     """Horizontal bars, the best on top.
 
     Args:
@@ -207,7 +201,7 @@ def grades_figure(
         figure.add_annotation(**bar_label(model, words, colours))
     return lay_out(
         figure,
-        lecture_layout(colours, height),
+        lecture_layout(colours, 330),
         margin={"l": 12, "r": 12, "t": 30, "b": 12},
         bargap=0.55,
         xaxis=axis("nDCG@10: 0 useless, 1 perfect", colours, range=[0, 1.02])
@@ -216,9 +210,7 @@ def grades_figure(
     )
 
 
-def wander_figure(
-    frame: pd.DataFrame, *, metric: str, dark: bool = False, height: int = 420
-) -> go.Figure:
+def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go.Figure:
     """The newest draw bold, with its fold scores; all earlier ones thin.
 
     Args:
@@ -280,7 +272,7 @@ def wander_figure(
     )
     return lay_out(
         figure,
-        lecture_layout(colours, height),
+        lecture_layout(colours, 400),
         xaxis=fold_axis("folds drawn (n)", k, colours),
         yaxis=axis(metric, colours, range=[low - room, high + room], nticks=6),
         uirevision="wander",
@@ -296,7 +288,6 @@ def widths_figure(
     *,
     metric: str,
     dark: bool = False,
-    height: int = 420,
 ) -> go.Figure:
     """One interval per number of folds; `widths_steps` lights one of them.
 
@@ -364,7 +355,7 @@ def widths_figure(
     reach = max([reach, *(abs(score - centre) for score in scores)])
     return lay_out(
         figure,
-        lecture_layout(colours, height),
+        lecture_layout(colours, 380),
         xaxis=fold_axis("folds seen (n)", k, colours)
         | {"range": [0.5, k + 1.1], "tickmode": "array", "tickvals": list(range(1, k + 1))},
         yaxis=axis(metric, colours, range=[centre - 1.12 * reach, centre + 1.12 * reach], nticks=6),
@@ -401,7 +392,7 @@ def widths_steps(frame: pd.DataFrame, scores: list[float]) -> Steps:
 USED, SAVED = 0, 1
 
 
-def savings_figure(datasets: Sequence[str], *, dark: bool = False, height: int = 420) -> go.Figure:
+def savings_figure(datasets: Sequence[str], *, dark: bool = False) -> go.Figure:
     """One bar per dataset in percent of its k-fold energy; `savings_steps` fills them in.
 
     Args:
@@ -432,7 +423,7 @@ def savings_figure(datasets: Sequence[str], *, dark: bool = False, height: int =
         )
     for name in datasets:
         figure.add_annotation(**bar_label(name, name, colours, TEXT - 1))
-    layout = lecture_layout(colours, height)
+    layout = lecture_layout(colours, 430)
     return lay_out(
         figure,
         layout,

@@ -197,9 +197,7 @@ def round_figure(
     return figure
 
 
-def threshold_figure(
-    moments: Sequence[Moment], spec: RunSpec, *, dark: bool = False, height: int = 320
-) -> go.Figure:
+def threshold_figure(moments: Sequence[Moment], spec: RunSpec, *, dark: bool = False) -> go.Figure:
     """The number that decides after each fold, and the line at which the rule stops.
 
     Args:
@@ -233,7 +231,7 @@ def threshold_figure(
     percent = {"tickformat": ".1%"} if rule.axis.scale == "percent" else {}
     return lay_out(
         figure,
-        lecture_layout(colours, height),
+        lecture_layout(colours, 400),
         xaxis=fold_axis("folds seen (n)", spec.max_folds, colours),
         yaxis=axis(rule.watched.label.lower(), colours) | log | percent,
         uirevision="threshold",

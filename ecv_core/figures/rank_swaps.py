@@ -15,7 +15,7 @@ from ecv_core.figures.scales import CellScale
 # Scores under two splits -> one point per algorithm, as figure 2 of Meng et al. (2020).
 
 
-HEIGHT, WIDTH = 540, 640
+WIDTH = 640
 """Pixels; on a narrower page the figure scrolls sideways."""
 
 
@@ -55,7 +55,7 @@ def rank_scatter_figure(
     looks: dict[str, Any] = {"standoff": 8, "gridcolor": colours.grid, "fixedrange": True}
     lay_out(
         figure,
-        base_layout(colours, HEIGHT),
+        base_layout(colours, 540),
         hovermode="closest",
         showlegend=False,
         margin={"l": 12, "r": 12, "t": 44, "b": 12},
@@ -147,13 +147,9 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         )
     )
     return lay_out(
-        figure, cells_layout(algorithms, splits, palette(dark), rank_table_height(ranks))
+        figure,
+        cells_layout(algorithms, splits, palette(dark), ABOVE + 20 + ROW_HEIGHT * len(algorithms)),
     )
-
-
-def rank_table_height(ranks: pd.DataFrame) -> int:
-    """Pixels that the table takes."""
-    return ABOVE + 20 + ROW_HEIGHT * int(ranks["algorithm"].nunique())
 
 
 def arrow(up: float) -> str:
@@ -208,12 +204,8 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
         )
     )
-    return lay_out(figure, cells_layout(rows, columns, palette(dark), tau_height(taus)))
-
-
-def tau_height(taus: pd.DataFrame) -> int:
-    """Pixels that the triangle takes."""
-    return ABOVE + 20 + ROW_HEIGHT * int(taus["other"].nunique()) + BELOW
+    height = ABOVE + 20 + ROW_HEIGHT * len(rows) + BELOW
+    return lay_out(figure, cells_layout(rows, columns, palette(dark), height))
 
 
 def tau_words(taus: pd.DataFrame) -> str:

@@ -30,11 +30,6 @@ _KINDS = {
 }
 
 
-def height_of(contenders: int) -> int:
-    """Pixels of the figure with so many lanes."""
-    return _AROUND + _LANE * contenders
-
-
 def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
     """Percent behind the leader that the axis shows, the same at every step.
 
@@ -85,7 +80,7 @@ def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> Steps:
 def _figure(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> go.Figure:
     """All traces in one call: Plotly takes much longer to add one after the other."""
     drawn = [row | {"at": -place} for place, row in enumerate(rows.to_dict("records"))]
-    layout = base_layout(colours, height_of(len(drawn)))
+    layout = base_layout(colours, _AROUND + _LANE * len(drawn))
     figure = go.Figure([*_bars(drawn, span, colours), *_marks(drawn, span, colours)])
     return lay_out(
         figure,

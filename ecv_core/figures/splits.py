@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from ecv_core.analysis.split_tables.toy import DAYS, ToySplit
 from ecv_core.figures.palette import LABEL, TEXT, axis, lecture_layout, note, palette, part_styles
 from ecv_core.figures.steps import Steps
 
@@ -19,38 +19,11 @@ STACK = 0.34
 MARK = 13
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoldLines:
-    """What is drawn besides the marks of one fold, in days and rows; None is not drawn."""
-
-    cut: float | None = None
-    """Where training ends and the future begins."""
-    end: float | None = None
-    """Where what is held out ends."""
-    arrow: tuple[float, float, float, float] | None = None
-    """From (day, row) of a training interaction back to (day, row) of a test one."""
-
-
-def timeline_figure(
-    marks: pd.DataFrame,
-    line: FoldLines,
-    *,
-    days: int,
-    dark: bool = False,
-    height: int = 560,
-    fold: int = 0,
-) -> go.Figure:
-    """The figure of one fold; `timeline_steps` moves it to the others.
-
-    Args:
-        marks: columns fold, user (row from 0), name, day, level (place in its basket), item, part.
-        line: what else is drawn in the fold.
-        days: length of the timeline.
-        fold: which is shown.
-    """
+def timeline_figure(toy: ToySplit, *, dark: bool = False, fold: int = 0) -> go.Figure:
+    """The figure of one fold; `timeline_steps` moves it to the others."""
     colours = palette(dark)
     red = colours.stop
-    figure = go.Figure(layout=lecture_layout(colours, height))
+    figure = go.Figure(layout=lecture_layout(colours, 560))
     shared: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(
         mode="none", fill="toself", fillcolor=colours.saved, name="held-out period", **shared
@@ -84,13 +57,13 @@ def timeline_figure(
                     "width": 1.5,
                 },
             },
-            showlegend=bool((marks["part"] == word).any()),
+            showlegend=bool((toy.marks["part"] == word).any()),
             hovertemplate="%{text}<br>day %{x}<extra>" + word + "</extra>",
         )
-    for at, patch in _patch(marks, line, fold).items():
+    for at, patch in _patch(toy, fold).items():
         figure.data[at].update(patch)
-    names = marks.drop_duplicates("user").sort_values("user")["name"].tolist()
-    figure.update_xaxes(**axis("day", colours, range=[-4, days + 4], dtick=28, showgrid=False))
+    names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
+    figure.update_xaxes(**axis("day", colours, range=[-4, DAYS + 4], dtick=28, showgrid=False))
     figure.update_yaxes(
         **axis(
             "",
@@ -104,37 +77,30 @@ def timeline_figure(
     return figure
 
 
-def timeline_steps(
-    marks: pd.DataFrame,
-    lines: Sequence[FoldLines],
-    sentences: Sequence[str],
-    folds: Sequence[int],
-) -> Steps:
+def timeline_steps(toy: ToySplit, sentences: Sequence[str], folds: Sequence[int]) -> Steps:
     """What each step of a slider changes in `timeline_figure`.
 
     Args:
-        marks: as there.
-        lines: one per step.
+        toy: as there.
         sentences: what each step shows, for those who do not see it.
         folds: the fold of each step.
     """
-    patches = [_patch(marks, line, fold) for line, fold in zip(lines, folds, strict=True)]
-    return Steps(patches=patches, alts=sentences)
+    return Steps(patches=[_patch(toy, fold) for fold in folds], alts=sentences)
 
 
-def _patch(marks: pd.DataFrame, line: FoldLines, fold: int) -> dict[int, dict[str, Any]]:
+def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
     """Trace number -> its data in one fold."""
-    rows = int(marks["user"].max()) + 1
-    top, bottom = -0.62, rows - 0.45
+    marks, period, leak = toy.marks, toy.periods[fold], toy.leaks[fold]
+    top, bottom = -0.62, int(marks["user"].max()) + 0.55
     patch: dict[int, dict[str, Any]] = {at: {"x": [], "y": []} for at in range(3)}
-    if line.cut is not None:
-        if line.end is not None:
-            ends = [line.cut, line.end, line.end, line.cut]
-            patch[0] = {"x": ends, "y": [top, top, bottom, bottom]}
-        patch[1] = {"x": [line.cut] * 2, "y": [top, bottom], "text": ["point in time ", ""]}
-    if line.arrow is not None:
-        x0, y0, x1, y1 = line.arrow
-        patch[2] = {"x": [x0, x1], "y": [y0, y1]}
+    if period is not None:
+        cut, end = period.test_from - 0.5, period.test_to + 0.5
+        patch[0] = {"x": [cut, end, end, cut], "y": [top, top, bottom, bottom]}
+        patch[1] = {"x": [cut] * 2, "y": [top, bottom], "text": ["point in time ", ""]}
+    if leak is not None:
+        later = leak.learner + STACK * leak.learnt_level
+        earlier = leak.tested + STACK * leak.tested_level
+        patch[2] = {"x": [leak.learnt_day, leak.tested_day], "y": [later, earlier]}
     here = marks[marks["fold"] == fold]
     for at, word in enumerate(part_styles(palette(False)), start=3):
         one = here[here["part"] == word]
@@ -165,7 +131,6 @@ def spread_figure(
     over: str,
     cut: int | None = None,
     dark: bool = False,
-    height: int = 400,
 ) -> go.Figure:
     """The figure.
 
@@ -175,7 +140,7 @@ def spread_figure(
         cut: the point in time from which on is held out, in Unix seconds.
     """
     colours = palette(dark)
-    figure = go.Figure(layout=lecture_layout(colours, height) | {"barmode": "stack", "bargap": 0.1})
+    figure = go.Figure(layout=lecture_layout(colours, 400) | {"barmode": "stack", "bargap": 0.1})
     dated = over == "time" and frame["low"].min() >= -_LATEST and frame["high"].max() <= _LATEST
     for word, style in part_styles(colours).items():
         rows = frame[frame["part"] == word]
@@ -279,11 +244,6 @@ APART = 0.26
 """Rows between the marks of one strategy: shares that are equal are all seen."""
 
 
-def leakage_height(frame: pd.DataFrame) -> int:
-    """Pixels that `leakage_figure` needs for these strategies."""
-    return FRAME + ROW * frame["split"].nunique()
-
-
 def leakage_figure(frame: pd.DataFrame, *, chosen: str = "", dark: bool = False) -> go.Figure:
     """The figure.
 
@@ -292,7 +252,7 @@ def leakage_figure(frame: pd.DataFrame, *, chosen: str = "", dark: bool = False)
         chosen: the strategy whose name is set off.
     """
     colours = palette(dark)
-    figure = go.Figure(layout=lecture_layout(colours, leakage_height(frame)))
+    figure = go.Figure(layout=lecture_layout(colours, FRAME + ROW * frame["split"].nunique()))
     names = list(dict.fromkeys(frame["split"]))
     for helps, (words, symbol, number) in MARKS.items():
         rows = frame[frame["helps"] == helps]

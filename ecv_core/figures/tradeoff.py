@@ -27,9 +27,7 @@ def legend(rule: str) -> str:
     return (RULES[rule].legend if rule in RULES else "") or rule
 
 
-def tradeoff_figure(
-    frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False, height: int = 520
-) -> go.Figure:
+def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False) -> go.Figure:
     """What is spent against how far off it is, for every alpha.
 
     Args:
@@ -83,7 +81,7 @@ def tradeoff_figure(
     _paper(figure, frame[frame["kind"] == PAPER], colours)
     return lay_out(
         figure,
-        base_layout(colours, height),
+        base_layout(colours, 500),
         margin={"l": 84, "r": 24, "t": 64, "b": 60},
         hovermode="closest",
         xaxis=_axis(f"{cost} used (% of all folds)", [0, 104], colours),
@@ -215,7 +213,7 @@ def _axis(title: str, span: list[float], colours: Palette) -> dict[str, object]:
 BARS, MEAN = 0, 1
 
 
-def stops_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 520) -> go.Figure:
+def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Bars over the folds 1 .. k and a mark at the mean; `stops_steps` fills them in.
 
     Args:
@@ -255,7 +253,7 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 520) 
     }  # which would draw it twice
     return lay_out(
         figure,
-        base_layout(colours, height),
+        base_layout(colours, 500),
         margin={"l": 90, "r": 12, "t": 56, "b": 60},
         bargap=0.18,
         hovermode="closest",

@@ -65,7 +65,6 @@ def training_figure(
     epochs: int,
     metric: str = METRIC,
     dark: bool = False,
-    height: int = 260,
 ) -> go.Figure:
     """The newest fold's curve, and the earlier folds' behind it; a star marks the best epoch.
 
@@ -109,7 +108,7 @@ def training_figure(
     longest = int(frame["epoch"].max()) if len(frame) else epochs
     return lay_out(
         figure,
-        base_layout(colours, height),
+        base_layout(colours, 280),
         margin={"l": 12, "r": 20, "t": 20, "b": 12},
         xaxis=plain_axis(
             step, range=[0.5, min(epochs, max(10, 1.15 * longest)) + 0.5], showgrid=False

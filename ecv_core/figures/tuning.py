@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 
-HEIGHT = 420
+_HEIGHT = 420
 _SCALE = {False: [[0.0, "#B9CBD8"], [1.0, "#003F66"]], True: [[0.0, "#33475A"], [1.0, "#8FD3FF"]]}
 """Weak to strong, of scores; darker ground, lighter best."""
 
@@ -50,7 +50,7 @@ def parallel_figure(
             rangefont={"size": 13, "color": colours.muted},
         )
     )
-    layout = base_layout(colours, HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
+    layout = base_layout(colours, _HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
     return lay_out(figure, layout)
 
 
@@ -88,7 +88,7 @@ def by_parameter_figure(
     )
     return lay_out(
         figure,
-        base_layout(colours, HEIGHT),
+        base_layout(colours, _HEIGHT),
         hovermode="closest",
         showlegend=False,
         xaxis=_axis(
@@ -140,7 +140,7 @@ def pair_figure(
         axis: _axis(name.replace("_", " "), colours, type="category", showgrid=False)
         for axis, name in titles.items()
     }
-    return lay_out(figure, base_layout(colours, HEIGHT) | {"hovermode": "closest"} | axes)
+    return lay_out(figure, base_layout(colours, _HEIGHT) | {"hovermode": "closest"} | axes)
 
 
 def value_text(value: object) -> str:
@@ -168,8 +168,6 @@ def _axis(title: str, colours: Palette, **more: Any) -> dict[str, Any]:  # noqa:
     return plain_axis(title, size=17, linecolor=colours.muted, fixedrange=True, **more)
 
 
-SCATTER_HEIGHT = 520
-"""Pixels."""
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
 
 
@@ -225,7 +223,7 @@ def spaces_scatter_figure(
     looks: dict[str, Any] = {"standoff": 8, "gridcolor": colours.grid, "fixedrange": True}
     return lay_out(
         figure,
-        base_layout(colours, SCATTER_HEIGHT),
+        base_layout(colours, 520),
         hovermode="closest",
         margin={"l": 12, "r": 12, "t": 76, "b": 12},
         xaxis=plain_axis(f"{metric} under '{split}'", **looks),
@@ -245,7 +243,6 @@ def spaces_scatter_words(points: pd.DataFrame, metric: str, split: str, other: s
     )
 
 
-P_VALUES_HEIGHT = 460
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -273,7 +270,7 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         )
     return lay_out(
         figure,
-        base_layout(colours, P_VALUES_HEIGHT),
+        base_layout(colours, 460),
         xaxis=_axis(
             "pair of settings, by p value",
             colours,

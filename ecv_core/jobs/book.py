@@ -232,7 +232,7 @@ class Book:
             self._ended.pop(run_id, None)
         else:
             self._lose(run_id)
-        return still_ours
+        return mine
 
     def _lose(self, run_id: str) -> None:
         """Another program has the run by now and goes on with it, or nobody is to do so."""

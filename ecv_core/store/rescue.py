@@ -113,5 +113,5 @@ def _insert(
 
 
 def _damaged(store: Store, said: str) -> StoreError:
-    where = without_password(store.url)
+    where, said = (without_password(text, store.url) for text in (store.url, said))
     return StoreError(f"the database {where} is damaged ({said[:200]}); {way_out('malformed')}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.lessons.choosing import sureness
+from ecv_core.lessons.folds import sureness
 from ecv_core.lessons.guide import complete_runs
 from pages.best import show as lanes
 from pages.best.recorded import recorded

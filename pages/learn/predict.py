@@ -119,7 +119,6 @@ def _picture(now: GameRound, shown: int) -> None:
         name=f"round {now.number}",
         alt=f"Interval width times its change after each fold before fold {shown}, on a "
         f"logarithmic scale, all above the line alpha {text}.",
-        height=_HEIGHT,
     )
     numbers_behind(frame, "round")
 
@@ -144,7 +143,6 @@ def _truth_picture(now: GameRound) -> None:
         key="learn-predict",
         name=f"round {now.number}",
         alt=alt_text(frame, k=k, metric=metric, stopped_at=now.stop, title="A hidden run"),
-        height=_HEIGHT,
     )
     numbers_behind(frame, "round")
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure, compare_height
+from ecv_core.figures.compare_plot import compare_figure
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs
@@ -31,7 +31,7 @@ from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, 
 from pages.shared.live.state import escaped, sentence, store
 from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import cite_and_describe, made_with
-from pages.shared.widgets.runs_table import RUN_COLUMNS, runs_table
+from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
 from pages.shared.widgets.words import (
     ago,
     algorithm_title,
@@ -320,7 +320,6 @@ def _figure(run: Run, runs: list[Run]) -> None:
         version=version,
         key="figure-1",
         alt=alt,
-        height=FIGURE_HEIGHT,
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
@@ -345,7 +344,6 @@ def _compare(runs: list[Run]) -> None:
             version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
             key="compare",
             alt=compare_alt_text(frame),
-            height=compare_height(frame),
             name=f"comparison on {runs[0].spec.dataset}",
             table=lambda: compare_frame(named([newest(run) for run in runs])),
         )

@@ -28,7 +28,7 @@ from ecv_core.figures.products import (
     products_steps,
     threshold_figure,
 )
-from ecv_core.lessons.draws import draws_frame, widths_frame
+from ecv_core.lessons.folds import draws_frame, widths_frame
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
 from tests.fake_folds import fold_result

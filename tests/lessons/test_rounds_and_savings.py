@@ -8,7 +8,7 @@ from scipy import stats
 
 from ecv_core.lessons.guide import GUIDE, complete_runs, guide_run
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, round_of
-from ecv_core.lessons.saved import saved_frame
+from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)

@@ -9,8 +9,7 @@ from ecv_core.energy.at_scale import AtScale, at_scale
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from pages.replay.at_scale import Stops, at_scale_sentence, stops_of
-from pages.replay.race import race_frame, usual_speed
-from pages.replay.story import race_data, story_of
+from pages.replay.race import race_data, race_frame, story_of, usual_speed
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)

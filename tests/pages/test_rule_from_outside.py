@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ecv_core as ecv
-from ecv_core.analysis.comparison.spec_differences import differences, names
+from ecv_core.analysis.comparison import differences, names
 from ecv_core.analysis.replay import replay
 from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves
 from ecv_core.cli.run_command import parse_spec

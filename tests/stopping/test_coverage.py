@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import made, made_of_groups, over_orders, recorded
-from ecv_core.lessons.at_the_stop import at_the_stop
+from ecv_core.lessons.stops import at_the_stop
 from ecv_core.stopping import mean_interval
 from ecv_core.stopping.interval import look_level, stop_interval
 from ecv_core.store.recorded import FOLDER

@@ -142,7 +142,7 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
 
 
 def dominance(
-    p_values: Floats, configurations: Sequence[Configuration], *, drawn: int = DRAWN
+    p_values: Floats, configurations: Sequence[Configuration]
 ) -> dict[str, dict[str, float]]:
     """Parameter -> value -> expected DP of pairs that share the value and differ elsewhere.
 
@@ -152,8 +152,8 @@ def dominance(
     Args:
         p_values: shape (folds, pairs), as `paired_p_values` gives them.
         configurations: each with the same parameters.
-        drawn: pairs of a draw; where a value has fewer, DP is that many times their mean p value.
-    Returns: nothing for a single parameter; values with no pair are left out.
+    Returns: of draws of DRAWN pairs, where a value has fewer that many times their mean p value;
+        nothing for a single parameter; values with no pair are left out.
     """
     names = list(configurations[0])
     if len(names) < 2:
@@ -169,7 +169,7 @@ def dominance(
         for value, mine in codes.items():
             shared = (code[first] == mine) & (code[second] == mine)
             if shared.any():
-                found[name][str(value)] = drawn * float(mean[shared].mean())
+                found[name][str(value)] = DRAWN * float(mean[shared].mean())
     return found
 
 

@@ -112,20 +112,16 @@ def efold_picture(
     return figure
 
 
-def stops_picture(
-    frame: pd.DataFrame, *, alpha: float, width: float = COLUMN, height: float = 2.0
-) -> Figure:
+def stops_picture(frame: pd.DataFrame, *, alpha: float) -> Figure:
     """How many orders of the folds stop after each fold.
 
     Args:
         frame: from `tradeoff.stops_frame`.
         alpha: one of the frame's.
-        width: in inches.
-        height: in inches.
     """
     rows = frame[frame["alpha"] == alpha]
     n, percent = rows["n"].to_numpy(), rows["percent"].to_numpy(dtype=np.float64)
-    figure = _figure(width, height)
+    figure = _figure(COLUMN, 2.0)
     axes = figure.subplots()
     axes.bar(n, percent, width=0.82, color=LIGHT.mean)
     for fold, share in zip(n.tolist(), percent.tolist(), strict=True):
@@ -153,24 +149,15 @@ def stops_picture(
     return figure
 
 
-def tradeoff_picture(
-    frame: pd.DataFrame,
-    *,
-    alpha: float,
-    cost: str = "energy",
-    width: float = COLUMN,
-    height: float = 2.9,
-) -> Figure:
+def tradeoff_picture(frame: pd.DataFrame, *, alpha: float, cost: str = "energy") -> Figure:
     """What is spent against the difference to the k-fold mean, for every alpha.
 
     Args:
         frame: from `tradeoff.tradeoff_frame`.
         alpha: the setting to mark, one of the frame's.
         cost: what is counted: 'energy', or 'folds' where there is no energy.
-        width: in inches.
-        height: in inches.
     """
-    figure = _figure(width, height)
+    figure = _figure(COLUMN, 2.9)
     axes, top = figure.subplots(), highest_difference(frame)
     at = ["energy_percent", "difference_percent"]
     systems = frame[frame["kind"] == SYSTEM]
@@ -244,7 +231,7 @@ def tradeoff_picture(
     axes.grid()
     axes.set_axisbelow(True)
     _turned(axes.yaxis.label)
-    figure.legend(loc="outside upper left", ncols=1 if width < 5 else 2)
+    figure.legend(loc="outside upper left", ncols=1)
     return figure
 
 
@@ -297,28 +284,21 @@ def _mark_stop(axes: Axes, k: int, stopped_at: int, checked: bool) -> None:
 Table = NDArray[np.float64]
 
 
-def cells_picture(
-    cells: pd.DataFrame,
-    value: str,
-    *,
-    scale: CellScale,
-    width: float = COLUMN,
-) -> Figure:
+def cells_picture(cells: pd.DataFrame, value: str, *, scale: CellScale) -> Figure:
     """Figures 2 and 3: one number per dataset and algorithm, the darker the worse.
 
     Args:
         cells: one row per cell with the columns dataset, algorithm and `value`.
         value: the column to show.
         scale: of the shades, with the digits of the numbers.
-        width: in inches.
     """
     datasets, algorithms = list(cells["dataset"].unique()), list(cells["algorithm"].unique())
     values = _table(cells, value, algorithms, datasets)
     words = _words(values, f".{scale.digits}f")
-    return _cells(datasets, algorithms, words, _shares(values, scale), scale, width)
+    return _cells(datasets, algorithms, words, _shares(values, scale), scale)
 
 
-def ranks_picture(ranks: pd.DataFrame, stability: pd.DataFrame, *, width: float = COLUMN) -> Figure:
+def ranks_picture(ranks: pd.DataFrame, stability: pd.DataFrame) -> Figure:
     """Figure 4: the mean rank by the scores at the stops and, in brackets, the rank by k folds.
 
     Below: in how many orders of the folds all ranks, and the winner, are those of k folds.
@@ -326,7 +306,6 @@ def ranks_picture(ranks: pd.DataFrame, stability: pd.DataFrame, *, width: float 
     Args:
         ranks: of one alpha: dataset, algorithm, rank_k_fold and rank_e_fold.
         stability: of that alpha: dataset, same_order_percent and same_winner_percent.
-        width: in inches.
     """
     datasets, algorithms = list(ranks["dataset"].unique()), list(ranks["algorithm"].unique())
 
@@ -344,7 +323,7 @@ def ranks_picture(ranks: pd.DataFrame, stability: pd.DataFrame, *, width: float 
     words += [[f"{one} %" if one != "-" else one for one in row] for row in _words(shares, ".0f")]
     shades = np.vstack([_shares(stopped, scale), _shares(shares, KEPT_SCALE)])
     names = [*algorithms, "same order", "same winner"]
-    return _cells(datasets, names, words, shades, scale, width, apart=2)
+    return _cells(datasets, names, words, shades, scale, apart=2)
 
 
 _ROW, _HEAD, _FOOT, _GAP = 0.19, 0.62, 0.3, 0.35
@@ -380,7 +359,6 @@ def _cells(
     words: list[list[str]],
     shades: Table,
     scale: CellScale,
-    width: float,
     apart: int = 0,
 ) -> Figure:
     """Words in shaded cells, names above and at the left; the last `apart` rows stand apart."""
@@ -389,7 +367,7 @@ def _cells(
 
     places = [row + (_GAP if row >= len(rows) - apart else 0.0) for row in range(len(rows))]
     end = places[-1] + 1
-    figure = Figure(figsize=(width, _HEAD + _ROW * end + _FOOT))
+    figure = Figure(figsize=(COLUMN, _HEAD + _ROW * end + _FOOT))
     axes = figure.subplots()
     for row, place in enumerate(places):
         for column in range(len(columns)):

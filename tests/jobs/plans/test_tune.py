@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.tuning.estimate import estimate
-from ecv_core.analysis.tuning.scores import STUDIED, own_tuning, own_tuning_names
+from ecv_core.analysis.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
 from ecv_core.cli import main
 from ecv_core.energy.expected import KnownCosts
 from ecv_core.energy.meter import NoMeter

@@ -1,9 +1,9 @@
-"""Runs -> a paired test of every pair that can be compared fairly, corrected for their number."""
+"""Runs compared: a paired test of every fair pair, their settings field by field, and names."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,6 +16,7 @@ from ecv_core.evaluation import METRICS
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Run, UserScores
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
+from ecv_core.stopping import RULES
 
 # Two specs -> whether a paired test of their runs would be fair, and if not, why.
 
@@ -108,9 +109,7 @@ class Untested:
     """Whether it goes without saying: another dataset or another metric."""
 
 
-def compare_runs(
-    runs: Sequence[Run], *, confidence: float = 0.95
-) -> tuple[list[Comparison], list[Untested]]:
+def compare_runs(runs: Sequence[Run]) -> tuple[list[Comparison], list[Untested]]:
     """Test every pair that can be tested fairly, and say of the others why not.
 
     Where every user's score is known for both, users are paired: each one's mean over the folds
@@ -119,7 +118,6 @@ def compare_runs(
     Args:
         runs: at least two, each with an id of its own; their folds carry users' scores, as far as
             they were kept.
-        confidence: of the intervals, in (0, 1).
     Returns: the tested pairs, in the order of the runs; and the others.
     """
     untested: list[Untested] = []
@@ -139,9 +137,9 @@ def compare_runs(
             pair = _better_first(one, other, folds)
             scores = [_fold_scores(each, folds) for each in pair]
             k = one.spec.k
-            tests.append((*pair, folds, over_folds(*scores, k=k, confidence=confidence)))
+            tests.append((*pair, folds, over_folds(*scores, k=k)))
     for (_, folds), group in by_users.items():  # type: ignore[misc]  # the key made above
-        tests += _over_users(group, folds, means, confidence)
+        tests += _over_users(group, folds, means)
     order = {run.run_id: at for at, run in enumerate(runs)}
     tests.sort(key=lambda found: sorted((order[found[0].run_id], order[found[1].run_id])))
     return _corrected(tests), untested
@@ -242,7 +240,6 @@ def _over_users(
     pairs: Sequence[tuple[Run, Run]],
     folds: tuple[int, ...],
     means: _Means,
-    confidence: float,
 ) -> list[tuple[Run, Run, tuple[int, ...], PairedTest]]:
     """Pairs that have the same folds, so that all can be resampled together."""
     runs = list({run.run_id: run for pair in pairs for run in pair}.values())
@@ -259,11 +256,8 @@ def _over_users(
         (one, other) if level[rows[one.run_id]] >= level[rows[other.run_id]] else (other, one)
         for one, other in pairs
     ]
-    tests = over_users(
-        scores,
-        [(rows[one.run_id], rows[other.run_id]) for one, other in ordered],
-        confidence=confidence,
-    )
+    places = [(rows[one.run_id], rows[other.run_id]) for one, other in ordered]
+    tests = over_users(scores, places)
     return [(*pair, folds, test) for pair, test in zip(ordered, tests, strict=True)]
 
 
@@ -340,3 +334,153 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=list(FRAME_COLUMNS))
     return frame.astype({"wilcoxon_p_holm": "float64", "effect": "float64"})
+
+
+ABSENT = "-"
+"""What a field shows for a run that has no such setting."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One setting of all runs."""
+
+    name: str
+    values: tuple[str, ...]
+    """One per run, in their order."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs that have this setting do not all have the same."""
+        return len(set(self.values) - {ABSENT}) > 1
+
+    @property
+    def partial(self) -> bool:
+        """Whether only some runs have it, such as a parameter of another algorithm."""
+        return ABSENT in self.values and len(set(self.values)) > 1
+
+
+def spec_fields(spec: RunSpec) -> dict[str, str]:
+    """Every setting that means something for this run, as text, in the order of the stages."""
+    known_rule = RULES.get(spec.rule)
+    told = known_rule.told if known_rule else ()
+    found: dict[str, str] = {}
+    for name, known in SETTINGS.items():
+        if name == "params":
+            found |= {f"{spec.algorithm}: {one}": str(value) for one, value in spec.params}
+        elif name == "split_params":
+            found |= {f"{spec.split}: {one}": str(value) for one, value in spec.split_params}
+        elif name == "rule_params":
+            found |= _rule_fields(spec)
+        elif known.row != "-" and (not known.of_rule or name in told):
+            found[known.words] = _text(spec, name)
+    return found
+
+
+def _rule_fields(spec: RunSpec) -> dict[str, str]:
+    """The parameters of a run's rule: those with an option of their own by their name alone."""
+    rule = RULES.get(spec.rule)
+    known = {one.name: one for one in rule.parameters} if rule else {}
+    return {
+        known[name].words if name in known and known[name].flag else f"{spec.rule}: {name}": (
+            f"{value:g}" if isinstance(value, float) else str(value) or "none"
+        )
+        for name, value in spec.rule_params
+    }
+
+
+def _text(spec: RunSpec, name: str) -> str:
+    value = getattr(spec, name)
+    if name == "split" and spec.folds_sha256:
+        return f"file {spec.folds_sha256[:8]}"
+    if name == "metric":
+        return spec.metric_name
+    if name == "negatives" and value is not None:
+        return f"{value}, {spec.negative_sampling}"
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or "all"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def differences(specs: Sequence[RunSpec]) -> list[Field]:
+    """Every setting of any of the specs: first those that differ, then those only some have."""
+    tables = [spec_fields(spec) for spec in specs]
+    names = list(dict.fromkeys(name for table in tables for name in table))
+    fields = [
+        Field(name=name, values=tuple(table.get(name, ABSENT) for table in tables))
+        for name in names
+    ]
+    return sorted(fields, key=lambda field: (not field.differs, not field.partial))
+
+
+def names(runs: Sequence[Run], title: Callable[[str], str] = str) -> list[str]:
+    """A short name per run, different from any other's on the same dataset and metric.
+
+    What differs: the algorithm; where several runs have the same, the settings in which those
+    differ; where these are the same too, the run's id. Without the algorithm where all runs on
+    the dataset and metric have the same and something else tells them apart.
+
+    Args:
+        runs: any.
+        title: of an algorithm's id; by default the id itself.
+    """
+    panels: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, run in enumerate(runs):
+        panels[(run.spec.dataset, run.spec.metric_name)].append(at)
+    found = [""] * len(runs)
+    for panel in panels.values():
+        of_algorithm: defaultdict[str, list[int]] = defaultdict(list)
+        for at in panel:
+            of_algorithm[runs[at].spec.algorithm].append(at)
+        for algorithm, group in of_algorithm.items():
+            told = _told_apart([runs[at].spec for at in group])
+            for at, words in zip(group, told, strict=True):
+                one_algorithm = len(of_algorithm) == 1 and all(told)
+                found[at] = (
+                    words if one_algorithm else ", ".join(filter(None, (title(algorithm), words)))
+                )
+                if told.count(words) > 1:
+                    found[at] += f" ({runs[at].run_id[:6]})"
+    return found
+
+
+_OF_NO_SCORE = tuple(SETTINGS[name].words for name in ("full", "country"))
+"""Named only where nothing else tells runs apart."""
+
+
+def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
+    """Per spec what tells it from the others, in a few words; empty where nothing does."""
+    rules = [_rule_in_short(spec) for spec in specs]
+    of_rule = {SETTINGS["rule"].words, SETTINGS["min_folds"].words}
+    of_rule |= {name for spec in specs for name in _rule_fields(spec)}
+    others = [
+        one
+        for one in differences(specs)
+        if one.differs and (one.name not in of_rule or _unsaid(one, rules))
+    ]
+    first = [one for one in others if one.name not in _OF_NO_SCORE]
+    for chosen in (first, others):
+        told = [
+            ", ".join(
+                ([rules[at]] if len(set(rules)) > 1 else [])
+                + [f"{one.name.split(': ')[-1]} {one.values[at]}" for one in chosen]
+            )
+            for at in range(len(specs))
+        ]
+        if len(set(told)) == len(told):
+            break
+    return told
+
+
+def _unsaid(field: Field, rules: Sequence[str]) -> bool:
+    """Whether a setting of the rule differs between runs of which the rule's words are the same."""
+    return len(set(zip(rules, field.values, strict=True))) > len(set(rules))
+
+
+def _rule_in_short(spec: RunSpec) -> str:
+    """'alpha 1e-4', 'precision 3 %', 'fixed 5', 'never'."""
+    known = RULES.get(spec.rule)
+    return known.words(spec, alone=True) if known else spec.rule

@@ -1,8 +1,8 @@
-"""The alpha slider that pages with curves share: what listens to SLIDER follows it."""
+"""Sliders that move figures and numbers in the browser, without asking the server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -10,9 +10,60 @@ from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
 from pages.shared.address.link import step_from_link
 from pages.shared.live.state import KEPT
+from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import explained
-from pages.shared.widgets.slider_watch import slider_watch
 from pages.shared.widgets.words import alpha_text
+
+_watch = component(
+    __file__,
+    "ecv_slider_watch",
+    html='<span class="ecv-watch"></span>',
+    js="slider_watch.js",
+)
+
+_numbers = component(
+    __file__,
+    "ecv_numbers",
+    html='<div class="ecv-numbers"></div>',
+    css="numbers.css",
+    js="numbers.js",
+)
+
+
+def slider_watch(name: str, *, container: str, step: int) -> None:
+    """Tell figures and numbers of every move of a slider, while it moves.
+
+    Args:
+        name: what `plot` and `numbers` know the slider by.
+        container: key of the container that holds the slider.
+        step: where it is now, counted from 0; true also if the browser's slider is not found.
+    """
+    _watch(key=f"watch-{name}", data={"slider": name, "container": container, "step": step})
+
+
+def numbers(
+    name: str,
+    *,
+    key: str,
+    labels: Sequence[tuple[str, str]] = (),
+    values: Sequence[Sequence[str]] = (),
+    notes: Sequence[Sequence[str]] = (),
+    sentences: Sequence[str] = (),
+) -> None:
+    """A sentence and a row of numbers that follow a slider; either may be left out.
+
+    Args:
+        name: of the slider.
+        key: the same key is the same row on the page.
+        labels: of each number, with what it means.
+        values: per step, one text per number.
+        notes: per step, a smaller line below each number.
+        sentences: per step, what the numbers say.
+    """
+    said = list(sentences) or [""] * len(values)
+    row = {"labels": list(labels), "values": list(values), "notes": list(notes)}
+    _numbers(key=key, data={"slider": name, "sentences": said} | row)
+
 
 KEY = "explore_alpha"
 SLIDER = "alpha"
