@@ -133,6 +133,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     name = os.path.basename(sys.argv[0])
     parser = _Parser(
         prog="ecv" if name in ("ecv", "ecv.exe") else "python -m ecv_core",
+        allow_abbrev=False,
         description="e-fold cross-validation",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
@@ -151,7 +152,7 @@ class _Lazy(_Parser):
     """The parser of one command, which learns its options when it is first asked to parse."""
 
     def __init__(self, *, declared: Command, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(**options)
+        super().__init__(allow_abbrev=False, **options)
         self._declared: Command | None = declared
 
     def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401

@@ -16,11 +16,13 @@ from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     OF_SPLITS,
+    add_place,
     add_settings,
     add_split_options,
     asked_rule_params,
     asked_settings,
     named_values,
+    place_of,
 )
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.figures.words import duration
@@ -51,6 +53,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anew", action="store_true", help="compute every fold, also those that are there already"
     )
+    add_place(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
@@ -99,7 +102,6 @@ def run(options: argparse.Namespace) -> int:
     from ecv_core.figures.words import watt_hours
     from ecv_core.jobs.book import Book, GivesUp, Says
     from ecv_core.jobs.driver import drive
-    from ecv_core.jobs.executors import Here
     from ecv_core.jobs.plans.run import RunPlan
     from ecv_core.store.document import run_document
     from ecv_core.store.ownership import this_process
@@ -107,7 +109,6 @@ def run(options: argparse.Namespace) -> int:
     from ecv_core.store.store import open_store
 
     store = open_store()
-    (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
     with tqdm(total=spec.max_folds, unit="fold", disable=None, leave=False) as bar:
 
         def on_fold(run: Run) -> None:
@@ -135,8 +136,10 @@ def run(options: argparse.Namespace) -> int:
 
         trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
         says = Says(fold=on_fold, trouble=trouble)
-        book = Book(store, runs=[store.run(run_id)], anew=options.anew, says=says)
-        drive(RunPlan(spec), book, Here(also=show))
+        with place_of(options, show) as executor:
+            (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
+            book = Book(store, runs=[store.run(run_id)], anew=options.anew, says=says)
+            drive(RunPlan(spec, speculate=options.speculate), book, executor)
     run = store.run(run_id)
     write_json(run_document(run), options.json)
     book.check_finished()

@@ -24,7 +24,13 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.analysis.tradeoff.rules import curves_of_run
 from ecv_core.analysis.tuning.under_splits import planned_spaces
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
+from ecv_core.cli.options import (
+    add_place,
+    add_rule_params,
+    add_setting,
+    asked_rule_params,
+    place_of,
+)
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.energy.parts import left_out_words
 from ecv_core.figures.study_summary import (
@@ -74,10 +80,11 @@ def study_spaces(options: argparse.Namespace) -> int:
         f"{counted(each, 'configuration')} in all splits, at most {counted(folds, 'fold')}",
         file=sys.stderr,
     )
-    with tqdm(total=folds, unit="fold", disable=None) as bar:
+    with tqdm(total=folds, unit="fold", disable=None) as bar, place_of(options) as executor:
         found = run_spaces(
             open_store(),
             planned,
+            executor=executor,
             share=True,
             on_fold=lambda: bar.update(1),
             trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
@@ -184,6 +191,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "seed")
     add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
+    add_place(parser)
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
@@ -231,14 +239,17 @@ def run_study(options: argparse.Namespace) -> int:
             else:
                 failed.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
-        compute(
-            open_store(),
-            todo,
-            on_fold=on_fold,
-            on_end=on_end,
-            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
-            also=ALSO if options.splits else (),
-        )
+        with place_of(options) as executor:
+            compute(
+                open_store(),
+                todo,
+                executor=executor,
+                speculate=options.speculate,
+                on_fold=on_fold,
+                on_end=on_end,
+                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+                also=ALSO if options.splits else (),
+            )
     if failed:
         raise RunError("; ".join(failed))
     return OK

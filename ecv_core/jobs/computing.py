@@ -9,14 +9,17 @@ import re
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from ecv_core.fold import run_fold
 from ecv_core.records.errors import EcvError, RunError
-from ecv_core.records.run import FoldResult, Progress
+from ecv_core.records.run import FoldResult, Node, Progress
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.environment import hardware, host
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +48,9 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     try:
         if len(specs) > 1:
             with machine_alone(progress):
-                yield from run_shared_fold(specs, index, meter=meter, progress=progress)
+                for place, result in run_shared_fold(specs, index, meter=meter, progress=progress):
+                    alone = result.shared.alone_seconds if result.shared else 0.0
+                    yield place, replace(result, node=node_here(alone))
             return
         with machine_alone(progress):
             result = run_fold(specs[0], index, meter=meter, progress=progress)
@@ -54,7 +59,13 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     except Exception as error:  # a stranger's exception may not survive the way to the driver
         log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure(error)) from None
-    yield 0, result
+    yield 0, replace(result, node=node_here(result.total_seconds))
+
+
+def node_here(seconds: float) -> Node:
+    """Where a fold was computed that has just ended, after so many seconds."""
+    began = datetime.now(UTC) - timedelta(seconds=seconds)
+    return Node(host=host(), hardware=hardware(), alone=None, began_at=began)
 
 
 @contextmanager

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing as closed_after
 from contextlib import contextmanager
+from itertools import islice
 
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
 from ecv_core.jobs.computing import failure
 from ecv_core.jobs.executors import Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import beating
-from ecv_core.jobs.plan import Plan, Task
+from ecv_core.jobs.plan import Plan, Task, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, Terminated
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import GONE
@@ -99,12 +100,15 @@ class _Drive:
     def _begin_more(self) -> bool:
         """Begin with the plan's next folds, if there is a free place; whether there were any."""
         free = self._executor.places - len(self._begun)
-        tasks = self._plan.next(self._book, tuple(self._begun)) if free else ()
-        for task in tasks[:free]:
+        if free <= 0:  # or fewer than there were: a node may leave
+            return False
+        tasks = list(islice(self._plan.next(self._book, tuple(self._begun)), free))
+        for task in tasks:
             if not self._book.claim(task):
                 return True  # its run has ended here: the plan is to see that
             if self._book.reuse(task):
-                self._book.settle(task.specs)
+                self._book.settle(task.specs, self._begun)
+                self._drop_needless()
                 return True
             until = math.inf
             if self._seconds is not None:
@@ -123,15 +127,29 @@ class _Drive:
                     self._check_goes_on()
                 elif self._begun.pop(said.task, None) is not None:
                     self._take_end(said)
+        cancelled = self._plan.independent and self._book.cancelled()
         for task, until in list(self._begun.items()):
-            if not self._may_go_on(task, until):
-                self._executor.cancel(task)
-                del self._begun[task]
+            if (cancelled or until < math.inf) and not self._may_go_on(task, until):
+                self._give_up(task)
+
+    def _drop_needless(self) -> None:
+        """End what the plan no longer wants, by what is known now; and what has failed already."""
+        bets = [task for task in self._begun if task.bet]
+        wanted = folds_of(self._plan.next(self._book, ())) if bets else set()
+        for task in list(self._begun):
+            needless = task in bets and wanted.isdisjoint(task.folds)
+            if needless or all(self._book.ended(spec) for spec in task.specs):
+                self._give_up(task)
+                self._book.forgo(task, self._begun)
+
+    def _give_up(self, task: Task) -> None:
+        self._executor.cancel(task)
+        del self._begun[task]
 
     def _take_end(self, ended: Ended) -> None:
         error = ended.error
         if error is None:
-            self._book.settle(ended.task.specs)
+            self._book.settle(ended.task.specs, self._begun)
         elif self._closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
@@ -140,6 +158,7 @@ class _Drive:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
             self._book.end(RunState.FAILED, failure(error), ended.task.specs)
+        self._drop_needless()
 
     def _check_goes_on(self) -> None:
         if self._closing():

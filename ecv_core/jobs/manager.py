@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from itertools import islice
 
 from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
 from ecv_core.jobs.computing import Compute, compute, failure
@@ -129,7 +130,7 @@ class RunManager(Queue):
                 gives_way=True,
             )
             if book.all_finished and not self._closing:
-                for task in plan.next(book, ())[:1]:
+                for task in islice(plan.next(book, ()), 1):
                     queued += book.queue(task)
         except EcvError as error:  # what cannot go on says so itself, on its page
             log.info("%s", error)
