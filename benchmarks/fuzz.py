@@ -281,7 +281,7 @@ def told(random: Random, folder: Path) -> None:
 
 def orders(random: Random, folder: Path) -> None:
     """A table of fold scores."""
-    from ecv_core.analysis.orders import read_scores
+    from ecv_core.analysis.orders.files import read_scores
 
     names = random.choice((["score"], ["a", "b"], ["system", "fold", "score"]))
     rows = [[f"{random.random():.3f}" for _ in names] for _ in range(random.choice((1, 5, 30)))]

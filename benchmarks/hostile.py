@@ -150,7 +150,7 @@ def _read(reader: str, path: Path) -> None:
 
         read_table(path)
     elif reader == "orders":
-        from ecv_core.analysis.orders import read_scores
+        from ecv_core.analysis.orders.files import read_scores
 
         read_scores(path)
     else:

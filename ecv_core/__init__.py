@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ecv_core.library.data import metrics as metrics
     from ecv_core.library.data import split as split
     from ecv_core.library.evaluate import evaluate as evaluate
+    from ecv_core.library.in_memory import Data as Data
+    from ecv_core.library.in_memory import add as add
     from ecv_core.library.order import orders as orders
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
@@ -50,6 +52,7 @@ _HOMES = {
     "ecv_core.analysis.selection.pruner": ("FoldPruner",),
     "ecv_core.library.data": ("datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
+    "ecv_core.library.in_memory": ("Data", "add"),
     "ecv_core.library.order": ("orders",),
     "ecv_core.library.run": ("Run", "Runs", "runs"),
     "ecv_core.library.select": ("Selected", "select"),
@@ -76,6 +79,7 @@ _MODULES = {"errors": "ecv_core.records.errors"}
 
 __all__ = [
     "Algorithm",
+    "Data",
     "Decision",
     "EFold",
     "Fixed",
@@ -94,6 +98,7 @@ __all__ = [
     "StoppingRule",
     "Tracked",
     "__version__",
+    "add",
     "datasets",
     "errors",
     "evaluate",

@@ -146,6 +146,22 @@ def _several(known: Setting, text: str) -> tuple[int | str, ...]:
         raise InputError(f"{known.option} takes numbers like 0,1 but got '{text}'") from None
 
 
+# How folds and other programs use the machine, of the commands that compute.
+
+
+OF_MACHINE = ("share_machine",)
+
+
+def add_machine_options(parser: argparse.ArgumentParser) -> None:
+    """Add them to a command's parser."""
+    add_settings(parser, OF_MACHINE)
+
+
+def machine_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What they say, for `make_spec`."""
+    return {name: getattr(options, name) for name in OF_MACHINE}
+
+
 # The options that `run` and `folds` share: which split, how many folds, which seed.
 
 

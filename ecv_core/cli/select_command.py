@@ -19,7 +19,7 @@ from ecv_core.analysis.selection.document import (
     verdict_sentence,
 )
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import named_values, place_of
+from ecv_core.cli.options import machine_settings, named_values, place_of
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.jobs.book import GivesUp
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
@@ -51,6 +51,7 @@ def select_live(options: argparse.Namespace) -> int:
         seed=42 if options.seed is None else options.seed,
         metric=options.metric,
         n=options.n,
+        **machine_settings(options),
     )
     spec = named[0][1]
     terms = terms_for(
@@ -102,7 +103,12 @@ def _told(before: Standing | None, now: Standing) -> Standing:
 
 def select_options(parser: argparse.ArgumentParser) -> None:
     """The options of `select`."""
-    from ecv_core.cli.options import add_place, add_setting, add_split_options
+    from ecv_core.cli.options import (
+        add_machine_options,
+        add_place,
+        add_setting,
+        add_split_options,
+    )
 
     parser.add_argument(
         "words",
@@ -136,6 +142,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folds", metavar="FILE", help="use these released folds")
     add_split_options(parser, default=None, metavar="SEED", help="fixes every random choice")
     add_place(parser)
+    add_machine_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=select)
 

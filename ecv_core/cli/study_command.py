@@ -15,7 +15,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from ecv_core import splits, stopping
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
@@ -25,10 +25,12 @@ from ecv_core.analysis.tradeoff.rules import curves_of_run
 from ecv_core.analysis.tuning.under_splits import planned_spaces
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
+    add_machine_options,
     add_place,
     add_rule_params,
     add_setting,
     asked_rule_params,
+    machine_settings,
     place_of,
 )
 from ecv_core.cli.output import check_target, write_json
@@ -73,6 +75,7 @@ def study_spaces(options: argparse.Namespace) -> int:
         [name for name in options.splits.split(",") if name],
         options.space,
         seed=options.seed,
+        **machine_settings(options),
     )
     folds = sum(spec.k * len(configurations) for spec, configurations in planned)
     each = sum(len(configurations) for _, configurations in planned)
@@ -192,6 +195,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
     add_place(parser)
+    add_machine_options(parser)
     parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
@@ -221,6 +225,7 @@ def run_study(options: argparse.Namespace) -> int:
             folder=Path(options.folder),
             seed=options.seed,
             **settings,
+            **machine_settings(options),
         )
     )
     todo = [cell for cell in wanted if not cell.recorded]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -40,11 +41,21 @@ def ask_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("--folder", type=Path, help="where the fold's files go")
     parser.add_argument(
+        "--lease",
+        default="6h",
+        metavar="6h",
+        help="for so long nobody else gets this fold: a number of s, min, h or d (default 6h)",
+    )
+    parser.add_argument(
+        "--fold", type=int, metavar="N", help="this fold, though somebody else may have it"
+    )
+    parser.add_argument(
         "--json",
         metavar="FILE",
         nargs="?",
         const="-",
-        help='{"fold", "train", "test"} or {"stop": true, "reason"}; stdout without a FILE',
+        help='{"fold", "train", "test", "until"}, {"wait": true, "until", "reason"} or '
+        '{"stop": true, "reason"}; stdout without a FILE',
     )
     parser.set_defaults(command=ask)
 
@@ -96,18 +107,25 @@ def track(options: argparse.Namespace) -> int:
 
 
 def ask(options: argparse.Namespace) -> int:
-    """The next fold as files, or that there is none."""
+    """A fold as files, or that there is none, now or any more."""
+    from ecv_core.jobs.plans.track import NoFold
     from ecv_core.jobs.plans.track import ask as asked_of
     from ecv_core.store.store import open_store
 
     check_target(options.json)
-    found = asked_of(open_store(), options.run_id, options.folder)
-    if isinstance(found, str):
-        write_json({"stop": True, "reason": found}, options.json)
-        words = f"stop: {found}"
+    seconds = _seconds(options.lease)
+    found = asked_of(
+        open_store(), options.run_id, options.folder, fold=options.fold, seconds=seconds
+    )
+    until = None if found.until is None else found.until.isoformat()
+    if isinstance(found, NoFold):
+        what = "stop" if until is None else "wait"
+        when = {} if until is None else {"until": until}
+        write_json({what: True, **when, "reason": found.reason}, options.json)
+        words = f"{what}: {found.reason}"
     else:
         files = {name: str(path) for name, path in found.files.items()}
-        write_json({"fold": found.fold, **files}, options.json)
+        write_json({"fold": found.fold, **files, "until": until}, options.json)
         words = "\n".join([f"fold {found.fold}", *(f"{name} {at}" for name, at in files.items())])
     if options.json is None:
         print(words)
@@ -141,8 +159,24 @@ def tell(options: argparse.Namespace) -> int:
     )
     if found.note:
         _say(found.note)
-    print(f"fold {options.fold}: {run.spec.metric_name} {found.score:.4f}. {_after(run)}")
+    score = f"{run.spec.metric_name} {found.score:.4f}"
+    print(f"fold {options.fold}: {score}. {_after(run, options.fold)}")
     return OK
+
+
+_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+_LONGEST = 366 * 86400.0
+
+
+def _seconds(text: str) -> float:
+    """Of '6h', '30 min', '90s' or '2d'. Raises: InputError."""
+    parts = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})\s*", text)
+    seconds = float(parts[1]) * _UNITS[parts[2]] if parts else 0.0
+    if not 0 < seconds <= _LONGEST:
+        raise InputError(
+            f"--lease takes a time of at most a year, such as 90s, 30min, 6h or 2d, not '{text}'"
+        )
+    return seconds
 
 
 def _metric(options: argparse.Namespace) -> tuple[str | None, int]:
@@ -172,9 +206,13 @@ def _check_kind(options: argparse.Namespace, task: Task) -> None:
         )
 
 
-def _after(run: Run) -> str:
+def _after(run: Run, fold: int) -> str:
     if run.state is RunState.CANCELLED:
         return "The fold is kept, but the run was cancelled; the same track goes on with it."
+    if fold in {result.fold for result in run.ahead}:
+        return "The fold is kept; the rule sees it once those before it are told."
+    if run.stopped_early and len(run.folds) > run.folds_used:
+        return f"The fold is kept; the run stopped after {run.folds_used} folds."
     return run.moments[-1].decision.reason
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import named_values, place_of
+from ecv_core.cli.options import machine_settings, named_values, place_of
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.records.errors import InputError
 
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
     """The options of `tune`."""
-    from ecv_core.cli.options import add_place, add_setting, add_split_options
+    from ecv_core.cli.options import (
+        add_machine_options,
+        add_place,
+        add_setting,
+        add_split_options,
+    )
 
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
@@ -84,6 +89,7 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folds", metavar="FILE", help="use these released folds")
     add_split_options(parser)
     add_place(parser)
+    add_machine_options(parser)
     parser.add_argument("--yes", action="store_true", help="start even if it takes over an hour")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=tune_command)
@@ -108,7 +114,7 @@ def tune_command(options: argparse.Namespace) -> int:
     from ecv_core.analysis.tuning.nested import nested_settings
     from ecv_core.jobs.plans.tune import first_fold, make_tuning, meet_aside, tune
 
-    more |= {
+    more |= machine_settings(options) | {
         "split": options.split,
         "split_params": named_values(options.split_param, "--split-param"),
     }

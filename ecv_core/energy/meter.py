@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
+from ecv_core.energy.load import Load
 from ecv_core.records.errors import InputError
+from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Energy
 from ecv_core.records.spec import RunSpec
 
@@ -86,18 +86,13 @@ class Country:
 
 @cache
 def countries() -> dict[str, Country]:
-    """Countries by ISO 3166-1 alpha-3 code, sorted by name, from CodeCarbon's table (Our World in
-    Data). Reads the table only: CodeCarbon itself takes half a second to import.
+    """Countries by ISO 3166-1 alpha-3 code, sorted by name, as CodeCarbon counts them (Our World in
+    Data, CC BY 4.0); a table of our own, for those who have no CodeCarbon.
     """
-    spec = find_spec("codecarbon")
-    assert spec is not None
-    assert spec.origin is not None
-    table = Path(spec.origin).parent / "data" / "private_infra" / "global_energy_mix.json"
-    mix = json.loads(table.read_text(encoding="utf-8"))
+    table = (SHIPPED / "energy" / "countries.json").read_text(encoding="utf-8")
     listed = [
-        Country(code, entry["country_name"], float(entry["carbon_intensity"]), int(entry["year"]))
-        for code, entry in mix.items()
-        if len(code) == 3 and entry.get("carbon_intensity") is not None
+        Country(code, name, float(grams), int(year))
+        for code, (name, grams, year) in json.loads(table)["countries"].items()
     ]
     return {country.code: country for country in sorted(listed, key=lambda c: c.name)}
 
@@ -220,13 +215,45 @@ def _source(tracker: Any) -> str:  # noqa: ANN401
     return next((_MODES[mode] for mode in _MODES if mode in modes), "constant")
 
 
+class WatchedMeter:
+    """A meter that sees, too, how much other programs use the machine meanwhile."""
+
+    def __init__(self, meter: EnergyMeter, *, shared: bool = False) -> None:
+        """Args: shared: whether folds of other programs may run meanwhile."""
+        self._meter, self._shared = meter, shared
+        self._begun = self._last = Load.now()
+
+    def start(self) -> None:
+        """Begin measuring."""
+        self._meter.start()
+        self._begun = Load.now()
+
+    def stop(self) -> Energy:
+        """End measuring, with the share of other programs in `other_work`."""
+        now = Load.now()
+        energy = self._meter.stop()
+        since, last = self._begun, self._last
+        # A short fold tells too little: what comes right before it is looked at as well.
+        if now.seconds - since.seconds < SHORT_SECONDS and now.seconds - last.seconds < 2.0:
+            since = last
+        self._last = now
+        return replace(energy, other_work=now.others_since(since), machine_shared=self._shared)
+
+
+SHORT_SECONDS = 0.5
+"""Of a fold, whose window is too short to tell other work from noise."""
+
+
 @cache
 def _meter(
-    country_code: str, processor_watts: float | None, memory_watts: float | None
-) -> CodeCarbonMeter:
-    return CodeCarbonMeter(country_code, processor_watts=processor_watts, memory_watts=memory_watts)
+    country_code: str, processor_watts: float | None, memory_watts: float | None, shared: bool
+) -> WatchedMeter:
+    meter = CodeCarbonMeter(
+        country_code, processor_watts=processor_watts, memory_watts=memory_watts
+    )
+    return WatchedMeter(meter, shared=shared)
 
 
-def meter_for(spec: RunSpec) -> CodeCarbonMeter:
+def meter_for(spec: RunSpec) -> WatchedMeter:
     """This process's meter for a run, made once: probing the hardware takes a second."""
-    return _meter(spec.country, spec.processor_watts, spec.memory_watts)
+    return _meter(spec.country, spec.processor_watts, spec.memory_watts, spec.share_machine)

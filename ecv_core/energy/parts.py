@@ -92,7 +92,8 @@ def left_in_words(runs: Iterable[Metered]) -> str:
     if not inside:
         return ""
     if len(metered) == 1:
-        return "Other work ran on the machine during this run, so its joules are too high."
+        why = f" ({metered[0].other_work})" if isinstance(metered[0].other_work, str) else ""
+        return f"Other work ran on the machine during this run{why}, so its joules are too high."
     return (
         f"These joules include {inside} of {len(metered)} runs during which other work ran on the "
         "machine, so they are too high there."

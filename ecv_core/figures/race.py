@@ -57,8 +57,6 @@ def race_figure(lanes: pd.DataFrame, *, dark: bool = False, height: int = HEIGHT
 
     Args:
         lanes: as `race_lanes` makes them.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     colours = palette(dark)
     kinds = {
@@ -97,25 +95,22 @@ def race_figure(lanes: pd.DataFrame, *, dark: bool = False, height: int = HEIGHT
             },
             hovertemplate=f"%{{y}}, fold %{{text}}: %{{x:.3g}} {unit}, {style.name}<extra></extra>",
         )
-    lay_out(
+    return lay_out(
         figure,
-        base_layout(colours, height)
-        | {
-            "barmode": "overlay",
-            "hovermode": "closest",
-            "showlegend": True,
-            "xaxis": {
-                "title": {"text": f"{unit} of computing"},
-                "gridcolor": colours.grid,
-                "range": [0, 1.01 * total / per],
-                "automargin": True,
-            },
-            "yaxis": {
-                "categoryorder": "array",
-                "categoryarray": list(lanes["lane"].unique())[::-1],
-                "automargin": True,
-                "tickfont": {"size": 20},
-            },
+        base_layout(colours, height),
+        barmode="overlay",
+        hovermode="closest",
+        showlegend=True,
+        xaxis={
+            "title": {"text": f"{unit} of computing"},
+            "gridcolor": colours.grid,
+            "range": [0, 1.01 * total / per],
+            "automargin": True,
+        },
+        yaxis={
+            "categoryorder": "array",
+            "categoryarray": list(lanes["lane"].unique())[::-1],
+            "automargin": True,
+            "tickfont": {"size": 20},
         },
     )
-    return figure

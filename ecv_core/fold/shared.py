@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from ecv_core import models, splits
-from ecv_core.energy import EnergyMeter, NoMeter
+from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import data_of, fold_seed, folds_of, ranked
 from ecv_core.models.base import SharedFit
 from ecv_core.records.interactions import Need
@@ -194,5 +194,11 @@ def _added(one: Energy | None, other: Energy | None, share: float) -> Energy | N
         return one
     base = one or replace(Energy.none(), source=other.source)
     sums = {name: getattr(base, name) + share * getattr(other, name) for name in _AMOUNTS}
-    source = "none" if "none" in (base.source, other.source) else other.source
-    return Energy(**sums, source=source)
+    return Energy(
+        **sums,
+        source="none" if "none" in (base.source, other.source) else other.source,
+        other_work=max(
+            (e.other_work for e in (base, other) if e.other_work is not None), default=None
+        ),
+        machine_shared=base.machine_shared or other.machine_shared,
+    )

@@ -8,8 +8,9 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 import ecv_core.dataset as datasets
-from ecv_core import energy, evaluation, models, splits, stopping
+from ecv_core import evaluation, models, splits, stopping
 from ecv_core.dataset import ready
+from ecv_core.energy import meter
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
@@ -42,6 +43,7 @@ def make_spec(
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
+    settings = _with_length(settings)
     short = stopping.said_by_name()
     asked = _asked({name: value for name, value in settings.items() if name not in short})
     if asked["tracked"]:
@@ -95,7 +97,7 @@ def make_spec(
         asked["min_folds"] = usual_min_folds(rule, k)
     if asked["data_sha256"] is None:
         asked["data_sha256"] = datasets.own_sha256(entry)
-    asked["country"] = energy.country(asked["country"]).code
+    asked["country"] = meter.country(asked["country"]).code
     spec = RunSpec(
         dataset=dataset,
         algorithm=algorithm,
@@ -107,6 +109,16 @@ def make_spec(
     _check_cheap_models(spec)
     rule_of(spec)  # refuses a rule or a setting of it that cannot work
     return spec
+
+
+def _with_length(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A metric that names its list length, 'ndcg@10', as metric and n. Raises: InputError."""
+    if "@" not in str(settings.get("metric")):
+        return dict(settings)
+    metric, n = evaluation.id_and_length(settings["metric"])
+    if settings.get("n") not in (None, n):
+        raise InputError(f"the metric {metric}@{n} and n = {settings['n']} differ; leave n out")
+    return dict(settings) | {"metric": metric, "n": n}
 
 
 def _items(entry: datasets.DatasetEntry) -> int | None:

@@ -22,6 +22,7 @@ from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.store.ownership import this_process
+from ecv_core.store.quota import add_lost, lost_seconds
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
 
@@ -93,6 +94,7 @@ class Book:
         owner: str = "",
         started_by: str = "",
         waiting: Collection[str] = (),
+        left: Collection[str] = (),
         rule: StoppingRule | None = None,
         anew: bool = False,
         recorded: bool = False,
@@ -107,6 +109,7 @@ class Book:
             owner: who has its runs; by default this process.
             started_by: the id of a person, as of `Store.create`.
             waiting: ids of runs that wait for these: cancelling one of them cancels the plan.
+            left: ids of its runs that somebody has taken out of the queue: they do not go on here.
             rule: stops `runs`, where it is none that their specs could name.
             anew: compute every fold, also those that another run has.
             recorded: whether runs outside the database count for `folds`.
@@ -123,7 +126,7 @@ class Book:
         self._ids = {_key(run.spec): run.run_id for run in known}
         self._queued = {run.run_id for run in known if run.state is RunState.QUEUED}
         self._running: set[str] = set()
-        self._ended: dict[str, RunState] = {}
+        self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
         self._seen: dict[str, Run] = {}
         """Runs that are claimed, as they are: nobody else changes what is looked at of them."""
@@ -383,14 +386,18 @@ class Book:
         """How long a task may take; what several runs share is shared out equally.
 
         Args:
-            task: of its runs the one that took longest counts.
+            task: of its runs the one that took longest counts, with folds that were cut off.
             most: seconds that a run may take with all its folds.
         """
-        runs = [self.store.run(self._ids[_key(spec)]) for spec in task.specs]
-        took = max(
-            sum(result.total_seconds for result in run.folds if not result.reused) for run in runs
-        )
-        return (most - took) * len(runs)
+        ids = [self._ids[_key(spec)] for spec in task.specs]
+        lost = lost_seconds(self.store, ids)
+        took = max(self.store.run(run_id).spent_seconds + lost[run_id] for run_id in ids)
+        return (most - took) * len(ids)
+
+    def lose(self, task: Task, seconds: float) -> None:
+        """Note the seconds of a fold that did not come to its end: they were spent."""
+        with suppress(StoreError):  # a database that is away now has worse to tell
+            add_lost(self.store, [self._ids[_key(spec)] for spec in task.specs], seconds)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
         """Tells the writer where the task is; of several runs the first one tells it."""

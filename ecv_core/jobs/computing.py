@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import getpass
 import logging
-import os
 import re
-import tempfile
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from ecv_core.fold import run_fold
+from ecv_core.jobs.machine import machine_alone
 from ecv_core.records.errors import EcvError, RunError
+from ecv_core.records.extras import what_to_install
 from ecv_core.records.run import FoldResult, Node, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.environment import hardware, host
 
 log = logging.getLogger(__name__)
-
-LOCK_SECONDS = 0.25
-"""How often a fold that waits for another program's looks again."""
 
 Results = Generator[tuple[int, FoldResult], None, None]
 """Place of the spec and its result, as soon as it is known."""
@@ -41,23 +33,23 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """
-    from ecv_core.energy import meter_for
+    from ecv_core.energy.meter import meter_for
     from ecv_core.fold.shared import run_shared_fold
 
-    meter = meter_for(specs[0])
+    meter, shared = meter_for(specs[0]), specs[0].share_machine
     try:
-        if len(specs) > 1:
-            with machine_alone(progress):
+        with machine_alone(progress, shared=shared):
+            if len(specs) > 1:
                 for place, result in run_shared_fold(specs, index, meter=meter, progress=progress):
                     alone = result.shared.alone_seconds if result.shared else 0.0
                     yield place, replace(result, node=node_here(alone))
-            return
-        with machine_alone(progress):
+                return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
     except EcvError:
         raise
     except Exception as error:  # a stranger's exception may not survive the way to the driver
-        log.exception("fold %d of %s failed", index, specs[0].algorithm)
+        if what_to_install(error) is None:
+            log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure(error)) from None
     yield 0, replace(result, node=node_here(result.total_seconds))
 
@@ -68,55 +60,35 @@ def node_here(seconds: float) -> Node:
     return Node(host=host(), hardware=hardware(), alone=None, began_at=began)
 
 
-@contextmanager
-def machine_alone(progress: Progress) -> Iterator[None]:
-    """Have the machine alone: meters measure all of it, so two folds at once would count twice.
-
-    A lock that cannot be had at all, such as a file of somebody else, is no reason to fail. Who has
-    it already, as the body of a tracked loop that evaluates something, need not wait for itself.
-    """
-    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
-    path = Path(tempfile.gettempdir()) / f"ecv-fold-{user}.lock"
-    machine = FileLock(path, is_singleton=True)
-    held = False
-    try:
-        while not held:
-            try:
-                machine.acquire(timeout=LOCK_SECONDS)
-                held = True
-            except Timeout:
-                progress("wait for another program's fold", 0, 0)
-            except OSError as error:
-                log.warning("folds of other programs are not waited for: %s", error)
-                break
-        yield
-    finally:
-        if held:
-            machine.release()
-
-
 class WorkerDied(RunError):
     """The process that computed a fold is gone."""
 
     def __init__(self, how: str) -> None:
         """Args: how: the signal, or its exit code."""
+        self.how = how
         super().__init__(
             f"the worker process was killed ({how}) before the fold was done, most likely because "
             "memory ran out; finished folds are kept: close other programs or pick a smaller "
             "dataset or model, and resume"
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return WorkerDied, (self.how,)
+
 
 def failure(error: BaseException) -> str:
     """Why a run failed, as one sentence for its user."""
     if isinstance(error, EcvError):
         return str(error)
+    if said := what_to_install(error):
+        return said
     if isinstance(error, MemoryError) or re.search("not enough memory|out of memory", str(error)):
         return (
             "memory ran out in this fold; finished folds are kept: "
             "pick a smaller dataset or model, or a machine with more memory, and resume"
         )
-    return (
+    said = (
         f"an error nobody expected ended this run ({type(error).__name__}: {error}); "
         "finished folds are kept, and the program's log has the details"
     )
+    return str(RunError(said))  # one line that every database takes

@@ -9,23 +9,26 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import contextmanager
 from itertools import islice
 
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
-from ecv_core.jobs.computing import failure
+from ecv_core.jobs.computing import WorkerDied, failure
 from ecv_core.jobs.executors import Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Plan, Task, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, Terminated
-from ecv_core.records.run import RunState
+from ecv_core.records.run import Progress, RunState
 from ecv_core.store.ownership import GONE
 
 log = logging.getLogger(__name__)
 
 CANCEL_POLL_SECONDS = 0.2
+TRIES = 3
+"""So often in a row a fold is computed whose process dies: memory may be short only for a while."""
 
 
 def drive(
@@ -44,7 +47,8 @@ def drive(
         book: keeps them; its runs say how they ended, and `book.check_finished` raises what failed.
         executor: computes them; by default this very process, here and now.
         closing: whether this program is about to end; what goes is interrupted then.
-        seconds: by the clock, that all folds of a run may take together; then it is cancelled.
+        seconds: by the clock, that all folds of a run may take together, those that were cut off
+            too; then it is cancelled. A worker's start and waiting for the machine do not count.
         gives_way: return as soon as none of the plan's runs is claimed, though it is not done, so
             that others who wait come first.
     Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway;
@@ -62,6 +66,37 @@ def drive(
         book.end(RunState.INTERRUPTED)
 
 
+class _UnderWay:
+    """A task that the executor has, and how long."""
+
+    def __init__(self, seconds: float, tell: Progress) -> None:
+        """Nothing of it is done yet. Args: seconds: that it may take; tell: told every step."""
+        self._seconds, self._tell = seconds, tell
+        self._began: float | None = None
+        self._since: float | None = None
+
+    def told(self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+        """Its first step that is no waiting begins it."""
+        if self._began is None and not phase.startswith("wait"):
+            self._began = self._since = time.monotonic()
+        self._tell(phase, step, steps, curve=curve)
+
+    def kept(self) -> None:
+        """A result of it is kept, with its seconds."""
+        self._since = time.monotonic()
+
+    @property
+    def lost_seconds(self) -> float:
+        """That it has taken since its newest result, if it had any."""
+        return 0.0 if self._since is None else time.monotonic() - self._since
+
+    @property
+    def over(self) -> bool:
+        """Whether it has had its time."""
+        spent = 0.0 if self._began is None else time.monotonic() - self._began
+        return spent >= self._seconds
+
+
 class _Drive:
     """What is under way of one plan."""
 
@@ -76,8 +111,8 @@ class _Drive:
     ) -> None:
         self._plan, self._book, self._executor, self._writer = plan, book, executor, writer
         self._closing, self._seconds = closing, seconds
-        self._begun: dict[Task, float] = {}
-        """Tasks under way, and until when each may take, by `time.monotonic`."""
+        self._begun: dict[Task, _UnderWay] = {}
+        self._deaths: Counter[Task] = Counter()
 
     def to_its_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""
@@ -93,9 +128,8 @@ class _Drive:
 
     def cancel_rest(self) -> None:
         """End what is still under way."""
-        for task in self._begun:
-            self._executor.cancel(task)
-        self._begun.clear()
+        for task in list(self._begun):
+            self._end(task)
 
     def _begin_more(self) -> bool:
         """Begin with the plan's next folds, if there is a free place; whether there were any."""
@@ -110,12 +144,12 @@ class _Drive:
                 self._book.settle(task.specs, self._begun)
                 self._drop_needless()
                 return True
-            until = math.inf
-            if self._seconds is not None:
-                until = time.monotonic() + self._book.seconds_left(task, self._seconds)
-            if self._may_go_on(task, until):
-                self._executor.submit(task, self._book.progress_of(task, self._writer))
-                self._begun[task] = until
+            most = self._seconds
+            seconds = math.inf if most is None else self._book.seconds_left(task, most)
+            begun = _UnderWay(seconds, self._book.progress_of(task, self._writer))
+            if self._may_go_on(task, begun):
+                self._executor.submit(task, begun.told)
+                self._begun[task] = begun
         return bool(tasks)
 
     def _take_what_is_finished(self) -> None:
@@ -124,13 +158,17 @@ class _Drive:
                 if isinstance(said, Computed):
                     self._writer.forget()
                     self._book.commit(said.task, said.place, said.result)
+                    if said.task in self._begun:
+                        self._begun[said.task].kept()
                     self._check_goes_on()
-                elif self._begun.pop(said.task, None) is not None:
+                elif (begun := self._begun.pop(said.task, None)) is not None:
+                    if said.error is not None:
+                        self._book.lose(said.task, begun.lost_seconds)
                     self._take_end(said)
         cancelled = self._plan.independent and self._book.cancelled()
-        for task, until in list(self._begun.items()):
-            if (cancelled or until < math.inf) and not self._may_go_on(task, until):
-                self._give_up(task)
+        for task, begun in list(self._begun.items()):
+            if (cancelled or begun.over) and not self._may_go_on(task, begun):
+                self._end(task)
 
     def _drop_needless(self) -> None:
         """End what the plan no longer wants, by what is known now; and what has failed already."""
@@ -139,12 +177,13 @@ class _Drive:
         for task in list(self._begun):
             needless = task in bets and wanted.isdisjoint(task.folds)
             if needless or all(self._book.ended(spec) for spec in task.specs):
-                self._give_up(task)
+                self._end(task)
                 self._book.forgo(task, self._begun)
 
-    def _give_up(self, task: Task) -> None:
+    def _end(self, task: Task) -> None:
+        """End a task that is under way; what it has taken so far counts all the same."""
         self._executor.cancel(task)
-        del self._begun[task]
+        self._book.lose(task, self._begun.pop(task).lost_seconds)
 
     def _take_end(self, ended: Ended) -> None:
         error = ended.error
@@ -154,6 +193,12 @@ class _Drive:
             raise Terminated
         elif isinstance(error, Cancelled):
             self._cancel(ended.task, error)
+        elif isinstance(error, WorkerDied):
+            self._deaths[ended.task] += 1
+            log.warning("fold %d: %s", ended.task.fold, error)
+            if self._deaths[ended.task] == TRIES:  # else the plan gives it again
+                why = f"{TRIES} times in a row {error}"
+                self._book.end(RunState.INTERRUPTED, why, ended.task.specs)
         else:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
@@ -166,11 +211,11 @@ class _Drive:
         if not self._plan.independent and self._book.cancelled():
             raise Cancelled
 
-    def _may_go_on(self, task: Task, until: float) -> bool:
+    def _may_go_on(self, task: Task, begun: _UnderWay) -> bool:
         """Whether nobody has cancelled the task, and it has time left; else its runs end."""
         if self._plan.independent and self._book.cancelled(task.specs):
             self._cancel(task, Cancelled())
-        elif time.monotonic() >= until:
+        elif begun.over:
             self._cancel(
                 task, Cancelled(f"a run has {self._seconds:g} s here, and this one has had them")
             )

@@ -22,6 +22,7 @@ from typing import IO, Any, Protocol
 
 import psutil
 
+from ecv_core.energy.load import works_for
 from ecv_core.jobs.computing import Compute, WorkerDied, compute, failure
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import EcvError, RunError
@@ -33,6 +34,10 @@ PROGRESS_SECONDS = 0.25
 """A worker tells of steps at most this often; of another phase at once."""
 NICENESS = 10
 """The dashboard goes first: on a small machine a fit would otherwise delay every click."""
+
+
+_WARM_UP = None
+"""To a worker, instead of a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +168,7 @@ class Worker:
 
     def warm_up(self) -> None:
         """Start the process, so that the first fold does not wait for it."""
-        self._send(None)
+        self._send(_WARM_UP)
 
     def submit(self, task: Task, progress: Progress) -> None:
         """Give the process something to do; a new process if the last one is gone."""
@@ -206,11 +211,17 @@ class Worker:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 self._process = _started(self.surroundings)
+                if message is not _WARM_UP and self.compute is compute:  # not in a fold's time
+                    self._say(self._process, _WARM_UP)
                 reader = threading.Thread(
                     target=self._read, args=(self._process,), name="ecv-worker", daemon=True
                 )
                 reader.start()
             process = self._process
+        self._say(process, message)
+
+    @staticmethod
+    def _say(process: subprocess.Popen[bytes], message: object) -> None:
         assert process.stdin is not None
         pickle.dump(message, process.stdin)
         process.stdin.flush()
@@ -272,6 +283,8 @@ def work() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     psutil.Process().nice(NICENESS)
+    if (program := psutil.Process().parent()) is not None:
+        works_for(program)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they may be sent to the whole group
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -279,7 +292,7 @@ def work() -> None:
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:
         task = tasks.get()
-        if task is None:
+        if task is _WARM_UP:
             warm_up()
             continue
         calls, specs, index = task
@@ -330,7 +343,7 @@ def warm_up() -> None:
     """Import what folds need and let the meter find its hardware, before anyone waits for it."""
     import torch  # noqa: F401
 
-    from ecv_core.energy import CodeCarbonMeter
+    from ecv_core.energy.meter import CodeCarbonMeter
 
     meter = CodeCarbonMeter("DEU")  # CodeCarbon keeps what it finds for all meters of the process
     meter.start()

@@ -8,20 +8,17 @@ import time
 from collections.abc import Sequence
 from itertools import islice
 
-from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
+from ecv_core.jobs.book import RETRY_SECONDS, Says
 from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Worker
 from ecv_core.jobs.owner import Heart, recover
-from ecv_core.jobs.plan import Plan
-from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.jobs.plans.select import SelectPlan, selection_book
+from ecv_core.jobs.plans.behind import plan_of
 from ecv_core.jobs.queue import Queue
-from ecv_core.records.errors import EcvError, StoreError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.errors import DamagedRun, EcvError, StoreError
+from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.packing import START, give_back, pack_some
-from ecv_core.store.plans import SELECTION, plan_behind
 from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 
@@ -73,9 +70,11 @@ class RunManager(Queue):
         self.wake()
         return group
 
-    def resume(self, run_id: str, *, full: bool = False) -> bool:
+    def resume(
+        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
+    ) -> bool:
         """As `Queue.resume`; it starts as soon as the runs before it are done."""
-        resumed = super().resume(run_id, full=full)
+        resumed = super().resume(run_id, full=full, started_by=started_by, quota=quota)
         if resumed:
             self.wake()
         return resumed
@@ -104,7 +103,7 @@ class RunManager(Queue):
             try:
                 run_id = self._store.next_queued(self.owner)
                 if run_id is not None:
-                    self._compute(self._store.run(run_id))
+                    self._compute(run_id)
                     continue
                 if not self._wake.wait(QUIET_SECONDS):
                     self._pack()
@@ -112,15 +111,18 @@ class RunManager(Queue):
                 self._wake.clear()
             except StoreError as error:  # the thread outlives a database that comes and goes
                 log.error("%s", error)
-                self._set_trouble(str(error))
+                self._tell(str(error))
                 time.sleep(RETRY_SECONDS)
 
-    def _compute(self, run: Run) -> None:
-        """Compute a run, or a fold of the selection that has queued it; queue what comes next."""
+    def _compute(self, run_id: str) -> None:
+        """Compute a run, or a fold of the selection that has queued it; queue what comes next.
+
+        Raises: StoreError where the database is away: the run waits until it is there again.
+        """
         queued: list[str] = []
         refusal: str | None = None
         try:
-            plan, book = self._plan_of(run)
+            plan, book = plan_of(self._store, self._store.run(run_id), Says(trouble=self._tell))
             drive(
                 plan,
                 book,
@@ -133,23 +135,16 @@ class RunManager(Queue):
                 for task in islice(plan.next(book, ()), 1):
                     queued += book.queue(task)
         except EcvError as error:  # what cannot go on says so itself, on its page
+            if isinstance(error, StoreError) and not isinstance(error, DamagedRun):
+                raise
             log.info("%s", error)
             refusal = str(error)
         except Exception as error:  # whatever it is, the queue goes on
-            log.exception("run %s could not be computed", run.run_id)
+            log.exception("run %s could not be computed", run_id)
             refusal = failure(error)
-        if not self._closing and run.run_id not in queued:  # nobody needs its fold any more
+        if not self._closing and run_id not in queued:  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
-            self._store.leave_queue(run.run_id, state, error=refusal, owner=self.owner)
-
-    def _plan_of(self, run: Run) -> tuple[Plan, Book]:
-        """What a run that has waited is for: a selection, or itself."""
-        says = Says(trouble=self._set_trouble)
-        record = plan_behind(self._store, run.group)
-        if record is not None and record.kind == SELECTION:
-            return SelectPlan.of(record), selection_book(self._store, record, says)
-        book = Book(self._store, runs=[run], started_by=run.started_by, anew=run.anew, says=says)
-        return RunPlan(run.spec), book
+            self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
 
     def _pack(self) -> None:
         """What an earlier version left large is packed while nothing runs, here or elsewhere."""
@@ -163,5 +158,5 @@ class RunManager(Queue):
         except StoreError as error:  # nobody waits for it
             log.warning("%s", error)
 
-    def _set_trouble(self, sentence: str | None) -> None:
+    def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ecv_core.analysis.orders import running
 from ecv_core.stopping.efold import EFold, least_alpha
-from ecv_core.stopping.interval import look_level, t_factors, t_quantile
+from ecv_core.stopping.interval import look_level, running, t_factors, t_quantile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecv_core.analysis.orders import running
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records.frames import with_columns
-from ecv_core.stopping.interval import mean_and_deviation, t_quantile
+from ecv_core.stopping.interval import mean_and_deviation, running, t_quantile
 
 DRAWS_COLUMNS = {
     "draw": "1, 2, ...: each an order in which the folds were drawn",

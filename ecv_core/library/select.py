@@ -18,6 +18,7 @@ from ecv_core.jobs.plans.select import (
     tracked_names,
 )
 from ecv_core.library.evaluate import kept_or_not
+from ecv_core.library.in_memory import dataset_id
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Selected:
 
 
 def select(
-    dataset: str,
+    dataset: object,
     contenders: Sequence[str],
     *,
     until: Until = "winner",
@@ -117,7 +118,7 @@ def select(
     Folds run one after the other in this process; those of the database are used.
 
     Args:
-        dataset: an id of `datasets()`, on disk; see `load`.
+        dataset: an id of `datasets()`, on disk, or data in memory; as of `evaluate`.
         contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
             models too, whose folds must be there.
         until: 'winner', or 'order' for the place of everybody.
@@ -128,10 +129,11 @@ def select(
         settings: as of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
     """
-    tracked = tracked_names(open_store(), dataset)
-    named = named_contenders(dataset, contenders, tracked=tracked, **settings)
+    name = dataset_id(dataset)
+    tracked = tracked_names(open_store(), name)
+    named = named_contenders(name, contenders, tracked=tracked, **settings)
     spec = named[0][1]
     terms = terms_for(spec, confidence=confidence, indifference=indifference, until=until)
     with kept_or_not(keep) as store:
         _, standing = compute(store, named, terms, on_fold=on_fold)
-    return Selected(standing, dataset, spec.metric_name)
+    return Selected(standing, name, spec.metric_name)

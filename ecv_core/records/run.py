@@ -24,6 +24,10 @@ Number = Annotated[float, Ge(-AMOUNT), Le(AMOUNT)]
 Amount = Annotated[float, Ge(0), Le(AMOUNT)]
 
 
+QUIET = 0.05
+"""The share of the machine that other programs may use, for it to be called idle otherwise."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
     """What one fold cost the machine, in joules and grams CO2e."""
@@ -38,6 +42,16 @@ class Energy:
     source: str
     """How it is known: 'rapl' is measured, 'cpu-load' and 'constant' are estimates, 'told' is from
     whoever computed the fold elsewhere, 'none' is no meter."""
+    other_work: Annotated[float, Ge(0), Le(1)] | None = None
+    """The share of the machine's processors that other programs used meanwhile; None where that is
+    not known."""
+    machine_shared: bool = False
+    """Whether folds of other programs could run meanwhile, so that theirs may be in it."""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the fold's alone, as far as is known, so that it may be added up."""
+        return not self.machine_shared and (self.other_work or 0.0) <= QUIET
 
     @property
     def measured(self) -> bool:
@@ -157,6 +171,23 @@ class FoldResult:
     node: Node | None = None
     """Where it was computed; None where that was not written yet, or other code computed it."""
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)
+
+
+def other_work_words(folds: Sequence[FoldResult]) -> str:
+    """Why the joules of these folds are not theirs alone; empty where they are."""
+    said = []
+    if shared := [fold for fold in folds if fold.energy.machine_shared]:
+        said.append(f"{_of(shared, folds)} shared the machine with folds of other programs")
+    if beside := [fold.energy.other_work or 0.0 for fold in folds if not fold.energy.own]:
+        low, high = (f"{100 * end(beside):.0f}" for end in (min, max))
+        if float(high) > 100 * QUIET:
+            percent = low if low == high else f"{low} to {high}"
+            said.append(f"others used {percent} % of the machine during {_of(beside, folds)}")
+    return "; ".join(said)
+
+
+def _of(some: Sequence[object], folds: Sequence[FoldResult]) -> str:
+    return f"{len(some)} of {len(folds)} folds"
 
 
 # Where a run stood after a fold, and what its rule made of it.
@@ -344,6 +375,9 @@ class Run:
     """In the order in which the rule sees them, without per-user scores."""
     ahead: tuple[FoldResult, ...] = ()
     """Finished before their turn: a fold that the rule has to see first is missing still."""
+    damaged: Mapping[int, str] = field(default_factory=dict)
+    """Folds that are kept but cannot be read -> a sentence. They are in no sum, and computed again
+    where the run goes on."""
     moments: Sequence[Moment] = ()
     """Where the run stood after each fold, as recorded then; of old runs worked out again."""
     created_at: datetime
@@ -388,12 +422,12 @@ class Run:
     @property
     def resumable(self) -> bool:
         """Whether it was cut off: it ended before its rule let it end, and can go on."""
-        return self.state.resumable
+        return self.state.resumable or (self.state is RunState.FINISHED and bool(self.damaged))
 
     @property
     def can_be_checked(self) -> bool:
         """Whether it ended at its stop with folds left, which would show how good the stop is."""
-        return self.state is RunState.FINISHED and not self.complete
+        return self.state is RunState.FINISHED and not (self.complete or self.damaged)
 
     @property
     def stopped_early(self) -> bool:
@@ -434,3 +468,8 @@ class Run:
     def seconds(self) -> float:
         """How long all folds so far took, those that checked the stop too."""
         return sum(result.total_seconds for result in self.folds)
+
+    @property
+    def spent_seconds(self) -> float:
+        """As `seconds`, without folds that another run has computed."""
+        return sum(result.total_seconds for result in self.folds if not result.reused)

@@ -358,6 +358,14 @@ class RunSpec:
         way_out="a module draws 2 to 5 W",
     )
     """All the time; None leaves CodeCarbon's assumption, 10 W or more."""
+    share_machine: bool = setting(
+        False,
+        Role.REPORT,
+        label="Share the machine",
+        help="Compute while other programs compute folds here, and let them: nothing is waited "
+        "for. The energy of such a fold is that of all of them, so it is in no sum.",
+    )
+    """Wait for no fold of another program, and let none wait."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, kind: object, schema_of: Callable[..., Any]) -> object:
@@ -420,10 +428,13 @@ class RunSpec:
         return mine.part(*SCORES, Role.STOP) == other.part(*SCORES, Role.STOP)
 
     def to_json(self) -> str:
-        """Canonical JSON: sorted keys, no spaces; parameters as objects."""
+        """Canonical JSON: sorted keys, no spaces; parameters as objects.
+
+        Raises: InputError for a spec that `from_json` would refuse.
+        """
         from ecv_core.records import codec
 
-        return json.dumps(codec.to_json(self), sort_keys=True, separators=(",", ":"))
+        return codec.written(self, canonical=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -33,11 +34,13 @@ def active_owners(store: Store) -> dict[str, datetime | None]:
     )
     with store.transaction("read") as connection:
         found = connection.execute(query).all()
-    return {
-        owner: None if beat_at is None else datetime.fromisoformat(beat_at)
-        for owner, beat_at in found
-        if owner
-    }
+    return {owner: _moment(beat_at) for owner, beat_at in found if owner}
+
+
+def _moment(text: str | None) -> datetime | None:
+    with suppress(ValueError):  # what was never written so is no sign of life
+        return datetime.fromisoformat(text) if text else None
+    return None
 
 
 def owner_of(store: Store, run_id: str) -> str | None:

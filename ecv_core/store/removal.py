@@ -7,7 +7,16 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from ecv_core.store.schema import folds, imports, labels, progress, removed, runs, user_scores
+from ecv_core.store.schema import (
+    asked,
+    folds,
+    imports,
+    labels,
+    progress,
+    removed,
+    runs,
+    user_scores,
+)
 
 UNDO_MINUTES = 60
 
@@ -33,7 +42,7 @@ def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
 
 def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
     """Delete runs and everything that belongs to them for good."""
-    for table in (runs, folds, user_scores, progress, imports, labels, removed):
+    for table in (runs, folds, user_scores, progress, asked, imports, labels, removed):
         connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
 
 

@@ -18,7 +18,7 @@ import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core import splits, stopping
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import components
 from ecv_core.records import codec

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 5
-"""5: runs are found by what decides their scores, and studies and selections are plans. 4: per-user
-scores are packed. 3: who started what. 2: progress got a curve. 1: the first."""
+SCHEMA_VERSION = 6
+"""6: several programs ask for folds, and folds say how busy the machine was. 5: runs are found by
+what decides their scores, and studies and selections are plans. 4: per-user scores are packed. 3:
+who started what. 2: progress got a curve. 1: the first."""
 
 metadata = sa.MetaData()
 
@@ -61,6 +62,14 @@ progress = sa.Table(
     sa.Column("curve", sa.Text, nullable=False),
     sa.Column("started_at", sa.String(32), nullable=False),
 )
+asked = sa.Table(
+    "asked",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("fold", sa.Integer, primary_key=True),
+    sa.Column("asked_at", sa.String(32), nullable=False),
+    sa.Column("until", sa.String(32), nullable=False),
+)
 owners = sa.Table(
     "owners",
     metadata,
@@ -108,3 +117,14 @@ people = sa.Table(
     sa.Column("person", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
 )
+spent = sa.Table(
+    "spent",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.String(32), nullable=False, index=True),
+    sa.Column("person", sa.Text),
+    sa.Column("at", sa.String(32), nullable=False),
+    sa.Column("starts", sa.Integer, nullable=False),
+    sa.Column("lost_seconds", sa.Float, nullable=False),
+)
+"""What counts in a quota besides finished folds; a row outlives its run by the hour that counts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 import sqlalchemy as sa
 
@@ -18,7 +18,7 @@ from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import removal
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.quota import Quota, insist
+from ecv_core.store.quota import Quota, forget_spent, insist
 from ecv_core.store.rows import (
     AHEAD,
     OUTSIDE,
@@ -27,6 +27,7 @@ from ecv_core.store.rows import (
     moment_text,
     now,
     queued_rows,
+    read_folds,
     run_rows,
 )
 from ecv_core.store.schema import folds, imports, progress, runs, user_scores
@@ -50,6 +51,7 @@ class Store:
         weakref.finalize(self, self._engine.dispose)  # its connections go when nobody has it
         with self.transaction("written") as connection:
             removal.forget_old(connection)
+            forget_spent(connection)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -120,7 +122,11 @@ class Store:
         )
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
-        return [(RunSpec.from_json(row.spec), row.folds) for row in rows]
+        found = []
+        for row in rows:
+            with suppress(ValueError):  # a damaged one, of which the page Runs tells
+                found.append((RunSpec.from_json(row.spec), row.folds))
+        return found
 
     def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
         """Run id and fold index of the folds of these runs that have per-user scores."""
@@ -188,16 +194,29 @@ class Store:
         Raises: RightsError beyond the quota; nothing is queued then.
         """
         rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
+        run_ids = [str(row["run_id"]) for row in rows]
         with self.transaction("written") as connection:
             if quota is not None:
-                insist(connection, quota, started_by, len(rows))
+                insist(connection, quota, started_by, run_ids)
             connection.execute(runs.insert(), rows)
-        return [str(row["run_id"]) for row in rows]
+        return run_ids
 
-    def requeue(self, run_id: str, spec: RunSpec, *, owner: str) -> bool:
+    def requeue(
+        self,
+        run_id: str,
+        spec: RunSpec,
+        *,
+        owner: str,
+        started_by: str = "",
+        quota: Quota | None = None,
+    ) -> bool:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
 
+        Args:
+            run_id, spec, owner: of the run, as it goes on.
+            started_by, quota: of the person who asks for it.
         Returns: False if it is queued or running already, whoever did it.
+        Raises: RightsError beyond the quota; it stays as it is then.
         """
         idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
         values = {
@@ -211,6 +230,10 @@ class Store:
             "error": None,
         }
         with self.transaction("written") as connection:
+            if quota is not None:
+                active = sa.select(runs.c.run_id).where(runs.c.run_id == run_id, ~idle)
+                if connection.scalar(active) is None:
+                    insist(connection, quota, started_by, [run_id])
             mine = runs.update().where(runs.c.run_id == run_id, idle).values(**values)
             return connection.execute(mine).rowcount == 1
 
@@ -255,6 +278,17 @@ class Store:
                     .values(state=state, error=error, finished_at=now())
                 )
 
+    def left_queue(self, group_id: str, since_of: str) -> list[str]:
+        """Runs of a group that were cancelled since another run was queued."""
+        queued_at = sa.select(runs.c.queued_at).where(runs.c.run_id == since_of).scalar_subquery()
+        query = sa.select(runs.c.run_id).where(
+            runs.c.group_id == group_id,
+            runs.c.state == RunState.CANCELLED,
+            runs.c.finished_at >= queued_at,
+        )
+        with self.transaction("read") as connection:
+            return list(connection.scalars(query))
+
     def leave_queue(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str
     ) -> None:
@@ -277,7 +311,7 @@ class Store:
     ) -> bool:
         """Keep a finished fold and where the run stood after it.
 
-        A fold that is already there is left as it is.
+        A fold that is already there is left as it is, unless it cannot be read.
 
         Args:
             run_id: whose fold.
@@ -293,10 +327,11 @@ class Store:
         scores = result.user_scores
         packed = {} if scores is None else row_of(scores)
         with self.transaction("written") as connection:
-            known = connection.scalar(
-                sa.select(folds.c.fold).where(folds.c.run_id == run_id, folds.c.fold == result.fold)
-            )
-            if known is None:
+            mine = (folds.c.run_id == run_id, folds.c.fold == result.fold)
+            there, damaged = read_folds(connection.execute(folds.select().where(*mine)).all())
+            if damaged:
+                _forget_fold(connection, run_id, result.fold)
+            if not there:
                 row = fold_row(run_id, result, AHEAD if ahead else moment)
                 connection.execute(folds.insert().values(**row))
                 if scores is not None:
@@ -359,6 +394,22 @@ class Store:
                 raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
             removal.forget(connection, [run_id])
 
+    def delete_fold(self, run_id: str, fold: int) -> None:
+        """Forget a fold that cannot be read; a run that was finished can go on there.
+
+        A fold that can be read stays.
+        """
+        of_run = folds.c.run_id == run_id
+        with self.transaction("written") as connection:
+            rows = connection.execute(folds.select().where(of_run, folds.c.fold == fold)).all()
+            if fold not in read_folds(rows)[1]:
+                return
+            _forget_fold(connection, run_id, fold)
+            mine = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(mine.values(stopped_at=None))
+            gone = {"state": RunState.INTERRUPTED, "error": f"fold {fold} was damaged, and deleted"}
+            connection.execute(mine.where(runs.c.state == RunState.FINISHED).values(**gone))
+
     def remove(self, run_ids: Collection[str]) -> list[str]:
         """Delete runs so that `bring_back` can undo it for `removal.UNDO_MINUTES`.
 
@@ -387,3 +438,11 @@ class Store:
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
         """One transaction, for this package; see `engine.transaction`."""
         return transaction(self._engine, doing)
+
+
+def _forget_fold(connection: sa.Connection, run_id: str, fold: int) -> None:
+    """Delete a fold; where the run stood after the others is worked out again without it."""
+    for table in (folds, user_scores):
+        mine = (table.c.run_id == run_id, table.c.fold == fold)
+        connection.execute(table.delete().where(*mine))
+    connection.execute(folds.update().where(folds.c.run_id == run_id).values(moment=None))

@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from ecv_core.analysis.selection.configurations import configurations_frame, varied
-from ecv_core.figures.configurations import (
+from ecv_core.figures.tuning import (
     HEIGHT,
     by_parameter_figure,
     pair_figure,

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
     slider_alphas,

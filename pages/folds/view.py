@@ -12,12 +12,11 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.describe import describe_advice
-from ecv_core.figures.report.run_pictures import stops_picture, tradeoff_picture
-from ecv_core.figures.stops import stops_figure, stops_steps
-from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
+from ecv_core.figures.report.pictures import stops_picture, tradeoff_picture
+from ecv_core.figures.tradeoff import stops_figure, stops_steps, tradeoff_figure, tradeoff_steps
 from ecv_core.figures.words import counted
 from ecv_core.records.run import Run
 from pages.folds.curves import Explored

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.grades import GRADES_COLUMNS, grades_figure
+from ecv_core.figures.lessons import GRADES_COLUMNS, grades_figure
 from ecv_core.lessons.memory import MEMORISER, Grades, grades
 from ecv_core.records.frames import with_columns
 from pages.learn.parts import numbers_behind, takeaway

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.widths import widths_figure, widths_steps
+from ecv_core.figures.lessons import widths_figure, widths_steps
 from ecv_core.lessons.draws import widths_frame
 from pages.learn.parts import Moving, guide, guide_note, numbers_behind
 from pages.shared.charts.plot import plot

@@ -10,8 +10,8 @@ import streamlit as st
 from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.lecture import FIGURE_1_SCALE
-from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
+from ecv_core.figures.lessons import misses_figure, shared_figure, units_figure
+from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
 from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
 from ecv_core.records.run import Run

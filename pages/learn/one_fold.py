@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.figures.wander import wander_figure
+from ecv_core.figures.lessons import wander_figure
 from ecv_core.lessons.draws import draws_frame
 from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
 from pages.shared.charts.plot import plot

@@ -10,7 +10,7 @@ import streamlit as st
 
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.lecture import FIGURE_1_SCALE
+from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.products import round_figure
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, GameRound, round_of

@@ -10,9 +10,9 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.figures.savings import savings_figure, savings_steps
+from ecv_core.figures.lessons import savings_figure, savings_steps
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.saved import saved_frame
 from ecv_core.records.errors import InputError

@@ -9,10 +9,12 @@ from statistics import fmean
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
-from ecv_core.energy import AtScale, Yearly, at_scale, carbon_source, countries
-from ecv_core.energy import country as country_of
+from ecv_core.energy.at_scale import AtScale, Yearly, at_scale
+from ecv_core.energy.meter import countries
+from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
+from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
 from ecv_core.store.recorded import recorded_runs

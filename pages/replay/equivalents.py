@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.energy import Likeness, like
+from ecv_core.energy.equivalents import Likeness, like
 from ecv_core.energy.savings import energy_of
 from pages.replay.story import Story
 from pages.shared.widgets.words import grams, saved_words, small_number

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import ecv_core.dataset as datasets
+from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.provenance import provenance
-from ecv_core.figures.report.run_pictures import efold_picture
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.training import (
     HELD_OUT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -17,18 +17,19 @@ from ecv_core.figures.words import arithmetic, verdict
 from ecv_core.models import components, computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
+from ecv_core.store.asked import Lease, leases
 from ecv_core.store.command import command_for, track_call
 from pages.run.details import downloads, fold_table, repeat_command, trained_in_steps, training
-from pages.run.facts import fact_panel
+from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
 from pages.shared.address.link import copy_link
-from pages.shared.charts.plot import plot
+from pages.shared.charts.plot import drawing, plot
 from pages.shared.live.acting import starter
-from pages.shared.live.events import CURVES, RUNS, STATES, topic
-from pages.shared.live.runs import comparison_of, imported_note, opened_runs
-from pages.shared.live.state import escaped, sentence
-from pages.shared.live.watch import follow
+from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
+from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
+from pages.shared.live.state import escaped, sentence, store
+from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.runs_table import RUN_COLUMNS, runs_table
 from pages.shared.widgets.words import (
@@ -52,7 +53,8 @@ def elsewhere_note(run: Run) -> None:
     """Says it, with what to type where the run can go on; nothing for a run of the dashboard."""
     if computed_here(run.spec):
         return
-    said, *typed = how_to_go_on(run)
+    waits = run.outside and run.state.active
+    said, *typed = how_to_go_on(run, leases(store(), run.run_id) if waits else {})
     st.caption(f":material/integration_instructions: {escaped(whose_folds(run))}")
     if said:
         st.info(escaped(said), icon=":material/terminal:")
@@ -74,17 +76,22 @@ def whose_folds(run: Run) -> str:
     return f"Its algorithm, '{name}', is of a plug-in that is not installed here."
 
 
-def how_to_go_on(run: Run) -> tuple[str, ...]:
+def how_to_go_on(run: Run, asked: Mapping[int, Lease]) -> tuple[str, ...]:
     """A sentence on what to do where the run has folds left, and what to type, if anything.
 
     The sentence is empty where it has none, or is going on by itself.
+
+    Args:
+        run: it.
+        asked: its folds that other code has asked for.
     """
     if run.outside and run.state.active:
-        if run.progress is None:
+        if not asked:
             return "It waits to be asked for its next fold:", f"{_ECV} ask {run.run_id}"
-        fold = run.progress.fold
-        said = f"It waits for fold {fold}, asked for {ago(run.progress.started_at)}:"
-        return said, f"{_ECV} tell {run.run_id} {fold} --scores FILE"
+        said = ", ".join(
+            f"fold {one.fold} (asked for {ago(one.asked_at)})" for one in asked.values()
+        )
+        return f"It waits for {said}:", f"{_ECV} tell {run.run_id} {min(asked)} --scores FILE"
     if run.state.active or not (run.resumable or run.can_be_checked):
         return ("",)
     left = counted(run.k - len(run.folds), "fold")
@@ -154,6 +161,8 @@ def headline(run: Run) -> tuple[str, str]:
             return "warning", f"Cancelled: {why}{kept}."
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}."
+        case RunState.FINISHED if run.damaged:
+            return "warning", f"{len(run.folds)} of {run.k} folds can be read; resume it."
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
     said = verdict(run)
@@ -164,16 +173,11 @@ def headline(run: Run) -> tuple[str, str]:
     return "success", said
 
 
-def _say(run: Run) -> None:
+def verdict_html(run: Run) -> str:
     """The verdict in words, and below it in small type the arithmetic of the rule."""
     kind, text = headline(run)
-    boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
-    icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
-    lines = [escaped(text)]
-    if kind in ("info", "success") and (small := arithmetic(run)):
-        lines.append(f":small[{escaped(small)}]")
-    with st.container(key="verdict"):
-        boxes[kind]("\n\n".join(lines), icon=f":material/{icons[kind]}:")
+    small = arithmetic(run) if kind in ("info", "success") else ""
+    return box(kind, [text, small] if small else [text])
 
 
 def _still_there() -> list[Run]:
@@ -207,12 +211,12 @@ def _run(following: bool, read: list[list[Run]]) -> None:
         ):
             run_actions(run, runs)
             copy_link()
-    _followed(_results, runs, key="results")
+    _results(run, runs)
     _details(run, runs)
 
 
 def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: str) -> None:
-    """Draw what every fold changes, and for as long as folds come anew with each."""
+    """Draw what every fold changes, and for as long as folds come now and then anew."""
     if not any(run.state.active for run in runs):
         draw(shown_run(runs), runs)
         return
@@ -222,19 +226,25 @@ def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: s
         runs = read.pop() if read else _still_there()
         draw(shown_run(runs), runs)
 
-    ids = [run.run_id for run in runs]
-    waits = any(run.outside for run in runs)  # whose note says which fold is asked for
-    follow(
-        newest_runs,
-        key=key,
-        of=[topic(RUNS, ids)],
-        often=[topic(CURVES, ids)] if waits else [],
-    )
+    follow(newest_runs, key=key, of=[topic(FOLDS, [run.run_id for run in runs])])
+
+
+def _told(name: str, run: Run, show: Callable[[Run], dict[str, object]]) -> dict[str, object]:
+    """What is shown of a run, which all who watch are told anew with each of its folds."""
+    if not run.state.active:
+        return show(run)
+    run_id = run.run_id
+
+    def newest() -> dict[str, object] | None:
+        return next((show(run) for run in watch().active() if run.run_id == run_id), None)
+
+    return shared(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], newest)
 
 
 def _results(run: Run, runs: list[Run]) -> None:
-    _say(run)
-    elsewhere_note(run)
+    damaged_folds([run])
+    show(_told("verdict", run, lambda run: {"html": verdict_html(run)}), key="said", room="verdict")
+    _note(run, runs)
     if person := starter(run.started_by):
         st.caption(f"Started by {escaped(person)}.")
     if note := imported_note(run.run_id):
@@ -243,12 +253,27 @@ def _results(run: Run, runs: list[Run]) -> None:
         st.warning(sentence(InputError(said)), icon=":material/database_off:")
     left, right = st.columns([3, 1.2], gap="medium")
     with left:
-        _figure(run)
+        _figure(run, runs)
     with right:
-        fact_panel(run)
+        room = "facts" if energy_may_come(run) else None
+        show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
     if len(runs) > 1:
-        _compare(runs)
+        _followed(lambda _, runs: _compare(runs), runs, key="together")
     _training(run, runs)
+
+
+def _note(run: Run, runs: list[Run]) -> None:
+    """Who computes the run, if not the dashboard, and which fold it waits for."""
+    if not (run.outside and run.state.active):
+        elsewhere_note(run)
+        return
+    read = [run]
+
+    def newest_note() -> None:
+        elsewhere_note(read.pop() if read else shown_run(_still_there()))
+
+    ids = [one.run_id for one in runs]
+    follow(newest_note, key="note", of=[topic(RUNS, ids)], often=[topic(CURVES, ids)])
 
 
 def _training(run: Run, runs: list[Run]) -> None:
@@ -265,23 +290,31 @@ def _training(run: Run, runs: list[Run]) -> None:
     follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
 
 
-def _figure(run: Run) -> None:
-    k, stopped_at, metric = run.k, run.stopped_at, metric_label(run.spec)
-    frame = so_far(run)
+def _drawing(run: Run) -> tuple[Callable[[bool], go.Figure], Hashable, str]:
+    """Figure 1: what draws it, the version of its data, and its sentence."""
+    frame, metric = so_far(run), metric_label(run.spec)
 
     def make(dark: bool) -> go.Figure:
         return efold_figure(
             frame,
-            k=k,
+            k=run.k,
             metric=metric,
-            stopped_at=stopped_at,
+            stopped_at=run.stopped_at,
             confidence=run.spec.confidence,
             dark=dark,
             height=FIGURE_HEIGHT,
         )
 
-    alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=run_title(run))
-    version = (run.run_id, len(frame), stopped_at, run.spec.to_json())
+    alt = alt_text(frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run))
+    return make, (run.run_id, len(frame), run.stopped_at, run.spec.to_json()), alt
+
+
+def _figure(run: Run, runs: list[Run]) -> None:
+    def drawn(run: Run) -> dict[str, object]:
+        make, version, alt = _drawing(run)
+        return drawing(make, version=version, key="figure-1", alt=alt)
+
+    make, version, alt = _drawing(run)
     plot(
         make,
         version=version,
@@ -291,7 +324,9 @@ def _figure(run: Run) -> None:
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
+        told=_told("figure", run, drawn),
         table=lambda: so_far(newest(run)),
+        rows=lambda draw: _followed(lambda *_: draw(), runs, key="rows"),
     )
 
 

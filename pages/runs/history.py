@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import RunState
 from ecv_core.store.going import going_on
@@ -23,6 +24,7 @@ from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
+from pages.shared.live.runs import damaged_folds
 from pages.shared.live.state import escaped, run_list, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.glossary import glossary_link
@@ -109,6 +111,7 @@ def history() -> None:
     """Everything below the title."""
     rows = run_list().rows()
     _damaged(run_list().damaged)
+    damaged_folds(rows)
     if not rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             import_run()
@@ -333,15 +336,18 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
 
 def _energy(rows: Sequence[ListedRun], *, picked: bool) -> None:
     """What the shown runs, or those picked among them, used together, and what it is made up of."""
-    metered = [row for row in rows if row.joules is not None]
+    every = [row for row in rows if row.joules is not None]
+    metered = with_own_joules(every)
     if not metered:
+        if note := left_out_words(every):
+            st.caption(note)
         return
     of = f"{'picked' if picked else 'shown'} {'run' if len(metered) == 1 else 'runs'}"
     st.markdown(
         f"**{watt_hours(sum(row.joules or 0.0 for row in metered))}** for all folds of "
         f"{len(metered):,} {of}."
     )
-    energy_bar(spent for row in metered for spent in row.spent)
+    energy_bar((spent for row in metered for spent in row.spent), left_out_words(every))
 
 
 def _open_clicked() -> None:

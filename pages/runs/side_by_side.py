@@ -12,8 +12,13 @@ from ecv_core.analysis.comparison.spec_differences import differences, names
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure, compare_height
-from ecv_core.figures.compare_running import running_figure, running_frame, running_height
+from ecv_core.figures.compare_plot import (
+    compare_figure,
+    compare_height,
+    running_figure,
+    running_frame,
+    running_height,
+)
 from ecv_core.records.run import Run
 from pages.shared.address.link import copy_link
 from pages.shared.charts.energy_parts import energy_bar

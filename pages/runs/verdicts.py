@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.comparison import (
+from ecv_core.analysis.comparison.pairs import (
     Comparison,
     Untested,
     best_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.figures.split_leakage import leakage_figure, leakage_height
+from ecv_core.figures.splits import leakage_figure, leakage_height
 from ecv_core.fold import prepared
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import Leakage

@@ -7,7 +7,7 @@ import streamlit as st
 
 from ecv_core.analysis.split_tables.parts import SOURCE, TA_FENG, beside_paper, parts_frame
 from ecv_core.analysis.split_tables.roles import Axis
-from ecv_core.figures.split_spread import spread_figure
+from ecv_core.figures.splits import spread_figure
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec

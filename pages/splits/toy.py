@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.analysis.split_tables.toy import DAYS, Leak, ToySplit
-from ecv_core.figures.split_timeline import STACK, FoldLines, timeline_figure, timeline_steps
+from ecv_core.figures.splits import STACK, FoldLines, timeline_figure, timeline_steps
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS
 from pages.shared.charts.plot import plot

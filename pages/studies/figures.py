@@ -15,10 +15,15 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
-from ecv_core.figures.ranks import ranks_figure, ranks_steps
+from ecv_core.figures.heatmap import (
+    heatmap_figure,
+    heatmap_steps,
+    height_of,
+    ranks_figure,
+    ranks_steps,
+)
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted

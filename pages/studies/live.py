@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core.analysis.rank_swaps import split_label
+from ecv_core.analysis.rank_swaps.swaps import split_label
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell
 from ecv_core.jobs.rights.actor import Action

@@ -19,11 +19,16 @@ from ecv_core.analysis.tuning.metrics_study import (
 from ecv_core.analysis.tuning.power import DRAWN
 from ecv_core.analysis.tuning.scores import own_tuning_names
 from ecv_core.evaluation import column_title
-from ecv_core.figures.p_values import HEIGHT, p_values_figure
 from ecv_core.figures.spaces_study import spaces_names
+from ecv_core.figures.tuning import P_VALUES_HEIGHT, p_values_figure
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.store.configurations import TUNINGS, configuration_names, read_configurations
+from ecv_core.store.configurations import (
+    NO_TUNINGS,
+    TUNINGS,
+    configuration_names,
+    read_configurations,
+)
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, store
 
@@ -90,7 +95,7 @@ def curves(study: MetricsStudy, name: str) -> None:
         version=(name, study.curves[study.ranked[0]].dp),
         key="p-values",
         alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
-        height=HEIGHT,
+        height=P_VALUES_HEIGHT,
         name=f"{name} p values",
         table=lambda: frame,
     )
@@ -175,7 +180,7 @@ def _choose() -> str:
         *(f"{_OWN}{name}" for name in own_tuning_names(store())),
     ]
     if not names:
-        raise InputError("no tuning is recorded; restore data/recorded/tunings from the project")
+        raise InputError(NO_TUNINGS)
     if st.session_state.get(_CHOICE, names[0]) not in names:
         del st.session_state[_CHOICE]  # an address of another version
     usual = names.index(_FIRST) if _FIRST in names else 0

@@ -5,8 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.heatmap import Marks, height_of
-from ecv_core.figures.study_scores import EARLY, score_words, scores_figure, scores_words
+from ecv_core.figures.heatmap import (
+    EARLY,
+    Marks,
+    height_of,
+    score_words,
+    scores_figure,
+    scores_words,
+)
 from pages.shared.charts.plot import plot
 
 EARLY_WORDS = (

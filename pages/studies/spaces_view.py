@@ -9,11 +9,6 @@ import streamlit as st
 
 from ecv_core.analysis.tuning.under_splits import DRAWS, UnderSplits
 from ecv_core.evaluation import column_title
-from ecv_core.figures.spaces_scatter import (
-    HEIGHT,
-    spaces_scatter_figure,
-    spaces_scatter_words,
-)
 from ecv_core.figures.spaces_study import (
     SPACES,
     choices_frame,
@@ -25,6 +20,11 @@ from ecv_core.figures.spaces_study import (
     spaces_names,
     split_title,
     usable_splits,
+)
+from ecv_core.figures.tuning import (
+    SCATTER_HEIGHT,
+    spaces_scatter_figure,
+    spaces_scatter_words,
 )
 from ecv_core.records.errors import InputError
 from pages.shared.charts.plot import plot
@@ -88,7 +88,7 @@ def scatter(found: UnderSplits, name: str, across: str, upwards: str) -> None:
         version=(name, len(found.names), across, upwards, float(points["score"].sum())),
         key="spaces-scatter",
         alt=spaces_scatter_words(points, metric, *titles),
-        height=HEIGHT,
+        height=SCATTER_HEIGHT,
         name=f"configurations on {name} {across} {upwards}",
         table=lambda: points,
     )

@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis import rank_swaps
-from ecv_core.analysis.rank_swaps import Block, Swaps
-from ecv_core.analysis.rank_swaps.swaps import FEWEST
+from ecv_core.analysis.rank_swaps.frames import ranks_frame, taus_frame
+from ecv_core.analysis.rank_swaps.swaps import (
+    FEWEST,
+    Block,
+    Swaps,
+    block_of,
+    common_metrics,
+    split_label,
+    swaps,
+)
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import n_splits
@@ -68,10 +75,10 @@ def choose(runs: Sequence[Run]) -> Compared | None:
         label_from_link(_DATASET, titles_of(datasets, dataset_title))
         dataset = _select("Dataset", datasets, _DATASET, words=dataset_title)
         here = [run for run in runs if run.spec.dataset == dataset]
-        whole = rank_swaps.block_of(here, list(ALGORITHMS))
+        whole = block_of(here, list(ALGORITHMS))
         metric = _select(
             "Metric",
-            rank_swaps.common_metrics(whole),
+            common_metrics(whole),
             _METRIC,
             words=column_title,
             help_text="Those that every run has. Intervals need every user's score, which the "
@@ -87,8 +94,8 @@ def choose(runs: Sequence[Run]) -> Compared | None:
     wanted = {reference, *picked}
     if len(wanted) < FEWEST:
         raise InputError("pick at least one split besides the reference")
-    kept = [run for run in whole.runs.values() if rank_swaps.split_label(run.spec) in wanted]
-    return _compared(rank_swaps.block_of(kept, list(ALGORITHMS)), metric, reference, whole.left_out)
+    kept = [run for run in whole.runs.values() if split_label(run.spec) in wanted]
+    return _compared(block_of(kept, list(ALGORITHMS)), metric, reference, whole.left_out)
 
 
 def metric_title(metric: str) -> str:
@@ -106,15 +113,15 @@ def _compared(block: Block, metric: str, reference: str, left_out: tuple[str, ..
         swaps=found,
         metric=metric_title(metric),
         reference=reference,
-        ranks=rank_swaps.ranks_frame(found, reference),
-        taus=rank_swaps.taus_frame(found),
+        ranks=ranks_frame(found, reference),
+        taus=taus_frame(found),
         left_out=left_out,
     )
 
 
 @st.cache_data(show_spinner="Drawing users a thousand times ...", max_entries=24)
 def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
-    return rank_swaps.swaps(_block, metric, results().user_scores)
+    return swaps(_block, metric, results().user_scores)
 
 
 def _with_several_splits(runs: Sequence[Run]) -> list[str]:
@@ -122,9 +129,7 @@ def _with_several_splits(runs: Sequence[Run]) -> list[str]:
     found = {}
     for dataset in dict.fromkeys(run.spec.dataset for run in runs):
         try:
-            block = rank_swaps.block_of(
-                [run for run in runs if run.spec.dataset == dataset], list(ALGORITHMS)
-            )
+            block = block_of([run for run in runs if run.spec.dataset == dataset], list(ALGORITHMS))
         except InputError:
             continue
         found[dataset] = len(block.runs)

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core.analysis import rank_swaps
+from ecv_core.analysis.rank_swaps.frames import headline, pairs_frame, points_frame, winners
 from ecv_core.figures.rank_swaps import (
     HEIGHT,
     WIDTH,
@@ -70,7 +70,7 @@ def ranks_under_splits() -> None:
 
 def _show(compared: Compared) -> None:
     found, reference = compared.swaps, compared.reference
-    said = f"{rank_swaps.winners(found)} {rank_swaps.headline(found, reference)}"
+    said = f"{winners(found)} {headline(found, reference)}"
     st.html(f"<p style='{_LARGE}'>{escape(said)}</p>")
     if compared.left_out:
         st.caption(
@@ -147,7 +147,7 @@ def scatter(compared: Compared) -> None:
         "bootstrap intervals over users: algorithms share the users, so two of them can differ for "
         "sure although their bars overlap."
     )
-    points = rank_swaps.points_frame(compared.ranks, across, upwards)
+    points = points_frame(compared.ranks, across, upwards)
     taus = compared.taus
     two = taus[taus["split"].isin([across, upwards]) & taus["other"].isin([across, upwards])]
     tau = tau_text(two.iloc[0])
@@ -167,7 +167,7 @@ def scatter(compared: Compared) -> None:
 def pairs_table(compared: Compared) -> None:
     """Which pairs swap, and in how many bootstrap samples."""
     st.header("Which pairs swap", anchor=False)
-    pairs = rank_swaps.pairs_frame(compared.swaps, compared.reference)
+    pairs = pairs_frame(compared.swaps, compared.reference)
     swapped = pairs[pairs["swaps"]].sort_values("both_percent", ascending=False, kind="stable")
     if swapped.empty:
         st.caption("None, under the splits picked.")

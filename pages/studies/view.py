@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.selection import Terms, play_orders
 from ecv_core.analysis.selection.runs import contenders_of
 from ecv_core.analysis.tradeoff.rules import Known
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.report.describe import Description, describe_study
+from ecv_core.figures.report.pictures import cells_picture, ranks_picture
 from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.study_report import study_report
-from ecv_core.figures.report.table_pictures import cells_picture, ranks_picture
 from ecv_core.figures.scales import difference_scale, stop_scale
 from ecv_core.figures.study_summary import (
     WITHIN_PERCENT,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ecv_core.analysis.comparison import (
+from ecv_core.analysis.comparison.pairs import (
     Comparison,
     best_of,
     compare_runs,

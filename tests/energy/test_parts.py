@@ -5,8 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.energy import energy_parts, parts_sentence, parts_words
-from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
+from ecv_core.energy.parts import (
+    energy_parts,
+    left_in_words,
+    left_out_words,
+    parts_sentence,
+    parts_words,
+    with_own_joules,
+)
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import Energy, FoldResult, Run, RunState
 
@@ -98,6 +104,7 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
     )
     assert left_in_words([own]) == ""
     assert left_in_words([disturbed]) == (
-        "Other work ran on the machine during this run, so its joules are too high."
+        "Other work ran on the machine during this run (the machine was busy), so its joules are "
+        "too high."
     )
     assert left_out_words([disturbed, disturbed, own]).startswith("2 of 3 runs are in no sum")

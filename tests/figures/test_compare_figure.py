@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.figures.compare import COLUMNS, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import BEST, compare_figure, compare_height
-from ecv_core.figures.compare_running import running_figure, running_frame, spread
+from ecv_core.figures.compare_plot import (
+    BEST,
+    compare_figure,
+    compare_height,
+    running_figure,
+    running_frame,
+    spread,
+)
 from ecv_core.records.run import Decision, Energy, FoldResult, Interval, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
 

@@ -4,9 +4,15 @@ import pandas as pd
 import pytest
 
 from ecv_core.figures.palette import palette, part_styles
-from ecv_core.figures.split_leakage import leakage_figure, leakage_height
-from ecv_core.figures.split_spread import spread_figure
-from ecv_core.figures.split_timeline import STACK, FoldLines, timeline_figure, timeline_steps
+from ecv_core.figures.splits import (
+    STACK,
+    FoldLines,
+    leakage_figure,
+    leakage_height,
+    spread_figure,
+    timeline_figure,
+    timeline_steps,
+)
 
 MARKS = pd.DataFrame(
     [

@@ -182,7 +182,7 @@ def test_a_place_that_cannot_be_is_one_sentence(given, sentence: str, monkeypatc
 
 def test_without_dask_the_sentence_says_how_to_add_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ecv_core.jobs.cluster.choose.find_spec", lambda name: None)
-    with pytest.raises(InputError, match="-m pip install distributed dask-jobqueue"):
+    with pytest.raises(InputError, match=r"add it by pip install 'e-fold\[cluster\]'"):
         executor_on("local:3")
 
 

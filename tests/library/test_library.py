@@ -199,5 +199,5 @@ def test_metrics_of_a_table_of_scores_are_those_by_hand():
     found = ecv.metrics(scores, train, held_out, cutoffs=(1, 3), names=("ndcg", "recall"))
     # User 0: the hit is first. User 1: third of the three candidates, 1 / log2(4).
     assert found == pytest.approx({"ndcg@1": 0.5, "recall@1": 0.5, "ndcg@3": 0.75, "recall@3": 1.0})
-    with pytest.raises(InputError, match="must have the same shape"):
+    with pytest.raises(InputError, match="give one row per user"):
         ecv.metrics(scores[:, :3], train, held_out)

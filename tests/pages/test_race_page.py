@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.energy import AtScale, at_scale
+from ecv_core.energy.at_scale import AtScale, at_scale
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from pages.replay.at_scale import Stops, at_scale_sentence, stops_of

@@ -10,6 +10,7 @@ import pytest
 from ecv_core.records import codec
 from ecv_core.records.run import RunState
 from ecv_core.stopping import Never, moments
+from ecv_core.store.asked import lease
 from ecv_core.store.listing import RunList, label_runs
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.schema import folds
@@ -65,9 +66,11 @@ def test_one_that_waits_to_be_told_says_what_to_type(app, a_run, store):
     store.request_cancel(run.run_id)
     store.requeue(run.run_id, run.spec, owner=OUTSIDE)
     store.start(run.run_id, owner=OUTSIDE)
-    store.set_progress(run.run_id, 0, "asked for, not told yet", 0, 0)
+    for fold in (0, 1):
+        assert lease(store, run.run_id, (0, 1), seconds=60) == fold
     open_run(app, store.run(run.run_id))
-    assert any("It waits for fold 0, asked for just now" in one for one in said(app))
+    waits = "It waits for fold 0 (asked for just now), fold 1 (asked for just now)"
+    assert any(waits in one for one in said(app))
     assert app.code[0].value == f"python -m ecv_core tell {run.run_id} 0 --scores FILE"
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ecv_core import energy, evaluation, models, splits, stopping
-from ecv_core.energy.meter import countries
+from ecv_core import evaluation, models, splits, stopping
+from ecv_core.energy.meter import SOURCES, countries
 from ecv_core.fold.spec import make_spec, rule_of, usual_metric
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
@@ -163,7 +163,7 @@ def results(draw, spec, size: float):
                     gpu_joules=0.0,
                     ram_joules=draw(amounts),
                     grams_co2e=draw(amounts),
-                    source=draw(st.sampled_from(list(energy.SOURCES))),
+                    source=draw(st.sampled_from(list(SOURCES))),
                 ),
                 shared=draw(
                     st.none()

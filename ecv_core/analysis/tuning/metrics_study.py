@@ -24,6 +24,7 @@ from ecv_core.evaluation import column_title
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
 from ecv_core.store.configurations import (
+    NO_TUNINGS,
     TUNINGS,
     Configurations,
     configuration_names,
@@ -174,9 +175,10 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
         return read_configurations(TUNINGS / f"{name}.json")
     if (found := own_tuning(store, dataset, algorithm)) is not None:
         return found
+    others = f"or take a recorded one: {', '.join(recorded)}" if recorded else NO_TUNINGS
     raise InputError(
         f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
-        f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: {', '.join(recorded)}"
+        f"'tune {dataset} {algorithm} --all-folds'; {others}"
     )
 
 

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core import models
-from ecv_core.energy import SOURCES, country_in_words, parts_words
+from ecv_core.energy.meter import SOURCES, country_in_words
+from ecv_core.energy.parts import left_in_words, parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.report.citation import bibtex
+from ecv_core.figures.report.latex import bibtex
 from ecv_core.figures.report.page import page
+from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.plotting import PAGE, inline
 from ecv_core.figures.report.provenance import Provenance, machine_words, version_words
-from ecv_core.figures.report.run_pictures import efold_picture
 from ecv_core.figures.words import (
     FORECAST,
     arithmetic,
@@ -233,7 +234,8 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
     if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
         how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
-    text += f" {parts_words(run.folds)} {shared_words(run)}".rstrip()
+    said = (parts_words(run.folds), left_in_words([run]), shared_words(run))
+    text = " ".join(filter(None, (text, *said)))
     return f"{text} Emissions are those of the electricity of {country_in_words(run.spec.country)}."
 
 

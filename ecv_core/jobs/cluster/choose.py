@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -96,8 +95,8 @@ def _number(nodes: int | None, usual: str) -> int:
 def _check_installed() -> None:
     if find_spec("distributed") is None or find_spec("dask_jobqueue") is None:
         raise InputError(
-            "folds go to a cluster by Dask, which is not installed; add it with: "
-            f"{shlex.quote(sys.executable)} -m pip install distributed dask-jobqueue"
+            "folds go to a cluster by Dask, which is not installed here; add it by "
+            "pip install 'e-fold[cluster]'"
         )
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
 

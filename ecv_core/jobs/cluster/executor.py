@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ecv_core.jobs.cluster.data import Content, DataMissing, content_of, send
 from ecv_core.jobs.cluster.node import Call, differences, run_task, stop_task, versions
 from ecv_core.jobs.cluster.site import Site
-from ecv_core.jobs.computing import Compute, WorkerDied, compute
+from ecv_core.jobs.computing import Compute, compute
 from ecv_core.jobs.executors import Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import EcvError, InputError, RunError
@@ -207,12 +207,15 @@ class DaskExecutor:
         except KilledWorker as killed:
             where = self._hosts.get(getattr(killed.last_worker, "address", ""), "a node")
             error = self._lost(under_way, where)
-        except (DataMissing, WorkerDied) as again:
-            if self._again(under_way, again):
+        except DataMissing as missing:
+            if self._sent_again(under_way):
                 return
-            error = again
-            if isinstance(again, WorkerDied):
-                error = RunError(f"on the node {under_way.begun}, {again}")
+            error = RunError(
+                f"the node {under_way.begun} lacks the dataset {missing}, and the site's file says "
+                "send_data = false; put it where the nodes look (ECV_DATA_PATH)"
+                if not self._site.send_data
+                else f"the dataset {missing} did not reach the node {under_way.begun}; resume"
+            )
         except EcvError as raised:
             error = raised
         except Exception as raised:  # noqa: BLE001  of Dask, or of what nobody expected
@@ -235,16 +238,13 @@ class DaskExecutor:
         self._rest()
         yield Ended(task=under_way.task, error=error)
 
-    def _again(self, under_way: _UnderWay, error: EcvError) -> bool:
-        """Give a task once more, its data sent if they were missing; not too often."""
+    def _sent_again(self, under_way: _UnderWay) -> bool:
+        """Send the data of a task, and give it once more; not too often."""
         under_way.attempt += 1
-        if under_way.attempt > AGAIN:
+        if under_way.attempt > AGAIN or not self._site.send_data:
             return False
-        if isinstance(error, DataMissing):
-            if not self._site.send_data:
-                return False
-            self._sent.add(under_way.content.name)
-            send(self._client, under_way.task.specs[0], under_way.content)
+        self._sent.add(under_way.content.name)
+        send(self._client, under_way.task.specs[0], under_way.content)
         with suppress(OSError, TimeoutError):
             self._forget(under_way)
         self._give(under_way)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ecv_core.jobs.cluster.data import Content, place
-from ecv_core.jobs.computing import Compute, Results, node_here
+from ecv_core.jobs.computing import Compute, Results, WorkerDied, node_here
 from ecv_core.jobs.executors import Computed, Worker
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import Cancelled, RunError
@@ -90,9 +90,9 @@ class Node:
             )
             worker.surroundings = _own_folder() if call.alone is not None else {}
             worker.submit(call.task, _Teller(call.key, say))
-            return self._wait(worker, call)
+            return self._wait(worker, call, name)
 
-    def _wait(self, worker: Worker, call: Call) -> Answer:
+    def _wait(self, worker: Worker, call: Call, name: str) -> Answer:
         found: Answer = []
         while True:
             if call.key in self._stopped:
@@ -101,6 +101,8 @@ class Node:
             for said in worker.finished(LOOK_SECONDS):
                 if isinstance(said, Computed):
                     found.append((said.place, said.result))
+                elif isinstance(said.error, WorkerDied):
+                    raise WorkerDied(f"{said.error.how} on the node {name}")
                 elif said.error is not None:
                     raise said.error
                 else:
@@ -160,6 +162,8 @@ def compute_there(
 ) -> Results:
     """In the node's process: compute where the data are, and say where that is."""
     os.environ["ECV_DATA_DIR"] = folder or _USUAL
+    if alone is False:  # their energy is then said to be shared
+        specs = [replace(spec, share_machine=True) for spec in specs]
     before = slurm_joules() if alone else None
     with naming_code() if names_code else nullcontext():
         for at, result in compute(specs, index, progress):

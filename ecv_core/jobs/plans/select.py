@@ -120,9 +120,10 @@ class SelectPlan:
         self._speculate = speculate
 
     @classmethod
-    def of(cls, record: PlanRecord) -> SelectPlan:
+    def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
         """The plan that was kept."""
-        return cls([(run.name, run.spec) for run in record.content.runs], _terms(record))
+        named = [(run.name, run.spec) for run in record.content.runs]
+        return cls(named, _terms(record), speculate=speculate)
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
         """The folds of the round, of all contenders that share their work together.
@@ -140,21 +141,21 @@ class SelectPlan:
         tasks: list[Task] = []
         for fold_index in range(index, min(index + self._speculate + 1, self.terms.k)):
             for place in dict.fromkeys((first, *sorted(now.left))):
-                places = self._sharing(now, place, fold_index) if self._share else [place]
                 if not np.isnan(now.contenders[place].folds[fold_index]):
                     continue
+                sharing = self._sharing(now, place, fold_index) if self._share else [place]
+                # Not those that failed, were cancelled, or that another program goes on with.
+                places = [each for each in sharing if not known.ended(self.named[each][1])]
                 sure = (place, fold_index) == now.needed
-                if any(known.ended(self.named[each][1]) for each in places):
-                    if sure:
-                        return []  # failed, or another program goes on with it
-                    continue
+                if sure and not places:
+                    return []
                 tracked = [each for each in places if self.named[each][1].tracked]
                 if tracked and sure:
                     name, spec = self.named[tracked[0]]
                     raise missing(name, spec, index, known.folds(spec))
                 asked = tuple(self._asked(each, fold_index, known) for each in places)
                 task = Task(specs=asked, fold=fold_index, bet=not sure)
-                if not tracked and going.isdisjoint(task.folds):
+                if asked and not tracked and going.isdisjoint(task.folds):
                     going |= task.folds
                     tasks.append(task)
         return tasks
@@ -298,14 +299,17 @@ def results_of(store: Store, record: PlanRecord) -> Results:
     return Results(store, recorded=bool(record.content.terms.get(_RECORDED)))
 
 
-def selection_book(store: Store, record: PlanRecord, says: Says | None = None) -> Book:
-    """The book of a selection that was kept."""
+def selection_book(
+    store: Store, record: PlanRecord, says: Says | None = None, *, left: Collection[str] = ()
+) -> Book:
+    """The book of a selection that was kept. Args: says, left: as of `Book`."""
     return Book(
         store,
         plan_id=record.plan_id,
         started_by=record.started_by,
         recorded=bool(record.content.terms.get(_RECORDED)),
         says=says,
+        left=left,
     )
 
 

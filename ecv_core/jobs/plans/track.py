@@ -1,15 +1,14 @@
 """Folds that other code computes: a run that is begun, asked for its next fold, and told of it.
 
 A run that waits to be told is running, under the owner OUTSIDE, for as long as it takes: who
-computes the fold need not give a sign of life. Cancelling it takes effect at once, and a fold that
-is told after that is kept all the same. Asking again gives the same fold, and starts its clock
-anew; telling is once only.
+computes the fold need not give a sign of life. Whoever asks gets a fold of their own for a while,
+so that several compute at once; the rule sees the folds in their order, whoever is quicker. A fold
+that is told late, after its time, the stop or a cancel, is kept all the same; telling is once only.
 """
 
 from __future__ import annotations
 
 import lzma
-import shutil
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -19,12 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
-from ecv_core.energy import JOULES_PER_KWH, country
+from ecv_core.energy.meter import JOULES_PER_KWH, country
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
@@ -34,8 +31,9 @@ from ecv_core.jobs.plans.run import AidsPlan
 from ecv_core.jobs.tracking.handed import Handed
 from ecv_core.jobs.tracking.reported import Measured, measure
 from ecv_core.records.errors import InputError, RunError
-from ecv_core.records.run import Energy, FoldResult, Run, RunState
+from ecv_core.records.run import AMOUNT, Energy, FoldResult, Run, RunState
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.asked import begins, expire, lease, leases, one_at_a_time
 from ecv_core.store.ownership import owner_of
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
@@ -89,6 +87,7 @@ def go_on(store: Store, run: Run, *, owner: str, full: bool = False) -> str:
     spec = replace(run.spec, full=run.spec.full or full)
     if not (store.requeue(run.run_id, spec, owner=owner) and store.start(run.run_id, owner=owner)):
         raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
+    expire(store, run.run_id)  # who had asked for a fold may be gone
     stop = stopping.stop_of(run.moments, run.k)
     if stop is not None and run.stopped_at is None:  # its last fold was told after it was cancelled
         store.add_fold(run.run_id, run.folds[-1], stopped_at=stop, owner=owner)
@@ -112,40 +111,68 @@ def compute_aids(store: Store, run: Run, says: Says, executor: Here | None = Non
 
 
 PHASE = "asked for, not told yet"
+LEASE_SECONDS = 6 * 3600.0
+"""For so long a fold is for one who has asked, unless they say otherwise."""
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 """RuntimeError: an encrypted archive, or one of a version that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The fold that comes next, as files."""
+    """A fold for one who has asked, as files."""
 
     fold: int
+    until: datetime
+    """From then on it may be asked for again; until it is told, telling it is welcome."""
     files: Mapping[str, Path]
     """'train' and 'test', and 'validation' where the split has such a part: CSV with a header,
     `user_id,item_id[,rating,timestamp]`."""
 
 
-def ask(store: Store, run_id: str, folder: Path | None = None) -> Asked | str:
-    """The next fold of a run, or why there is none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoFold:
+    """Why there is no fold for who asks now."""
+
+    reason: str
+    until: datetime | None = None
+    """When to ask again, at the latest; None where there will be none any more."""
+
+
+def ask(
+    store: Store,
+    run_id: str,
+    folder: Path | None = None,
+    *,
+    fold: int | None = None,
+    seconds: float = LEASE_SECONDS,
+) -> Asked | NoFold:
+    """A fold of a run that is missing and that nobody else has asked for, or why there is none.
 
     Args:
         store: where it is kept.
-        run_id: a tracked run that `wait_for` or another `ask` has.
+        run_id: a tracked run that `begin` or another `ask` has.
         folder: where its files go; by default one for the run, beside the datasets.
+        fold: this one, though somebody else may have it.
+        seconds: until others get it, if it is not told.
     Raises: InputError for a run that is not tracked, was cut off, or is another program's.
     """
     run = _tracked(store, run_id)
     if run.state is RunState.CANCELLED:
-        return CANCELLED
+        return NoFold(reason=CANCELLED)
     if run.state is RunState.FINISHED:
         at = run.at_stop
-        return at.decision.reason if at and run.stopped_early else f"all {run.k} folds are in."
+        early = at if run.stopped_early else None
+        return NoFold(reason=early.decision.reason if early else f"all {run.k} folds are in.")
     _check_outside(store, run)
-    index = next_fold(run)
-    if index is None:  # the program ended between the last fold and this
+    if next_fold(run) is None:  # the program ended between the last fold and this
         store.finish(run_id, RunState.FINISHED, owner=OUTSIDE)
         return ask(store, run_id, folder)
+    if fold is not None:
+        _check_missing(run, fold)
+    wanted = run.spec.fold_order if fold is None else (fold,)
+    index = lease(store, run_id, wanted, seconds=seconds, anew=fold is not None)
+    if index is None:
+        return _all_asked(store, run_id)
     where = folder or folder_of(run_id)
     handed = Handed(run.spec, index)
     tables = {"train": handed.train, "test": handed.test}
@@ -157,14 +184,26 @@ def ask(store: Store, run_id: str, folder: Path | None = None) -> Asked | str:
             with replacing(files[name]) as part:
                 table.to_csv(part, index=False)
     except OSError as error:
+        expire(store, run_id, index)
         raise RunError(f"{where} cannot be written: {error.strerror}; nothing is lost") from error
-    wait_for(store, run_id, index)
-    return Asked(fold=index, files={name: path.absolute() for name, path in files.items()})
+    with one_at_a_time(store):
+        until = begins(store, run_id, index)
+        store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
+    files = {name: path.absolute() for name, path in files.items()}
+    return Asked(fold=index, until=until, files=files)
 
 
-def wait_for(store: Store, run_id: str, index: int) -> None:
-    """Say that this fold is asked for, from now on."""
-    store.set_progress(run_id, index, PHASE, 0, 0, anew=True)
+def _all_asked(store: Store, run_id: str) -> NoFold:
+    out = leases(store, run_id)
+    if not out:  # told meanwhile
+        return NoFold(reason="every fold was told just now", until=datetime.now(UTC))
+    until = min(one.until for one in out.values())
+    which = ", ".join(map(str, sorted(out)))
+    return NoFold(
+        reason=f"every fold that is missing ({which}) was asked for already; the first may be "
+        f"asked for again from {until:%Y-%m-%d %H:%M} UTC on, or at once with --fold",
+        until=until,
+    )
 
 
 def tell(
@@ -188,34 +227,37 @@ def tell(
     Returns: the run after it, and the fold's scores.
     Raises: InputError for a fold that was told before or not asked for, or what was reported of it.
     """
+    for what, given in (("seconds", seconds), ("joules", joules)):
+        if given is not None and not 0 <= given <= AMOUNT:
+            raise InputError(
+                f"the {what} of a fold must be at least 0 and at most {AMOUNT:g}, but are {given:g}"
+            )
     run = _tracked(store, run_id)
-    with _one_at_a_time(run_id):
+    since = _asked_at(store, run, index)
+    begun = datetime.now(UTC)
+    found = measure(run.spec, Handed(run.spec, index), reported)
+    spent = (begun - since).total_seconds() if seconds is None else seconds
+    evaluated = (datetime.now(UTC) - begun).total_seconds()
+    result = FoldResult(
+        fold=index,
+        score=found.score,
+        metrics=found.metrics,
+        users=found.users,
+        fit_seconds=spent,
+        evaluate_seconds=evaluated,
+        total_seconds=spent + evaluated,
+        energy=_told_energy(run.spec, joules),
+        user_scores=found.user_scores,
+    )
+    with one_at_a_time(store):
         run = store.run(run_id)
-        _check_asked(run, index)
-        for what, given in (("seconds", seconds), ("joules", joules)):
-            if given is not None and not 0 <= given < float("inf"):
-                raise InputError(f"the {what} of a fold must be at least 0, but are {given}")
-        started = datetime.now(UTC)
-        found = measure(run.spec, Handed(run.spec, index), reported)
-        since = run.progress.started_at if run.progress and run.progress.fold == index else started
-        spent = (started - since).total_seconds() if seconds is None else seconds
-        evaluated = (datetime.now(UTC) - started).total_seconds()
-        result = FoldResult(
-            fold=index,
-            score=found.score,
-            metrics=found.metrics,
-            users=found.users,
-            fit_seconds=spent,
-            evaluate_seconds=evaluated,
-            total_seconds=spent + evaluated,
-            energy=_told_energy(run.spec, joules),
-            user_scores=found.user_scores,
-        )
+        _asked_at(store, run, index)  # somebody else may have told it meanwhile
         book = Book(store, runs=[run], owner=OUTSIDE, says=Says(trouble=refuse))
         if book.commit(Task(specs=(run.spec,), fold=index), 0, result):
             book.finish_whole()
-    _forget_files(run_id, index)
-    return store.run(run_id), found
+    run = store.run(run_id)
+    _forget_files(run, index)
+    return run, found
 
 
 def folder_of(run_id: str) -> Path:
@@ -267,31 +309,36 @@ def _check_outside(store: Store, run: Run) -> None:
         )
 
 
-def _check_asked(run: Run, index: int) -> None:
-    if index in {fold.fold for fold in run.folds}:
-        raise InputError(f"fold {index} of run {run.run_id} was told before; its scores are kept")
+def _asked_at(store: Store, run: Run, index: int) -> datetime:
+    """When a fold was asked for that is to be told now. Raises: InputError where it cannot be."""
+    _check_missing(run, index)
     if run.state.active and not run.outside:
         raise InputError(
             f"run {run.run_id} is going on in a Python program that tracks it; wait for that one"
         )
-    expected = next_fold(run)
-    if expected is None:
+    if (lease := leases(store, run.run_id).get(index)) is not None:
+        return lease.asked_at
+    if run.progress is not None and run.progress.fold == index:  # of a version before leases
+        return run.progress.started_at
+    if next_fold(run) is None:
         way_out = "track it with --full to check the stop with the others"
         raise InputError(
             f"run {run.run_id} is finished after {len(run.folds)} of {run.k} folds, so no fold is "
             f"asked for; {'start another' if run.complete else way_out}"
         )
-    if index != expected:
-        raise InputError(
-            f"fold {index} of run {run.run_id} was not asked for: fold {expected} comes next"
-        )
+    raise InputError(
+        f"fold {index} of run {run.run_id} was not asked for; ask for it first: "
+        f"ask {run.run_id} --fold {index}"
+    )
 
 
-def _one_at_a_time(run_id: str) -> FileLock:
-    """So that of two programs that tell the same fold the second is refused."""
-    folder = folder_of(run_id)
-    folder.mkdir(parents=True, exist_ok=True)
-    return FileLock(folder / "tell.lock")
+def _check_missing(run: Run, index: int) -> None:
+    """Refuse a fold that the run does not have, or that is there. Raises: InputError."""
+    if index in {fold.fold for fold in (*run.folds, *run.ahead)}:
+        raise InputError(f"fold {index} of run {run.run_id} was told before; its scores are kept")
+    if index not in run.spec.fold_order:
+        which = ", ".join(map(str, run.spec.fold_order))
+        raise InputError(f"run {run.run_id} has no fold {index}; its folds are {which}")
 
 
 def _told_energy(spec: RunSpec, joules: float | None) -> Energy:
@@ -308,11 +355,11 @@ def _told_energy(spec: RunSpec, joules: float | None) -> Energy:
     )
 
 
-def _forget_files(run_id: str, index: int) -> None:
-    """Delete what was handed out of a fold; the next `ask` writes its own."""
-    folder = folder_of(run_id)
+def _forget_files(run: Run, index: int) -> None:
+    """Delete what was handed out of a fold; after the end of the run, its folder too."""
+    folder = folder_of(run.run_id)
     with suppress(OSError):
         for path in folder.glob(f"fold-{index}-*.csv"):
-            path.unlink()
-        if not list(folder.glob("fold-*.csv")):
-            shutil.rmtree(folder, ignore_errors=True)
+            path.unlink(missing_ok=True)
+        if not run.state.active:
+            folder.rmdir()  # unless there are files of a fold that is told late

@@ -31,7 +31,7 @@ _figure = component(
     html='<div class="ecv-chart"><div class="ecv-figure"></div>'
     '<div class="ecv-save" hidden></div></div>',
     css="save.css",
-    js=[_LOADER, "save.js", "plot.js"],
+    js=[_LOADER, "save.js", "../live/shared.js", "plot.js"],
 )
 
 
@@ -49,6 +49,8 @@ def plot(
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
+    told: Mapping[str, object] | None = None,
+    rows: Callable[[Callable[[], None]], None] | None = None,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
@@ -82,9 +84,18 @@ def plot(
         name or key,
         caption or name,
         dict(opens or {}),
+        told or {},
     )
     if table is not None:
-        chart_table(table, key=key, name=name or key, alt=alt)
+        chart_table(table, key=key, name=name or key, alt=alt, rows=rows)
+
+
+def drawing(
+    make: Callable[[bool], go.Figure], *, version: Hashable, key: str, alt: str
+) -> dict[str, object]:
+    """What changes of a figure as its data does; the arguments are those of `plot`."""
+    light, dark, _ = _both(key, version, make)
+    return {"light": light, "dark": dark, "alt": alt}
 
 
 def _draw(
@@ -99,9 +110,10 @@ def _draw(
     name: str,
     caption: str,
     opens: dict[str, str],
+    told: Mapping[str, object],
 ) -> None:
     light, dark_json, moves = _both(key, version, make, steps)
-    data = {
+    data: dict[str, object] = {
         "light": light,
         "dark": dark_json,
         "alt": alt,
@@ -115,7 +127,7 @@ def _draw(
     }
     if moves:
         data |= {"slider": slider, "steps": moves}
-    _figure(key=key, data=data, height=height)
+    _figure(key=key, data={**data, **told}, height=height)
 
 
 @st.cache_data(

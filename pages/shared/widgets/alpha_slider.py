@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
 from pages.shared.address.link import step_from_link
 from pages.shared.live.state import KEPT

@@ -19,7 +19,14 @@ HIGHEST = 380
 """Pixels of the table; a longer one scrolls."""
 
 
-def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: str) -> None:
+def chart_table(
+    make: Callable[[], pd.DataFrame],
+    *,
+    key: str,
+    name: str,
+    alt: str,
+    rows: Callable[[Callable[[], None]], None] | None = None,
+) -> None:
     """Two small buttons: the table opens here, the CSV is saved; nothing is made before.
 
     Args:
@@ -27,6 +34,7 @@ def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: s
         key: of the chart.
         name: of the file.
         alt: the chart's sentence; the table says that it holds the numbers of it.
+        rows: draws the part of the page with the table; by default it is drawn as it is.
     """
     with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
         box = st.expander(
@@ -47,21 +55,25 @@ def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: s
             type="tertiary",
             help="The numbers behind this chart.",
         )
+
+    def table() -> None:
+        frame = make()
+        st.dataframe(
+            frame,
+            hide_index=True,
+            placeholder="",
+            height="content" if len(frame) <= 9 else HIGHEST,
+            column_config={
+                name: st.column_config.Column(help=text)
+                for name, text in column_texts(frame).items()
+            },
+            key=f"{key}-rows",
+            alt=f"The numbers behind: {alt}",
+        )
+
     if box.open:
         with box:
-            frame = make()
-            st.dataframe(
-                frame,
-                hide_index=True,
-                placeholder="",
-                height="content" if len(frame) <= 9 else HIGHEST,
-                column_config={
-                    name: st.column_config.Column(help=text)
-                    for name, text in column_texts(frame).items()
-                },
-                key=f"{key}-rows",
-                alt=f"The numbers behind: {alt}",
-            )
+            (rows or (lambda draw: draw()))(table)
 
 
 LONGEST = 120

@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +17,7 @@ import pytest
 
 import ecv_core as ecv
 from ecv_core import cli
-from ecv_core.energy import country
+from ecv_core.energy.meter import country
 from ecv_core.jobs.owner import recover
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
@@ -70,7 +72,7 @@ def scores_file(folder, test, score=0.25):
 def test_a_run_is_asked_and_told_to_its_end(ecv_command, run_id, asked, tmp_path):
     for index in range(7):
         fold = asked()
-        assert set(fold) == {"fold", "train", "test"}
+        assert set(fold) == {"fold", "train", "test", "until"}
         assert fold["fold"] == index
         train, test = pd.read_csv(fold["train"]), pd.read_csv(fold["test"])
         assert list(train.columns) == ["user_id", "item_id", "rating", "timestamp"]
@@ -102,14 +104,15 @@ def test_the_rule_says_stop_and_why(ecv_command):
 
 
 def test_recommendations_are_evaluated_and_joules_are_told(ecv_command, run_id, asked, tmp_path):
-    test = pd.read_csv(asked()["test"])
+    fold = asked()
+    test = pd.read_csv(fold["test"])
     path = tmp_path / "lists.csv"
     test[["user_id", "item_id"]].assign(score=1.0).to_csv(path, index=False)
     # Each list holds the one held-out item: found at rank 1, so 1, though it could be longer.
     code, _, err = ecv_command("tell", run_id, 0, "--recommendations", path)
     assert code == 2
     assert "the longest list has 1 items, but ndcg@2 looks at 2" in err
-    train = pd.read_csv(asked()["train"])
+    train = pd.read_csv(fold["train"])
     rows = [
         (user, item)
         for user, held in zip(test.user_id, test.item_id, strict=True)
@@ -136,11 +139,109 @@ def test_between_ask_and_tell_nobody_takes_the_run_for_dead(run_id, asked):
     assert (active.progress.fold, active.progress.phase) == (0, "asked for, not told yet")
 
 
-def test_asking_again_gives_the_same_fold_and_a_new_clock(run_id, asked):
-    first = asked()
-    since = open_store().run(run_id).progress.started_at
-    assert asked() == first
-    assert open_store().run(run_id).progress.started_at > since
+def test_each_who_asks_gets_a_fold_of_their_own_until_its_time_is_over(ecv_command, run_id):
+    def ask(*more):
+        code, out, _ = ecv_command("ask", run_id, "--json", *more)
+        assert code == 0
+        return json.loads(out)
+
+    assert [ask()["fold"] for _ in range(5)] == [0, 1, 2, 3, 4]
+    assert ask("--lease", "0.001s")["fold"] == 5
+    assert ask()["fold"] == 5  # its time was over
+    assert ask("--lease", "2d")["fold"] == 6
+    none = ask()
+    assert set(none) == {"wait", "until", "reason"}
+    assert none["reason"].startswith("every fold that is missing (0, 1, 2, 3, 4, 5, 6) was asked")
+    left = datetime.fromisoformat(none["until"]) - datetime.now(UTC)
+    assert timedelta(hours=5.9) < left < timedelta(hours=6)
+    assert ask("--fold", "3")["fold"] == 3  # though somebody has it
+
+
+def test_what_is_told_late_or_out_of_order_is_kept_and_the_rule_sees_the_order(ecv_command):
+    _, run_id, _ = ecv_command(*TRACK[:-1], "fixed", "--min-folds", 2)
+    ecv_command("ask", run_id, "--lease", "0.01s")  # fold 0, whose time is over at once
+    for _ in range(4):
+        ecv_command("ask", run_id)
+    code, out, _ = ecv_command("tell", run_id, 2, "--score", 0.5)
+    assert code == 0
+    assert out.endswith("The fold is kept; the rule sees it once those before it are told.")
+    run = open_store().run(run_id)
+    assert (run.folds, [fold.fold for fold in run.ahead]) == ((), [2])
+    ecv_command("tell", run_id, 0, "--score", 0.5)
+    ecv_command("tell", run_id, 1, "--score", 0.5)
+    run = open_store().run(run_id)
+    assert (run.state, run.stopped_at) == (RunState.FINISHED, 2)  # as one after the other
+    assert [moment.fold for moment in run.moments] == [0, 1, 2]
+    code, out, _ = ecv_command("tell", run_id, 3, "--score", 0.5)  # was asked for before the stop
+    assert (code, out.endswith("The fold is kept; the run stopped after 2 folds.")) == (0, True)
+    code, _, err = ecv_command("tell", run_id, 6, "--score", 0.5)
+    assert (code, "so no fold is asked for" in err) == (2, True)
+
+
+ASKS = """
+import json, subprocess, sys
+from ecv_core import cli
+run_id, name = sys.argv[1:]
+while True:
+    if cli.main(["ask", run_id, "--folder", name, "--json", f"{name}.json"]) != 0:
+        sys.exit("ask failed")
+    with open(f"{name}.json") as file:
+        asked = json.load(file)
+    if "fold" not in asked:
+        break
+    if cli.main(["tell", run_id, str(asked["fold"]), "--score", "0.5"]) != 0:
+        sys.exit("tell failed")
+"""
+
+
+def test_eight_programs_ask_and_tell_at_once(each_database, ecv_command, tmp_path):
+    _, run_id, _ = ecv_command(*TRACK)
+    with ExitStack() as stack:
+        programs = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", ASKS, run_id, str(tmp_path / str(number))],
+                    cwd=ROOT,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for number in range(8)
+        ]
+        said = [program.communicate(timeout=120) for program in programs]
+    assert [program.returncode for program in programs] == [0] * 8, "".join(err for _, err in said)
+    assert {err for _, err in said} == {""}
+    told = re.findall(r"^fold (\d): ", "".join(out for out, _ in said), re.MULTILINE)
+    assert sorted(told) == list("0123456")  # each once
+    run = open_store().run(run_id)
+    assert (run.state, [fold.fold for fold in run.folds]) == (RunState.FINISHED, list(range(7)))
+    assert [moment.n for moment in run.moments] == list(range(1, 8))
+
+
+@pytest.mark.slow
+def test_of_eight_who_tell_the_same_fold_one_is_heard(ecv_command, run_id, asked):
+    asked()
+    program = f"from ecv_core import cli; raise SystemExit(cli.main({['tell', run_id, '0']!r} + "
+    with ExitStack() as stack:
+        programs = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", f"{program}['--score', '0.{number}']))"],
+                    cwd=ROOT,
+                    stderr=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for number in range(1, 9)
+        ]
+        said = [program.communicate(timeout=120)[1].strip() for program in programs]
+    assert sorted(program.returncode for program in programs) == [0] + [2] * 7
+    refusal = f"error: fold 0 of run {run_id} was told before; its scores are kept"
+    assert sorted(said) == ["", *[refusal] * 7]
+    heard = next(at for at, program in enumerate(programs, start=1) if not program.returncode)
+    assert [fold.score for fold in open_store().run(run_id).folds] == [heard / 10]
 
 
 def test_seconds_are_counted_from_the_last_ask(ecv_command, run_id, asked):
@@ -154,9 +255,15 @@ def test_seconds_are_counted_from_the_last_ask(ecv_command, run_id, asked):
     ("words", "said"),
     [
         ((0, "--score", "nan"), "the score of fold 0 must be a finite number"),
-        ((1, "--score", 0.5), "fold 1 of run .* was not asked for: fold 0 comes next"),
+        (
+            (1, "--score", 0.5),
+            "fold 1 of run .* was not asked for; ask for it first: ask .* --fold 1",
+        ),
+        ((7, "--score", 0.5), "run .* has no fold 7; its folds are 0, 1, 2, 3, 4, 5, 6"),
         ((0, "--score", 0.5, "--seconds", -1), "the seconds of a fold must be at least 0"),
         ((0, "--score", 0.5, "--joules", "inf"), "the joules of a fold must be at least 0"),
+        ((0, "--score", 0.5, "--seconds", 1e30), r"at most 1e\+15, but are 1e\+30$"),
+        ((0, "--score", 0.5, "--joules", 1e300), r"at most 1e\+15, but are 1e\+300$"),
         ((0, "--scores", "none.csv"), "none.csv cannot be read as a CSV table: No such file"),
         ((0, "--scores", "empty.csv"), "empty.csv cannot be read as a CSV table"),
         ((0, "--scores", "wrong.csv"), r"no column 'user_id' \(it has: a, b\)"),
@@ -224,6 +331,14 @@ def test_a_stop_that_was_told_after_the_cancel_holds(ecv_command):
     assert json.loads(ecv_command("ask", run_id, "--json")[1])["stop"] is True
     run = open_store().run(run_id)
     assert (run.state, run.stopped_at, len(run.folds)) == (RunState.FINISHED, 1, 1)
+
+
+@pytest.mark.parametrize("time", ["6", "0h", "-1h", "two days", "400d", ""])
+def test_a_lease_that_is_no_time_is_refused_before_a_fold_is_given(ecv_command, run_id, time):
+    code, out, err = ecv_command("ask", run_id, f"--lease={time}")
+    assert (code, out) == (2, "")
+    assert f"such as 90s, 30min, 6h or 2d, not '{time}'" in err
+    assert ecv_command("ask", run_id)[1].startswith("fold 0")
 
 
 def test_only_tracked_runs_are_asked(ecv_command):

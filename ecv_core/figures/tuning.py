@@ -1,4 +1,4 @@
-"""A search space with its scores -> parallel coordinates, score by parameter, a map of two."""
+"""Search spaces with their scores -> score by parameter, by split, and by metric p values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 
 HEIGHT = 420
 _SCALE = {False: [[0.0, "#B9CBD8"], [1.0, "#003F66"]], True: [[0.0, "#33475A"], [1.0, "#8FD3FF"]]}
@@ -25,7 +25,6 @@ def parallel_figure(
         frame: a column per parameter, and score, low, high and folds; a row per configuration.
         parameters: which columns are parameters.
         metric: as people read it.
-        dark: colours for a dark page.
     """
     colours = palette(dark)
     dimensions: list[dict[str, Any]] = []
@@ -52,8 +51,7 @@ def parallel_figure(
         )
     )
     layout = base_layout(colours, HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
-    lay_out(figure, layout)
-    return figure
+    return lay_out(figure, layout)
 
 
 def by_parameter_figure(
@@ -88,25 +86,21 @@ def by_parameter_figure(
             hovertemplate="%{customdata[0]}<br>%{y:.4f}, folds: %{customdata[1]}<extra></extra>",
         )
     )
-    lay_out(
+    return lay_out(
         figure,
-        base_layout(colours, HEIGHT)
-        | {
-            "hovermode": "closest",
-            "showlegend": False,
-            "xaxis": _axis(colours)
-            | {
-                "title": {"text": parameter.replace("_", " "), "font": {"size": 17}},
-                "tickvals": list(range(len(values))),
-                "ticktext": [value_text(one) for one in values],
-                "showgrid": False,
-                "range": [-0.5, len(values) - 0.5],
-            },
-            "yaxis": _axis(colours)
-            | {"title": {"text": metric, "font": {"size": 17}}, "gridcolor": colours.grid},
-        },
+        base_layout(colours, HEIGHT),
+        hovermode="closest",
+        showlegend=False,
+        xaxis=_axis(
+            parameter.replace("_", " "),
+            colours,
+            tickvals=list(range(len(values))),
+            ticktext=[value_text(one) for one in values],
+            showgrid=False,
+            range=[-0.5, len(values) - 0.5],
+        ),
+        yaxis=_axis(metric, colours, gridcolor=colours.grid),
     )
-    return figure
 
 
 def pair_figure(
@@ -143,16 +137,10 @@ def pair_figure(
     )
     titles = {"xaxis": first, "yaxis": second}
     axes = {
-        axis: _axis(colours)
-        | {
-            "type": "category",
-            "title": {"text": name.replace("_", " "), "font": {"size": 17}},
-            "showgrid": False,
-        }
+        axis: _axis(name.replace("_", " "), colours, type="category", showgrid=False)
         for axis, name in titles.items()
     }
-    lay_out(figure, base_layout(colours, HEIGHT) | {"hovermode": "closest"} | axes)
-    return figure
+    return lay_out(figure, base_layout(colours, HEIGHT) | {"hovermode": "closest"} | axes)
 
 
 def value_text(value: object) -> str:
@@ -176,5 +164,123 @@ def _said(frame: pd.DataFrame) -> np.ndarray:
     )
 
 
-def _axis(colours: Palette) -> dict[str, Any]:
-    return {"zeroline": False, "automargin": True, "linecolor": colours.muted, "fixedrange": True}
+def _axis(title: str, colours: Palette, **more: Any) -> dict[str, Any]:  # noqa: ANN401  of layout.xaxis
+    return plain_axis(title, size=17, linecolor=colours.muted, fixedrange=True, **more)
+
+
+SCATTER_HEIGHT = 520
+"""Pixels."""
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+
+
+def spaces_scatter_figure(
+    points: pd.DataFrame, metric: str, split: str, other: str, *, dark: bool = False
+) -> go.Figure:
+    """Each configuration by its scores under both splits, coloured by its algorithm.
+
+    Args:
+        points: as `spaces_study.points_frame` makes it.
+        metric: its name as shown.
+        split: title of the first split, across.
+        other: of the second, upwards.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    for at, (algorithm, rows) in enumerate(points.groupby("algorithm", sort=False)):
+        figure.add_scatter(
+            x=rows["score"],
+            y=rows["other_score"],
+            mode="markers",
+            name=algorithm,
+            marker={
+                "size": 9,
+                "opacity": 0.75,
+                "color": colours.series[at % len(colours.series)],
+                "symbol": _SYMBOLS[at % len(_SYMBOLS)],
+            },
+            customdata=rows[["configuration", "rank", "other_rank"]].to_numpy(),
+            hovertemplate=(
+                f"<b>%{{customdata[0]}}</b><br>{split}: %{{x:.4f}}, rank %{{customdata[1]}}"
+                f"<br>{other}: %{{y:.4f}}, rank %{{customdata[2]}}<extra></extra>"
+            ),
+        )
+    for which, under, symbol in (
+        ("rank", split, "circle-open"),
+        ("other_rank", other, "square-open"),
+    ):
+        best = points[points[which] == 1].iloc[:1]
+        figure.add_scatter(
+            x=best["score"],
+            y=best["other_score"],
+            mode="markers",
+            name=f"best under '{under}'",
+            marker={
+                "size": 22,
+                "symbol": symbol,
+                "color": colours.ink,
+                "line": {"width": 2.5, "color": colours.ink},
+            },
+            hoverinfo="skip",
+        )
+    looks: dict[str, Any] = {"standoff": 8, "gridcolor": colours.grid, "fixedrange": True}
+    return lay_out(
+        figure,
+        base_layout(colours, SCATTER_HEIGHT),
+        hovermode="closest",
+        margin={"l": 12, "r": 12, "t": 76, "b": 12},
+        xaxis=plain_axis(f"{metric} under '{split}'", **looks),
+        yaxis=plain_axis(f"{metric} under '{other}'", **looks),
+    )
+
+
+def spaces_scatter_words(points: pd.DataFrame, metric: str, split: str, other: str) -> str:
+    """What the points show, in a sentence."""
+    parts = [
+        f"{algorithm} {rows['score'].min():.4f} to {rows['score'].max():.4f} and "
+        f"{rows['other_score'].min():.4f} to {rows['other_score'].max():.4f}"
+        for algorithm, rows in points.groupby("algorithm", sort=False)
+    ]
+    return (
+        f"{metric} of {len(points)} configurations under {split} and {other}: {'; '.join(parts)}."
+    )
+
+
+P_VALUES_HEIGHT = 460
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Figure 1 of Anelli et al. (2019): a lower curve tells the settings apart better.
+
+    Args:
+        frame: columns rank, metric, p and sd; in the order in which metrics are named.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    for place, (metric, mine) in enumerate(frame.groupby("metric", sort=False)):
+        figure.add_scatter(
+            x=mine["rank"],
+            y=mine["p"],
+            customdata=mine[["sd"]],
+            mode="lines",
+            name=str(metric),
+            line={
+                "color": colours.series[place % len(colours.series)],
+                "dash": _DASHES[place % len(_DASHES)],
+                "width": 3,
+            },
+            hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
+        )
+    return lay_out(
+        figure,
+        base_layout(colours, P_VALUES_HEIGHT),
+        xaxis=_axis(
+            "pair of settings, by p value",
+            colours,
+            range=[0.5, float(frame["rank"].max()) + 0.5],
+            showgrid=False,
+            showline=True,
+        ),
+        yaxis=_axis("p value, mean of the folds", colours, range=[0, 1], gridcolor=colours.grid),
+        uirevision="p-values",
+    )

@@ -1,0 +1,210 @@
+"""The machine to itself: folds on one machine run one after the other, in order of arrival.
+
+A file lock lets one fold compute. Who waits for it has a ticket, a small file that says who it is:
+the oldest ticket of a process that is alive comes next. The system gives the lock of a process that
+was killed free, and its ticket counts no more, so that nobody waits for the dead.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import logging
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+from filelock import FileLock, Timeout
+
+from ecv_core.records.run import Progress
+from ecv_core.store.ownership import is_alive, this_process
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.25
+"""How often a fold that waits looks again."""
+SAY_SECONDS = 1.0
+"""After so long the log says for whom it waits."""
+ASLEEP_SECONDS = 10.0
+"""Who waits and has not looked for so long, such as a program that was suspended, loses its turn
+until it looks again."""
+PHASE_LENGTH = 64
+"""Characters of a phase that the database keeps."""
+
+
+@contextmanager
+def machine_alone(progress: Progress, *, shared: bool = False) -> Iterator[None]:
+    """Have the machine alone: meters measure all of it, so two folds at once would count twice.
+
+    A lock that cannot be had at all, such as a file of somebody else, is no reason to fail. Who has
+    it already, as the body of a tracked loop that evaluates something, need not wait for itself.
+
+    Args:
+        progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
+        shared: wait for nobody, and let nobody wait.
+    """
+    if shared:
+        yield
+        return
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    folder = Path(tempfile.gettempdir()) / f"ecv-fold-{user}"
+    machine = FileLock(folder.with_suffix(".lock"), is_singleton=True)
+    ticket = None
+    held = False
+    try:
+        try:
+            if not machine.is_locked:
+                ticket = _Ticket.drawn(folder)
+            held = _acquired(machine, ticket, progress)
+        except OSError as error:
+            log.warning("folds of other programs are not waited for: %s", error)
+        yield
+    finally:
+        if held:
+            machine.release()
+        if ticket is not None:
+            ticket.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Who waits for the machine, or has it."""
+
+    owner: str
+    """As `this_process` names it."""
+    pid: int
+    command: str
+    since: str
+    """When it came, or where it computes, when it began to; ISO 8601 in UTC."""
+    computes: bool = False
+
+    @property
+    def clock(self) -> str:
+        """Since when, by the clock of this machine."""
+        return f"{datetime.fromisoformat(self.since).astimezone():%H:%M}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticket:
+    """A place in the queue: names of files are in order of arrival."""
+
+    path: Path
+    content: Waiting
+
+    @classmethod
+    def drawn(cls, folder: Path) -> _Ticket:
+        """A new one, the last of the queue. Raises: OSError."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        content = Waiting(
+            owner=this_process(),
+            pid=os.getpid(),
+            command=_command(),
+            since=datetime.now(UTC).isoformat(),
+        )
+        # The clock since boot is the same for all processes, and is never set back.
+        ticket = cls(folder / f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json", content)
+        ticket.write(content)
+        return ticket
+
+    def write(self, content: Waiting) -> None:
+        """Whole or not at all, so that nobody reads a part of it. Raises: OSError."""
+        part = self.path.with_suffix(".part")
+        part.write_text(json.dumps(asdict(content)))
+        part.replace(self.path)
+
+    def begins(self) -> None:
+        """It computes from now on. Raises: OSError."""
+        now = datetime.now(UTC).isoformat()
+        self.write(Waiting(**asdict(self.content) | {"since": now, "computes": True}))
+
+    def others(self) -> list[tuple[str, Waiting]]:
+        """File name and content of the tickets of those who compute or look, the oldest first.
+
+        Those of processes that are gone are deleted. Raises: OSError.
+        """
+        found = []
+        for path in sorted(self.path.parent.glob("*.json")):
+            if path == self.path:
+                continue
+            with suppress(FileNotFoundError):  # it has had its turn
+                last = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                try:
+                    other = Waiting(**json.loads(path.read_text()))
+                    alive = is_alive(other.owner, last)
+                except (ValueError, TypeError):  # no ticket, or of another version
+                    alive = False
+                if not alive:
+                    path.unlink(missing_ok=True)
+                elif other.computes or time.time() - last.timestamp() < ASLEEP_SECONDS:
+                    found.append((path.name, other))
+        return found
+
+
+def _acquired(machine: FileLock, ticket: _Ticket | None, progress: Progress) -> bool:
+    """Wait for the machine, and say for whom. Raises: OSError; what progress raises."""
+    came, told = time.monotonic(), ""
+    while True:
+        others = [] if ticket is None else ticket.others()
+        before = [one for name, one in others if ticket and name < ticket.path.name]
+        if not before:
+            try:
+                machine.acquire(timeout=LOOK_SECONDS)
+            except Timeout:  # of a program that came later and was quicker, or of a version before
+                pass
+            else:
+                if ticket is not None:
+                    with suppress(OSError):  # others then do not know since when
+                        ticket.begins()
+                return True
+        whom = next((one for _, one in others if one.computes), before[0] if before else None)
+        progress(_phase(whom), 0, 0)
+        sentence = _sentence(whom, len(before))
+        if sentence != told and time.monotonic() - came >= SAY_SECONDS:
+            log.warning("%s", told := sentence)
+        if before:
+            time.sleep(LOOK_SECONDS)
+        if ticket is not None:
+            os.utime(ticket.path)
+
+
+def _phase(whom: Waiting | None) -> str:
+    if whom is None:
+        return "waits for another program's fold"
+    end = f" (pid {whom.pid}) since {whom.clock}"
+    room = PHASE_LENGTH - len(end) - len("waits for ")
+    name = whom.command if len(whom.command) <= room else f"{whom.command[: room - 3]}..."
+    return f"waits for {name}{end}"
+
+
+def _sentence(whom: Waiting | None, before: int) -> str:
+    if whom is None:
+        return "waits for another program, which has the machine for a fold"
+    does = "computes a fold" if whom.computes else "waits, too,"
+    place = f"; {before} before this one" if before > 1 else ""
+    return (
+        f"waits for '{whom.command}' (process {whom.pid}), which {does} since {whom.clock}{place}; "
+        "--share-machine waits for nobody"
+    )
+
+
+def _command() -> str:
+    """What was called, as one would type it; of a worker, the program that it works for."""
+    words = sys.argv
+    if words[:1] in ([], ["-c"]):
+        with suppress(psutil.Error):
+            words = psutil.Process().parent().cmdline()  # type: ignore[union-attr]
+    while len(words) > 1 and Path(words[0]).name.startswith("python"):
+        words = words[1:]
+    first = words[0] if words else "python"
+    name = Path(first).name
+    if name == "__main__.py":
+        name = "ecv" if Path(first).parent.name == "ecv_core" else Path(first).parent.name
+    return " ".join([name, *words[1:]])[:200]

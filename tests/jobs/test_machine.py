@@ -1,0 +1,139 @@
+"""Who has the machine, who waits for it, and in which order they get it: with real processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import ecv_core as ecv
+from ecv_core.jobs.machine import machine_alone
+from ecv_core.records.run import no_progress
+from ecv_core.store.document import run_document
+from ecv_core.store.listing import RunList
+from ecv_core.store.store import open_store
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import sys, time
+from pathlib import Path
+from ecv_core.jobs import machine
+machine.ASLEEP_SECONDS = 1.0
+name, folder = sys.argv[1], Path(sys.argv[2])
+def progress(phase, step, steps, *, curve=()):
+    (folder / f"{name}-waits").write_text(phase)
+with machine.machine_alone(progress):
+    with (folder / "order").open("a") as order:
+        order.write(name + " ")
+    while not (folder / f"{name}-go").exists():
+        time.sleep(0.02)
+"""
+
+
+def until(true: Callable[[], object], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Start a program that takes the machine until it is told to go on."""
+    programs = []
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def started(name: str) -> subprocess.Popen[str]:
+        program = subprocess.Popen(
+            [sys.executable, str(tmp_path / "program.py"), name, str(tmp_path)],
+            env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": tempfile.gettempdir()},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        programs.append(program)
+        until(lambda: name in order(tmp_path) or (tmp_path / f"{name}-waits").exists())
+        return program
+
+    yield started
+    for program in programs:
+        program.kill()
+        program.communicate()
+
+
+def order(folder: Path) -> list[str]:
+    there = folder / "order"
+    return there.read_text().split() if there.exists() else []
+
+
+def go(folder: Path, name: str) -> None:
+    (folder / f"{name}-go").touch()
+
+
+def test_folds_come_in_the_order_of_arrival(begin, tmp_path):
+    for name in ("first", "second", "third", "fourth"):
+        begin(name)
+    assert order(tmp_path) == ["first"]
+    for done, comes in enumerate(("first", "second", "third"), start=2):
+        go(tmp_path, comes)
+        until(lambda done=done: len(order(tmp_path)) >= done)
+    assert order(tmp_path) == ["first", "second", "third", "fourth"]
+
+
+def test_who_waits_says_for_whom_and_since_when_without_a_terminal_too(begin, tmp_path):
+    first, second = begin("first"), begin("second")
+    said = (tmp_path / "second-waits").read_text()
+    assert re.fullmatch(rf"waits for program\.py .*\(pid {first.pid}\) since \d\d:\d\d", said)
+    assert len(said) <= 64  # as the database keeps it
+    time.sleep(1.5)  # it is said once that this is no matter of a moment
+    go(tmp_path, "first")
+    go(tmp_path, "second")
+    _, stderr = second.communicate(timeout=30)
+    line = rf"waits for 'program\.py first {tmp_path}' \(process {first.pid}\), which computes a "
+    assert re.fullmatch(line + r"fold since \d\d:\d\d; --share-machine .*\n", stderr)
+
+
+def test_killed_holders_and_waiters_keep_nobody_waiting(begin, tmp_path):
+    first, second = begin("first"), begin("second")
+    begin("third")
+    second.send_signal(signal.SIGKILL)
+    second.wait()
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    until(lambda: order(tmp_path) == ["first", "third"])
+    folder = next(Path(tempfile.gettempdir()).glob("ecv-fold-*/"))
+    assert len(list(folder.glob("*.json"))) == 1  # those of the dead are gone
+
+
+def test_a_suspended_program_that_waits_holds_nobody_up(begin, tmp_path):
+    begin("first")
+    second = begin("second")
+    begin("third")
+    second.send_signal(signal.SIGSTOP)
+    go(tmp_path, "first")
+    until(lambda: order(tmp_path) == ["first", "third"])
+    second.send_signal(signal.SIGCONT)
+    go(tmp_path, "third")
+    until(lambda: order(tmp_path) == ["first", "third", "second"])
+
+
+def test_who_has_the_machine_has_it_within_again():
+    with machine_alone(no_progress), machine_alone(no_progress):
+        pass
+
+
+def test_a_shared_machine_is_not_waited_for_and_its_energy_is_said_to_be_shared(begin):
+    begin("first")
+    run = ecv.evaluate("synthetic", "popular", k=3, rule="never", share_machine=True)
+    assert [fold["energy"]["machine_shared"] for fold in run.document()["folds"]] == [True] * 3
+    kept = open_store().run(run.run_id)
+    assert kept.other_work.startswith("3 of 3 folds shared the machine with folds of other")
+    assert run_document(kept)["other_work"] == kept.other_work
+    assert [row.other_work for row in RunList(open_store()).rows()] == [True]
