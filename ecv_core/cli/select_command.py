@@ -19,10 +19,9 @@ from ecv_core.analysis.selection.document import (
     verdict_sentence,
 )
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import machine_settings, named_values
+from ecv_core.cli.options import machine_settings, named_values, place_of
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.jobs.book import GivesUp
-from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -72,14 +71,16 @@ def select_live(options: argparse.Namespace) -> int:
             bar.update(1)
             before = _told(before, now)
 
-        selection_id, found = compute(
-            open_store(),
-            named,
-            terms,
-            executor=Here(also=show),
-            on_fold=on_fold,
-            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
-        )
+        with place_of(options, show) as executor:
+            selection_id, found = compute(
+                open_store(),
+                named,
+                terms,
+                executor=executor,
+                speculate=options.speculate,
+                on_fold=on_fold,
+                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+            )
     assert found.played is not None
     played = replace(found.played, joules_of_all_folds=found.joules_expected)
     document = selection_document(found.contenders, terms, spec.metric_name, played)
@@ -102,7 +103,12 @@ def _told(before: Standing | None, now: Standing) -> Standing:
 
 def select_options(parser: argparse.ArgumentParser) -> None:
     """The options of `select`."""
-    from ecv_core.cli.options import add_machine_options, add_setting, add_split_options
+    from ecv_core.cli.options import (
+        add_machine_options,
+        add_place,
+        add_setting,
+        add_split_options,
+    )
 
     parser.add_argument(
         "words",
@@ -135,6 +141,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
     parser.add_argument("--folds", metavar="FILE", help="use these released folds")
     add_split_options(parser, default=None, metavar="SEED", help="fixes every random choice")
+    add_place(parser)
     add_machine_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=select)

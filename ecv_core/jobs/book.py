@@ -76,7 +76,7 @@ class Says:
     """Who is told what happens; nobody, unless it is said."""
 
     fold: Callable[[Run], object] = lambda run: None
-    """After each fold is on disk."""
+    """After each fold is on disk and its turn has come, with the run as it stands after it."""
     ended: Callable[[Run], object] = lambda run: None
     """After a run has ended, however it did."""
     trouble: Callable[[str | None], object] = lambda sentence: None
@@ -207,7 +207,7 @@ class Book:
         folds = run.spec.only_folds
         if more := [fold for fold in spec.only_folds if folds and fold not in folds]:
             asked = replace(run.spec, only_folds=(*folds, *more))
-            self.store.ask_more(run_id, asked, owner=self.owner)
+            self.store.ask_for(run_id, asked, owner=self.owner)
             self._seen.pop(run_id, None)
 
     def _wait(self, spec: RunSpec) -> str:
@@ -269,8 +269,10 @@ class Book:
         Returns: whether the owner still has the run; if not, the fold is kept all the same.
         """
         run_id = self._ids[_key(task.specs[place])]
-        kept = self._kept.setdefault(run_id, KeptRun(spec=task.specs[place]))
-        kept.add(run_id, result)
+        self._kept.setdefault(run_id, KeptRun(spec=task.specs[place])).add(run_id, result)
+        return self._commit(run_id, result)
+
+    def _commit(self, run_id: str, result: FoldResult) -> bool:
         run = self._look(run_id)
         rule = self._rule_of(run)
         there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
@@ -279,13 +281,15 @@ class Book:
             there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
         moments = _moments(run, rule, there)
         new = {moment.fold: moment for moment in moments if moment not in run.moments}
-        mine = new.pop(result.fold, None)
-        kept.stopped_at = stopping.stop_of(moments, run.k)
+        mine = new.get(result.fold)
+        stopped_at = stopping.stop_of(moments, run.k)
+        if run_id in self._kept:
+            self._kept[run_id].stopped_at = stopped_at
         still_ours = self._insist(
             lambda: self.store.add_fold(
                 run_id,
                 result,
-                stopped_at=kept.stopped_at,
+                stopped_at=stopped_at,
                 moment=mine,
                 others=tuple(new.values()),
                 ahead=mine is None,
@@ -294,7 +298,9 @@ class Book:
         )
         self._seen.pop(run_id, None)
         if still_ours:
-            self.says.fold(self._look(run_id))
+            now = self._look(run_id)
+            for n in range(len(run.folds) + 1, len(now.folds) + 1):
+                self.says.fold(_after(now, n))
         else:
             self._lose(run_id)
         return still_ours
@@ -329,6 +335,24 @@ class Book:
         for run_id in list(ids & self._running):
             if next_fold(self._look(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
+
+    def forgo(self, task: Task, under_way: Iterable[Task]) -> None:
+        """The task's fold is not computed: nobody needs it any more.
+
+        Args:
+            task: what was cancelled.
+            under_way: other tasks, as of `settle`.
+        """
+        for run_id in {self._ids[_key(spec)] for spec in task.specs} & self._running:
+            run = self._look(run_id)
+            if next_fold(run) is not None and task.fold in run.spec.only_folds:
+                left = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
+                asked = replace(run.spec, only_folds=left)
+                self.store.ask_for(run_id, asked, owner=self.owner)
+                self._seen.pop(run_id, None)
+                if run.ahead:  # their turn may have come with this
+                    self._commit(run_id, run.ahead[0])
+        self.settle(task.specs, under_way)
 
     def end(
         self, state: RunState, error: str | None = None, specs: Iterable[RunSpec] | None = None
@@ -432,8 +456,17 @@ class Book:
 
 
 def _asked(run: Run, spec: RunSpec) -> RunSpec:
-    """The run's own spec, with the folds that this one asks for."""
-    return replace(run.spec, only_folds=spec.only_folds, full=spec.full or run.spec.full)
+    """The run's own spec, with the folds that this one asks for, and those before their turn."""
+    folds, ahead = spec.only_folds, {result.fold for result in run.ahead}
+    if folds and not ahead <= set(folds):
+        folds = tuple(sorted({*folds, *ahead}))
+    return replace(run.spec, only_folds=folds, full=spec.full or run.spec.full)
+
+
+def _after(run: Run, n: int) -> Run:
+    """A run as it stood after its n-th fold."""
+    stopped_at = run.stopped_at if run.stopped_at is not None and run.stopped_at <= n else None
+    return replace(run, folds=run.folds[:n], moments=run.moments[:n], stopped_at=stopped_at)
 
 
 def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> list[Moment]:

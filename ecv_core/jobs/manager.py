@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from itertools import islice
 
 from ecv_core.jobs.book import RETRY_SECONDS, Says
 from ecv_core.jobs.computing import Compute, compute, failure
@@ -155,7 +156,7 @@ class RunManager(Queue):
                 gives_way=True,
             )
             if book.all_finished and not self._closing:
-                for task in plan.next(book, ())[:1]:
+                for task in islice(plan.next(book, ()), 1):
                     queued += book.queue(task)
         except EcvError as error:  # what cannot go on says so itself, on its page
             if isinstance(error, StoreError) and not isinstance(error, DamagedRun):
