@@ -127,6 +127,8 @@ def run(options: argparse.Namespace) -> int:
                 f"fold {moment.fold}: {spec.metric_name} {score:.4f} {took}. {reason}",
                 file=sys.stderr,
             )
+            if run.doubt:
+                tqdm.write(run.doubt, file=sys.stderr)
 
         def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
             words = f"{phase} {step}/{steps}" if steps else phase

@@ -20,6 +20,7 @@ from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.stopping import StoppingRule, cheap_models
+from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
@@ -245,10 +246,11 @@ class Book:
         run = self.store.run(run_id)
         rule = self._rule_of(run)
         folds = [fold for fold in run.folds if fold.fold != result.fold]
-        if stopping.needs_user_scores(rule):
+        if METRICS[run.spec.metric].per_user:
             scores = self.store.user_scores(run_id)
             folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
         moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
+        moments[-1] = replace(moments[-1], doubt=doubt([*folds, result], run.spec.metric_name))
         kept = self._insist(
             lambda: self.store.add_fold(
                 run_id,

@@ -186,12 +186,9 @@ def rule(rule_id: str) -> Rule:
     return RULES[rule_id]
 
 
-def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
-    """The rule that a run is stopped by, with its settings; `fold.spec.rule_of` is of a run.
+def rule_for(spec: RunSpec) -> StoppingRule:
+    """The rule that a run is stopped by, with its settings.
 
-    Args:
-        spec: what is run.
-        random: whether its model draws random numbers; True is the careful answer.
     Raises: UnknownName for the rule; InputError for a setting that cannot work.
     """
     chosen = rule(spec.rule)
@@ -203,7 +200,7 @@ def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
             f"the minimum number of folds must be from {chosen.least_folds} to k = {spec.k} for "
             f"the rule '{chosen.id}', but is {spec.min_folds}"
         )
-    return chosen.build(spec, random=random)
+    return chosen.build(spec)
 
 
 def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> list[Moment]:

@@ -157,11 +157,9 @@ def headline(run: Run) -> tuple[str, str]:
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
     said = verdict(run)
-    if not run.stopped_early:
-        return "info", said
-    if run.state is RunState.RUNNING:
+    if run.stopped_early and run.state is RunState.RUNNING:
         said += " The other folds are running to check it."
-    return "success", said
+    return ("warning" if run.doubt else "success" if run.stopped_early else "info"), said
 
 
 def _say(run: Run) -> None:
@@ -170,7 +168,7 @@ def _say(run: Run) -> None:
     boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
     icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
     lines = [escaped(text)]
-    if kind in ("info", "success") and (small := arithmetic(run)):
+    if (kind in ("info", "success") or run.doubt) and (small := arithmetic(run)):
         lines.append(f":small[{escaped(small)}]")
     with st.container(key="verdict"):
         boxes[kind]("\n\n".join(lines), icon=f":material/{icons[kind]}:")
