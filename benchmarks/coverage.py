@@ -295,22 +295,19 @@ def _print_recorded() -> None:
 
 
 def _print_adversaries() -> None:
-    heads = ["adversary", "tolerance", "training adds nothing (folds)", "as much as users (folds)"]
+    heads = ["adversary", "training adds nothing (folds)", "as much as users do (folds)"]
     heads += ["every look holds", "said: folds differ", "said: far off or drift", "once all ran"]
     rows = []
     for name, (make, sizes) in ADVERSARIES.items():
-        for tolerance in (0.03,) if len(sizes) < len(SIZES) else (0.02, 0.03, 0.05):
-            cells, worst = [], []
-            for training in (0.0, 1.0):
-                outcomes = [
-                    faced(make, size, training=training, tolerance=tolerance) for size in sizes
-                ]
-                worst.append(min(outcomes, key=lambda one: one.within))
-                text = f"{_percent(worst[-1].within)} ({worst[-1].folds:.2f})"
-                cells.append(text if worst[-1].within >= KEPT else f"**{text}**")
-            told = worst[0]
-            cells += map(_percent, (told.always, told.unstable, told.doubted, told.doubted_at_all))
-            rows.append([name, f"{100 * tolerance:g} %", *cells])
+        cells, worst = [], []
+        for training in (0.0, 1.0):
+            outcomes = [faced(make, size, training=training) for size in sizes]
+            worst.append(min(outcomes, key=lambda one: one.within))
+            text = f"{_percent(worst[-1].within)} ({worst[-1].folds:.2f})"
+            cells.append(text if worst[-1].within >= KEPT else f"**{text}**")
+        told = worst[0]
+        cells += map(_percent, (told.always, told.unstable, told.doubted, told.doubted_at_all))
+        rows.append([name, *cells])
     table(heads, rows)
 
 

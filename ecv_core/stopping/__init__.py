@@ -13,7 +13,7 @@ from ecv_core.records.plugins import Registry
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
-from ecv_core.stopping.efold import E_FOLD, EFold
+from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE, EFold, EFoldRelative
 from ecv_core.stopping.fixed import FIXED, Fixed
 from ecv_core.stopping.interval import (
     difference_percent,
@@ -33,6 +33,7 @@ __all__ = [
     "PAPERS_RULE",
     "RULES",
     "EFold",
+    "EFoldRelative",
     "Fixed",
     "Never",
     "Precision",
@@ -59,7 +60,7 @@ __all__ = [
 
 
 _OWN: dict[str, Rule] = {
-    known.id: known for known in (E_FOLD, PRECISION, STD_STAGNATION, FIXED, NEVER)
+    known.id: known for known in (E_FOLD, E_FOLD_RELATIVE, PRECISION, STD_STAGNATION, FIXED, NEVER)
 }
 PAPERS_RULE = E_FOLD.id
 """The rule of the paper on e-fold cross-validation, whose study pages and commands reproduce."""
