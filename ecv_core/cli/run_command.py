@@ -172,6 +172,8 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
                 f"fold {moment.fold}: {spec.metric_name} {score:.4f} {took}. {reason}",
                 file=sys.stderr,
             )
+            if run.doubt:
+                tqdm.write(run.doubt, file=sys.stderr)
 
         def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
             words = f"{phase} {step}/{steps}" if steps else phase

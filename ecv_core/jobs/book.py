@@ -21,6 +21,7 @@ from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
 from ecv_core.stopping import StoppingRule, cheap_models
+from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
 from ecv_core.store.quota import add_lost, lost_seconds
 from ecv_core.store.rescue import KeptRun, check_kept, rescue
@@ -276,7 +277,7 @@ class Book:
         run = self._look(run_id)
         rule = self._rule_of(run)
         there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
-        if stopping.needs_user_scores(rule):
+        if METRICS[run.spec.metric].per_user:
             scores = self.store.user_scores(run_id, [fold for fold in there if fold != result.fold])
             there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
         moments = _moments(run, rule, there)
@@ -481,6 +482,14 @@ def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> l
     if stopping.stop_of(moments, run.k) is not None and len(turns) < len(there):
         turns += [fold for fold in order if fold in there and fold not in turns]
         moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
+    known = {moment.fold: moment for moment in run.moments}
+    for n, moment in enumerate(moments, 1):
+        before = known.get(moment.fold)
+        if before is not None and replace(before, doubt="") == moment:
+            moments[n - 1] = before
+            continue
+        seen = [there[fold] for fold in turns[:n]]
+        moments[n - 1] = replace(moment, doubt=doubt(seen, run.spec.metric_name))
     return moments
 
 

@@ -104,6 +104,11 @@ class Run:
         at = self.record.at_stop
         return at.decision.reason if at else "No fold has run yet."
 
+    @property
+    def doubt(self) -> str:
+        """What makes its folds no base for a promise (a fold far off, a drift); mostly empty."""
+        return self.record.doubt
+
     def frame(self) -> pd.DataFrame:
         """One row per fold: score, running mean with its interval, metrics, seconds, energy."""
         import pandas as pd
