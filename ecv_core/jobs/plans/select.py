@@ -15,11 +15,10 @@ import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.analysis.selection.contenders import aligned, check_contenders
-from ecv_core.analysis.selection.differences import PairedScores
-from ecv_core.analysis.selection.document import verdict_sentence
+from ecv_core.analysis.selection.document import verdict_sentence, winner_mean
 from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
-from ecv_core.analysis.selection.rounds import Selection, Terms, Until
+from ecv_core.analysis.selection.rounds import Budget, Terms, Until
 from ecv_core.evaluation import METRICS
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
@@ -40,6 +39,7 @@ from ecv_core.store.store import Store
 
 Named = Sequence[tuple[str, RunSpec]]
 """Contenders: what each is called, and its spec."""
+_BUDGET = "budget"
 _RECORDED = "recorded"
 """Among the terms that are kept: whether folds of recorded runs count."""
 
@@ -77,15 +77,14 @@ class Standing:
         """
         if self.played is None:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
-        winner = self.contenders[self.played.rounds[-1].leader]
-        seen = [one.fold for one in self.played.rounds]
+        leader = self.played.rounds[-1].leader
         return verdict_sentence(
             titles,
             self.terms,
             self.played.verdict,
             self.played.rounds,
             self.folds,
-            mean=float(winner.folds[seen].mean()),
+            mean=winner_mean(self.contenders[leader], self.played.rounds, leader),
             on=on,
             energy=self.joules / self.joules_expected
             if self.joules is not None and self.joules_expected
@@ -167,17 +166,17 @@ class SelectPlan:
         """
         contenders = tuple(self._contenders(known))
         check_contenders(contenders)
-        game = Selection(PairedScores(contenders), len(contenders), self.terms)
-        followed = follow(contenders, range(self.terms.k), game)
+        followed = follow(contenders, range(self.terms.k), self.terms)
         spent = joules_of(contenders, followed.ran)
         played = None
-        if followed.rounds:
+        if followed.verdict is not None:
             played = Played(
                 rounds=followed.rounds,
-                verdict=game.verdict(),
+                verdict=followed.verdict,
                 folds_used=tuple(map(len, followed.ran)),
                 joules=spent,
                 joules_of_all_folds=None,
+                spent=followed.spent,
             )
         return Standing(
             named=self.named,
@@ -281,7 +280,9 @@ def begin(
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
     planned = [PlannedRun(name=name, spec=spec) for name, spec in check_named(contenders)]
-    content = asdict(terms) | {_RECORDED: recorded}
+    content = {name: value for name, value in asdict(terms).items() if value is not None}
+    content |= {f"{_BUDGET}_{name}": value for name, value in content.pop(_BUDGET, {}).items()}
+    content[_RECORDED] = recorded
     return keep_plan(store, SELECTION, planned, content, started_by=started_by)
 
 
@@ -398,15 +399,9 @@ def named_contenders(
     return named
 
 
-def terms_for(spec: RunSpec, *, confidence: float, indifference: float, until: Until) -> Terms:
-    """What is asked of contenders that are run with this spec."""
-    return Terms(
-        k=spec.k,
-        confidence=confidence,
-        indifference=indifference,
-        until=until,
-        higher_is_better=METRICS[spec.metric].higher_is_better,
-    )
+def terms_for(spec: RunSpec, **asked: Any) -> Terms:  # noqa: ANN401  checked by Terms
+    """What is asked of contenders that are run with this spec; see `Terms` for the names."""
+    return Terms(k=spec.k, higher_is_better=METRICS[spec.metric].higher_is_better, **asked)
 
 
 def tracked_names(store: Store, dataset: str) -> set[str]:
@@ -448,6 +443,10 @@ def _terms(record: PlanRecord) -> Terms:
         indifference=float(given["indifference"]),
         until=until,
         higher_is_better=bool(given["higher_is_better"]),
+        expected_loss=float(given["expected_loss"]) if "expected_loss" in given else None,
+        budget=Budget.parse(f"{given['budget_amount']} {given['budget_unit']}")
+        if "budget_amount" in given
+        else None,
     )
 
 
