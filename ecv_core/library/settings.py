@@ -105,7 +105,7 @@ def check_rule(rule: object) -> None:
 def rule_over(k: int, rule: StoppingRule | str) -> StoppingRule:
     """A rule by its id with its usual parameters, or as it is. Raises: InputError."""
     if isinstance(rule, str):
-        return spec.rule_of(
+        return stopping.rule_for(
             spec.make_spec(dataset="synthetic", algorithm="popular", rule=rule, k=k)
         )
     check_rule(rule)
