@@ -51,16 +51,15 @@ class Outcome:
 Way = Callable[[Sequence[Scores], list[int], np.random.Generator], Outcome]
 
 
-def ours(confidence: float = 0.95) -> Way:
-    """The selection of this project."""
+def ours(expected_loss: float | None = None) -> Way:
+    """The selection of this project: certain, or by expected loss."""
     kept: dict[int, EverySubset] = {}
 
     def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
         differences = kept.setdefault(id(some), EverySubset(some))
-        game = Selection(differences, len(some), Terms(k=K, confidence=confidence))
-        ran = follow(some, order, game).ran
-        verdict = game.verdict()
-        return Outcome(verdict.winner, ran, verdict.tied)
+        found = follow(some, order, Terms(k=K, expected_loss=expected_loss), differences)
+        assert found.verdict is not None
+        return Outcome(found.verdict.winner, found.ran, found.verdict.tied)
 
     return way
 
@@ -72,7 +71,7 @@ def optuna_study(kind: str) -> Way:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        fold_pruner = FoldPruner(k=K, trials=len(some), random=any(one.random for one in some))
+        fold_pruner = FoldPruner(k=K, trials=len(some))
         theirs = optuna.pruners.WilcoxonPruner(p_threshold=0.1)
         pruner: Any = theirs if kind == "wilcoxon" else fold_pruner
         study = optuna.create_study(direction="maximize", pruner=pruner)
@@ -166,7 +165,9 @@ def each_alone(some: Sequence[Scores], order: list[int], _: np.random.Generator)
 
 
 WAYS: dict[str, Way] = {
-    "ours, 95 %": ours(),
+    "certain, 95 %": ours(),
+    "expected loss 0.1 %": ours(expected_loss=0.001),
+    "expected loss 0.05 %": ours(expected_loss=0.0005),
     "Optuna with our FoldPruner": optuna_study("ours"),
     "Optuna with its WilcoxonPruner, p 0.1": optuna_study("wilcoxon"),
     "Friedman race": friedman_race,
@@ -280,11 +281,12 @@ def size(contenders: int = 100, users: int = 100_000) -> None:
         for place in range(contenders)
     ]
     game = Selection(PairedScores(some), contenders, Terms(k=K, confidence=1 - 1e-9))
-    for fold in range(K):
-        began = time.perf_counter()
-        left = len(game.left)
-        game.after(fold)
-        sys.stdout.write(f"round {fold + 1}: {left} in, {time.perf_counter() - began:.2f} s\n")
+    while not game.decided:
+        began, left = time.perf_counter(), len(game.left)
+        for one, fold in game.next_folds(range(K)):
+            game.ran(one, fold)
+        n = game.look().n
+        sys.stdout.write(f"fold {n}: {left} in, {time.perf_counter() - began:.2f} s\n")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     sys.stdout.write(
         f"peak memory {peak:.2f} GiB, of which scores {4 * K * users * contenders / 2**30:.2f}\n"

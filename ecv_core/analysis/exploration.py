@@ -132,7 +132,6 @@ def _walk(
             half_widths=subsets.half_widths,
             chosen=subsets.lattice.contains,
             users=scores.users,
-            random=scores.random,
             aids=scores.aids,
         )
     )

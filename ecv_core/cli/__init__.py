@@ -165,7 +165,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
     Raises: InputError for arguments that make no command.
     """
-    parser = _Parser(prog=program(), description="e-fold cross-validation")
+    parser = _Parser(prog=program(), description="e-fold cross-validation", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
     for command_name, command in COMMANDS.items():
@@ -183,7 +183,7 @@ class _Lazy(_Parser):
     """The parser of one command, which learns its options when it is first asked to parse."""
 
     def __init__(self, *, declared: Command, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(**options)
+        super().__init__(allow_abbrev=False, **options)
         self._declared: Command | None = declared
 
     def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401

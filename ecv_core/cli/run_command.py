@@ -16,11 +16,13 @@ from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     OF_SPLITS,
+    add_place,
     add_settings,
     add_split_options,
     asked_rule_params,
     asked_settings,
     named_values,
+    place_of,
 )
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.figures.words import duration
@@ -51,6 +53,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anew", action="store_true", help="compute every fold, also those that are there already"
     )
+    add_place(parser)
     parser.add_argument(
         "--resume",
         action="store_true",
@@ -103,9 +106,9 @@ def run(options: argparse.Namespace) -> int:
         recover(store)
         for cut_off in store.runs_like(spec, imported=False):
             if cut_off.resumable and cut_off.spec.same_run(spec):
-                return go_on(store, cut_off, options.json)
+                return go_on(store, cut_off, options)
     (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
-    return carry_out(store, store.run(run_id), options.json)
+    return carry_out(store, store.run(run_id), options)
 
 
 def check_data(spec: RunSpec) -> None:
@@ -118,7 +121,7 @@ def check_data(spec: RunSpec) -> None:
     _say_how_long(spec, len(fold.data_of(spec)))
 
 
-def go_on(store: Store, run: Run, target: str | None, *, full: bool = False) -> int:
+def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = False) -> int:
     """Go on with a run that was cut off; gives the exit code.
 
     Raises: InputError where somebody was quicker.
@@ -128,16 +131,16 @@ def go_on(store: Store, run: Run, target: str | None, *, full: bool = False) -> 
     if not Queue(store).resume(run.run_id, full=full):
         raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
     print(f"goes on with {len(run.folds)} of {run.k} folds of run {run.run_id}", file=sys.stderr)
-    return carry_out(store, store.run(run.run_id), target)
+    return carry_out(store, store.run(run.run_id), options)
 
 
-def carry_out(store: Store, run: Run, target: str | None) -> int:
+def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     """Compute a run that waits in this process's queue, and say what came of it.
 
     Args:
         store: where it is.
         run: the run; one of a selection takes the selection to its end.
-        target: where its JSON goes, as of `write_json`.
+        options: those of `add_place`, and where its JSON goes.
     Returns: the exit code.
     """
     from tqdm import tqdm
@@ -145,7 +148,6 @@ def carry_out(store: Store, run: Run, target: str | None) -> int:
     from ecv_core.figures.words import watt_hours
     from ecv_core.jobs.book import GivesUp, Says
     from ecv_core.jobs.driver import drive
-    from ecv_core.jobs.executors import Here
     from ecv_core.jobs.plans.behind import plan_of
     from ecv_core.store.document import run_document
     from ecv_core.store.results import aid_folds
@@ -170,6 +172,8 @@ def carry_out(store: Store, run: Run, target: str | None) -> int:
                 f"fold {moment.fold}: {spec.metric_name} {score:.4f} {took}. {reason}",
                 file=sys.stderr,
             )
+            if run.doubt:
+                tqdm.write(run.doubt, file=sys.stderr)
 
         def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
             words = f"{phase} {step}/{steps}" if steps else phase
@@ -178,12 +182,13 @@ def carry_out(store: Store, run: Run, target: str | None) -> int:
 
         trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
         says = Says(fold=on_fold, trouble=trouble)
-        plan, book = plan_of(store, run, says)
-        drive(plan, book, Here(also=show))
+        with place_of(options, show) as executor:
+            plan, book = plan_of(store, run, says, speculate=options.speculate)
+            drive(plan, book, executor)
     run = store.run(run_id)
-    write_json(run_document(run), target)
+    write_json(run_document(run), options.json)
     book.check_finished()
-    if target != "-":
+    if options.json != "-":
         print(_summary(run))
         for name, folds in aid_folds(book.results, spec).items():
             joules = sum(result.energy.joules for result in folds.values())

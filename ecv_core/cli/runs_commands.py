@@ -6,6 +6,7 @@ import argparse
 
 from ecv_core.cli import program
 from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.options import add_place
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.cli.run_command import check_data, go_on
 from ecv_core.figures.words import counted
@@ -29,6 +30,7 @@ def resume_options(parser: argparse.ArgumentParser) -> None:
     """The options of `resume`."""
     parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
     parser.add_argument("--full", action="store_true", help="the folds after its stop too")
+    add_place(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=resume)
 
@@ -81,7 +83,7 @@ def resume(options: argparse.Namespace) -> int:
             f"nothing to go on with{way_out}"
         )
     check_data(run.spec)
-    return go_on(store, run, options.json, full=options.full)
+    return go_on(store, run, options, full=options.full)
 
 
 def _sentence(rows: list[ListedRun], options: argparse.Namespace) -> str:

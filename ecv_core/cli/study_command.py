@@ -26,10 +26,12 @@ from ecv_core.analysis.tuning.under_splits import planned_spaces
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     add_machine_options,
+    add_place,
     add_rule_params,
     add_setting,
     asked_rule_params,
     machine_settings,
+    place_of,
 )
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.energy.parts import left_out_words
@@ -84,10 +86,11 @@ def study_spaces(options: argparse.Namespace) -> int:
         f"{counted(each, 'configuration')} in all splits, at most {counted(folds, 'fold')}",
         file=sys.stderr,
     )
-    with tqdm(total=folds, unit="fold", disable=None) as bar:
+    with tqdm(total=folds, unit="fold", disable=None) as bar, place_of(options) as executor:
         found = run_spaces(
             open_store(),
             planned,
+            executor=executor,
             share=True,
             on_fold=lambda: bar.update(1),
             trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
@@ -194,6 +197,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "seed")
     add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
+    add_place(parser)
     add_machine_options(parser)
     parser.add_argument(
         "--folder",
@@ -258,14 +262,17 @@ def run_study(options: argparse.Namespace) -> int:
             else:
                 failed.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
-        compute(
-            store,
-            todo,
-            on_fold=on_fold,
-            on_end=on_end,
-            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
-            also=ALSO if options.splits else (),
-        )
+        with place_of(options) as executor:
+            compute(
+                store,
+                todo,
+                executor=executor,
+                speculate=options.speculate,
+                on_fold=on_fold,
+                on_end=on_end,
+                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+                also=ALSO if options.splits else (),
+            )
     if failed:
         raise RunError("; ".join(failed))
     return OK

@@ -19,14 +19,15 @@ _LANE = 46
 """Pixels."""
 _AROUND = 118
 """Pixels above and below the lanes: the legend, and the axis with its title."""
-_OUT = ("out", "placed", "waiting")
+_OUT = ("out", "worse", "placed", "waiting")
 _KINDS = {
     "leader": ("leader", "diamond"),
     "in": ("can still win", "circle"),
     "tied": ("no difference found", "square"),
     "behind": ("behind after all folds", "triangle-up"),
     "placed": ("place is known", "triangle-right"),
-    "out": ("out: cannot win any more", "x"),
+    "out": ("out: no difference shown on new data", "x"),
+    "worse": ("out: worse on new data too", "cross"),
 }
 
 

@@ -106,12 +106,20 @@ def verdict(run: Run) -> str:
     k, at = run.k, run.at_stop
     if at is None:
         return f"No fold of {k} is finished."
-    half = _spread(run, at)
+    half = "" if run.doubt else _spread(run, at)
+    said = _said(run, at, half)
+    return f"{said} {run.doubt}" if run.doubt else said
+
+
+def _said(run: Run, at: Moment, half: str) -> str:
+    k = run.k
     if run.stopped_early:
         rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
         meaning = rule.meaning if rule else ""
         meaning = meaning or f"satisfies the rule {rule.title if rule else run.spec.rule}"
         text = f"Stopped after {at.n} of {k} folds: the mean, {at.mean:.4f}, {meaning}{half}."
+        if run.doubt:
+            text = f"Stopped after {at.n} of {k} folds: the mean is {at.mean:.4f}."
         return text if run.k_fold_mean is None else f"{text} {_check(at.mean, run.k_fold_mean, k)}"
     if k == 1:
         return f"The one fold that was asked for has run: its score is {at.mean:.4f}."
@@ -197,8 +205,9 @@ def interval_lines(run: Run) -> list[str]:
     if wide:
         text = f"{level} interval that allows for the stop: {_ends(wide)}"
         lines.append(f"{text}, holds wherever the rule stops)")
-    if at and at.interval and at.interval.kind is IntervalKind.K_FOLD_MEAN and at.n < run.k:
-        text = f"distance to the {run.k}-fold mean: at most {at.interval.width / 2:.4f}"
+    near = at.interval if at and at.n < run.k and not run.doubt else None
+    if near and near.kind is IntervalKind.K_FOLD_MEAN:
+        text = f"distance to the {run.k}-fold mean: at most {near.width / 2:.4f}"
         lines.append(f"{text} ({level} confidence)")
     return lines
 

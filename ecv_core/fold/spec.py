@@ -15,7 +15,6 @@ from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
 from ecv_core.records.spec import OLDER, RATING_METRICS, SETTINGS, RunSpec, Task
-from ecv_core.stopping import StoppingRule
 
 
 def make_spec(
@@ -107,7 +106,7 @@ def make_spec(
         **asked,
     )
     _check_cheap_models(spec)
-    rule_of(spec)  # refuses a rule or a setting of it that cannot work
+    stopping.rule_for(spec)  # refuses a rule or a setting of it that cannot work
     return spec
 
 
@@ -129,15 +128,6 @@ def _items(entry: datasets.DatasetEntry) -> int | None:
     if entry.items is None and entry.domain == datasets.OWN_DOMAIN:
         return ready.prepared(entry.id).n_items
     return entry.items
-
-
-def rule_of(spec: RunSpec) -> StoppingRule:
-    """The rule that a run is stopped by; it knows whether the run's model draws random numbers.
-
-    Raises: as `stopping.rule_for`.
-    """
-    known = models.ALGORITHMS.get(spec.algorithm)  # none for a run of another program
-    return stopping.rule_for(spec, random=known is None or known.random)
 
 
 _ASKED = {

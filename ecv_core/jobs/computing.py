@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from ecv_core.fold import run_fold
 from ecv_core.jobs.machine import machine_alone
 from ecv_core.records.errors import EcvError, RunError
 from ecv_core.records.extras import what_to_install
-from ecv_core.records.run import FoldResult, Progress
+from ecv_core.records.run import FoldResult, Node, Progress
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.environment import hardware, host
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +40,9 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     try:
         with machine_alone(progress, shared=shared):
             if len(specs) > 1:
-                yield from run_shared_fold(specs, index, meter=meter, progress=progress)
+                for place, result in run_shared_fold(specs, index, meter=meter, progress=progress):
+                    alone = result.shared.alone_seconds if result.shared else 0.0
+                    yield place, replace(result, node=node_here(alone))
                 return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
     except EcvError:
@@ -46,7 +51,13 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         if what_to_install(error) is None:
             log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure(error)) from None
-    yield 0, result
+    yield 0, replace(result, node=node_here(result.total_seconds))
+
+
+def node_here(seconds: float) -> Node:
+    """Where a fold was computed that has just ended, after so many seconds."""
+    began = datetime.now(UTC) - timedelta(seconds=seconds)
+    return Node(host=host(), hardware=hardware(), alone=None, began_at=began)
 
 
 class WorkerDied(RunError):
@@ -54,11 +65,15 @@ class WorkerDied(RunError):
 
     def __init__(self, how: str) -> None:
         """Args: how: the signal, or its exit code."""
+        self.how = how
         super().__init__(
             f"the worker process was killed ({how}) before the fold was done, most likely because "
             "memory ran out; finished folds are kept: close other programs or pick a smaller "
             "dataset or model, and resume"
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return WorkerDied, (self.how,)
 
 
 def failure(error: BaseException) -> str:

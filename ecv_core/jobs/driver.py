@@ -12,14 +12,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
 from ecv_core.jobs.computing import WorkerDied, failure
 from ecv_core.jobs.executors import Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import beating
-from ecv_core.jobs.plan import Plan, Task
-from ecv_core.records.errors import Cancelled, EcvError, RunError, Terminated
+from ecv_core.jobs.plan import Plan, Task, folds_of
+from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
 from ecv_core.records.run import Progress, RunState
 from ecv_core.store.ownership import GONE
 
@@ -52,7 +53,8 @@ def drive(
             that others who wait come first.
     Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway;
         InputError where the plan cannot go on, as where only other code can compute a fold;
-        RunError and StoreError where something else than a fold fails, as saving one in the end.
+        RunError and StoreError where something else than a fold fails, as saving one in the end;
+        the folds of this book are in a file of their own then, which the error names.
     """
     executor = executor or Here()
     with beating(book.store), _ending(book, closing), writing_progress(book.store) as writer:
@@ -63,6 +65,7 @@ def drive(
         finally:
             drive.cancel_rest()
         book.end(RunState.INTERRUPTED)
+        book.check_kept()
 
 
 class _UnderWay:
@@ -133,12 +136,15 @@ class _Drive:
     def _begin_more(self) -> bool:
         """Begin with the plan's next folds, if there is a free place; whether there were any."""
         free = self._executor.places - len(self._begun)
-        tasks = self._plan.next(self._book, tuple(self._begun)) if free else ()
-        for task in tasks[:free]:
+        if free <= 0:  # or fewer than there were: a node may leave
+            return False
+        tasks = list(islice(self._plan.next(self._book, tuple(self._begun)), free))
+        for task in tasks:
             if not self._book.claim(task):
                 return True  # its run has ended here: the plan is to see that
             if self._book.reuse(task):
-                self._book.settle(task.specs)
+                self._book.settle(task.specs, self._begun)
+                self._drop_needless()
                 return True
             most = self._seconds
             seconds = math.inf if most is None else self._book.seconds_left(task, most)
@@ -161,9 +167,20 @@ class _Drive:
                     if said.error is not None:
                         self._book.lose(said.task, begun.lost_seconds)
                     self._take_end(said)
+        cancelled = self._plan.independent and self._book.cancelled()
         for task, begun in list(self._begun.items()):
-            if not self._may_go_on(task, begun):
+            if (cancelled or begun.over) and not self._may_go_on(task, begun):
                 self._end(task)
+
+    def _drop_needless(self) -> None:
+        """End what the plan no longer wants, by what is known now; and what has failed already."""
+        bets = [task for task in self._begun if task.bet]
+        wanted = folds_of(self._plan.next(self._book, ())) if bets else set()
+        for task in list(self._begun):
+            needless = task in bets and wanted.isdisjoint(task.folds)
+            if needless or all(self._book.ended(spec) for spec in task.specs):
+                self._end(task)
+                self._book.forgo(task, self._begun)
 
     def _end(self, task: Task) -> None:
         """End a task that is under way; what it has taken so far counts all the same."""
@@ -173,7 +190,7 @@ class _Drive:
     def _take_end(self, ended: Ended) -> None:
         error = ended.error
         if error is None:
-            self._book.settle(ended.task.specs)
+            self._book.settle(ended.task.specs, self._begun)
         elif self._closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
@@ -188,6 +205,7 @@ class _Drive:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
             self._book.end(RunState.FAILED, failure(error), ended.task.specs)
+        self._drop_needless()
 
     def _check_goes_on(self) -> None:
         if self._closing():
@@ -228,6 +246,10 @@ def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
         if not closing():
             raise
     except Exception as error:
+        if isinstance(error, StoreError | RunError) and (rescued := book.rescue(error)):
+            with suppress(StoreError, RunError):
+                book.end(RunState.FAILED, str(rescued))
+            raise rescued from error
         if closing():
             book.end(RunState.INTERRUPTED, GONE)
             return

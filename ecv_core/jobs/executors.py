@@ -65,8 +65,9 @@ Finished = Generator[Computed | Ended, None, None]
 class Executor(Protocol):
     """Computes tasks somewhere."""
 
-    places: int
-    """How many tasks it computes at once."""
+    @property
+    def places(self) -> int:
+        """How many tasks it computes at once."""
 
     def submit(self, task: Task, progress: Progress) -> None:
         """Begin with a task, or have it wait for its place.
@@ -155,7 +156,10 @@ class Worker:
 
     def __init__(self, compute: Compute = compute) -> None:
         """Nothing starts yet. Args: compute: a function of a module, done with each task."""
-        self._compute = compute
+        self.compute = compute
+        """May change from task to task."""
+        self.surroundings: dict[str, str] = {}
+        """What its environment has besides, from its next start on."""
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
@@ -170,10 +174,10 @@ class Worker:
         """Give the process something to do; a new process if the last one is gone."""
         self._task, self._progress = task, progress
         try:
-            self._send((self._compute, task.specs, task.fold))
+            self._send((self.compute, task.specs, task.fold))
         except (OSError, ValueError):  # it died while it was idle; its input may be closed already
             self._kill()
-            self._send((self._compute, task.specs, task.fold))
+            self._send((self.compute, task.specs, task.fold))
 
     def finished(self, seconds: float) -> Finished:
         """What the process has written since."""
@@ -206,8 +210,8 @@ class Worker:
     def _send(self, message: object) -> None:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
-                self._process = _started()
-                if message is not _WARM_UP and self._compute is compute:  # not in a fold's time
+                self._process = _started(self.surroundings)
+                if message is not _WARM_UP and self.compute is compute:  # not in a fold's time
                     self._say(self._process, _WARM_UP)
                 reader = threading.Thread(
                     target=self._read, args=(self._process,), name="ecv-worker", daemon=True
@@ -257,8 +261,9 @@ class Worker:
         process.wait()
 
 
-def _started() -> subprocess.Popen[bytes]:
-    surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+def _started(besides: dict[str, str]) -> subprocess.Popen[bytes]:
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    surroundings = os.environ | path | besides
     return subprocess.Popen(
         [sys.executable, "-c", "from ecv_core.jobs.executors import work; work()"],
         stdin=subprocess.PIPE,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from itertools import islice
 
 from ecv_core.jobs.book import RETRY_SECONDS, Says
 from ecv_core.jobs.computing import Compute, compute, failure
@@ -22,6 +25,8 @@ from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
+RUN: ContextVar[str] = ContextVar("run", default="")
+"""The id of the run that this thread computes: every line of a log may have it."""
 
 QUIET_SECONDS = 5.0
 """After so long without work the manager looks for what it can do besides."""
@@ -87,6 +92,11 @@ class RunManager(Queue):
         """Start the worker process, so that the first fold does not wait for it."""
         self._worker.warm_up()
 
+    @property
+    def alive(self) -> bool:
+        """Whether what is queued is computed."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """End the thread and the worker; the run that is going is interrupted, the queue waits."""
         if self._closing:
@@ -102,7 +112,8 @@ class RunManager(Queue):
             try:
                 run_id = self._store.next_queued(self.owner)
                 if run_id is not None:
-                    self._compute(run_id)
+                    with self._logged(run_id):
+                        self._compute(run_id)
                     continue
                 if not self._wake.wait(QUIET_SECONDS):
                     self._pack()
@@ -112,6 +123,20 @@ class RunManager(Queue):
                 log.error("%s", error)
                 self._tell(str(error))
                 time.sleep(RETRY_SECONDS)
+
+    @contextmanager
+    def _logged(self, run_id: str) -> Iterator[None]:
+        """Say that a run begins and how it ended, and its id in every line meanwhile."""
+        token, begin = RUN.set(run_id), time.monotonic()
+        try:
+            log.info("computing begins")
+            yield
+            with suppress(EcvError):  # it may be deleted by now
+                run = self._store.run(run_id)
+                took = time.monotonic() - begin
+                log.info("%s, with %d folds, after %.1f s", run.state, len(run.folds), took)
+        finally:
+            RUN.reset(token)
 
     def _compute(self, run_id: str) -> None:
         """Compute a run, or a fold of the selection that has queued it; queue what comes next.
@@ -131,7 +156,7 @@ class RunManager(Queue):
                 gives_way=True,
             )
             if book.all_finished and not self._closing:
-                for task in plan.next(book, ())[:1]:
+                for task in islice(plan.next(book, ()), 1):
                     queued += book.queue(task)
         except EcvError as error:  # what cannot go on says so itself, on its page
             if isinstance(error, StoreError) and not isinstance(error, DamagedRun):

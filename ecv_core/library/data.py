@@ -14,6 +14,7 @@ from ecv_core import evaluation, fold, splits
 from ecv_core.evaluation import Scorer
 from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.library.in_memory import dataset_id
+from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
@@ -32,6 +33,27 @@ def datasets() -> pd.DataFrame:
 
     counts = dict.fromkeys(("users", "items", "interactions"), "Int64")
     return pd.DataFrame(on_disk.listing()).set_index("id").astype(counts)
+
+
+def algorithms() -> pd.DataFrame:
+    """What there is to evaluate: the package's algorithms, and those of plug-ins.
+
+    Returns: one row per algorithm, by id: `title`, `task`, `parameters` (name -> default),
+        `summary`.
+    """
+    import pandas as pd
+
+    rows = {
+        name: (
+            known.title,
+            known.task.value,
+            {one.name: one.default for one in known.parameters},
+            known.summary,
+        )
+        for name, known in ALGORITHMS.items()
+    }
+    columns = ["title", "task", "parameters", "summary"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("id")
 
 
 def load(dataset: object, *, download: bool = False) -> Interactions:

@@ -3,23 +3,60 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from ecv_core import stopping
 from ecv_core.fold import spec
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
 from ecv_core.stopping.registering import record_of
+
+
+class ScoreSettings(TypedDict, total=False):
+    """What `fold.spec.make_spec` takes beside dataset, algorithm, rule and confidence, as editors
+    complete it; RunSpec says what each means, and its default."""
+
+    params: Mapping[str, ParamValue]
+    split: str
+    split_params: Mapping[str, ParamValue]
+    rule_params: Mapping[str, Any]
+    folds_sha256: str
+    k: int
+    only_folds: tuple[int, ...]
+    seed: int
+    metric: str
+    """'ndcg', or with its list length 'ndcg@10'."""
+    n: int
+    candidates: str
+    negatives: int
+    negative_sampling: str
+    min_folds: int
+    full: bool
+    country: str
+    processor_watts: float
+    memory_watts: float
+    share_machine: bool
+    alpha: float
+    tolerance: float
+    adjust_by: Sequence[str]
+
+
+class Settings(ScoreSettings, total=False):
+    """With the confidence of a run's own interval."""
+
+    confidence: float
 
 
 def spec_for(
     dataset: object,
     algorithm: str,
     rule: StoppingRule | str | None,
-    settings: dict[str, Any],
+    settings: Mapping[str, Any],
 ) -> tuple[RunSpec, StoppingRule | None]:
     """A checked spec, and the rule where it is an instance that no spec can name.
 
@@ -68,7 +105,7 @@ def check_rule(rule: object) -> None:
 def rule_over(k: int, rule: StoppingRule | str) -> StoppingRule:
     """A rule by its id with its usual parameters, or as it is. Raises: InputError."""
     if isinstance(rule, str):
-        return spec.rule_of(
+        return stopping.rule_for(
             spec.make_spec(dataset="synthetic", algorithm="popular", rule=rule, k=k)
         )
     check_rule(rule)

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from ecv_core.energy.meter import EnergyMeter, meter_for
 from ecv_core.jobs.book import Book, Says, refuse
@@ -21,7 +21,7 @@ from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
 from ecv_core.jobs.tracking import Handed, measure
 from ecv_core.library.run import Run
-from ecv_core.library.settings import spec_for
+from ecv_core.library.settings import Settings, spec_for
 from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
@@ -40,11 +40,10 @@ def track(
     name: str,
     *,
     dataset: object,
-    metric: str = "ndcg",
     rule: StoppingRule | str | None = None,
     resume: bool = True,
     keep: bool = True,
-    **settings: Any,  # noqa: ANN401  checked by make_spec
+    **settings: Unpack[Settings],
 ) -> Tracked:
     """Evaluate any code, fold by fold: loop over what this gives, and report each fold.
 
@@ -59,16 +58,14 @@ def track(
     Args:
         name: what the model is called everywhere; not that of an algorithm of e-fold.
         dataset: as of `evaluate`.
-        metric: an id, 'ndcg', or with its list length, 'ndcg@10'; 'rmse' and 'mae' for ratings.
         rule: as of `evaluate`.
         resume: False for a new run in any case.
         keep: as of `evaluate`.
-        settings: as of `fold.spec.make_spec`: k, n, split, seed, full, ...; `params` may say what
-        is to
+        settings: as of `evaluate`; metric 'rmse' or 'mae' for ratings; `params` may say what is to
             be known of the model, name -> value.
     Raises: InputError for what cannot be run.
     """
-    spec, strange = spec_for(dataset, name, rule, settings | {"metric": metric, "tracked": True})
+    spec, strange = spec_for(dataset, name, rule, {**settings, "tracked": True})
     return Tracked(spec, strange, keep=keep and strange is None, resume=resume)
 
 

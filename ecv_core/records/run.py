@@ -239,6 +239,8 @@ class Moment:
     interval: Interval | None
     """None after one fold: one score has no interval."""
     decision: Decision
+    doubt: str = ""
+    """What makes the folds so far no base for a promise, in a sentence: a fold far off, a drift."""
 
 
 # How work says where it is.
@@ -448,6 +450,11 @@ class Run:
     def at_stop(self) -> Moment | None:
         """Where it stood at its stop, or after the newest fold so far; None before the first."""
         return self.moments[self.folds_used - 1] if self.moments else None
+
+    @property
+    def doubt(self) -> str:
+        """What makes its folds no base for a promise, in a sentence; empty where nothing does."""
+        return self.moments[-1].doubt if self.moments else ""
 
     @property
     def k_fold_mean(self) -> float | None:

@@ -118,6 +118,7 @@ class MomentDocument(_Part):
     """None without an interval, and in documents of before it was written."""
     stop: bool
     reason: str
+    doubt: str = ""
 
     @classmethod
     def of(cls, moment: Moment) -> Self:
@@ -128,6 +129,7 @@ class MomentDocument(_Part):
             interval_kind=moment.interval.kind if moment.interval else None,
             stop=moment.decision.stop,
             reason=moment.decision.reason,
+            doubt=moment.doubt,
         )
 
     def record(self, n: int, fold: FoldResult, usual: IntervalKind) -> Moment:
@@ -145,6 +147,7 @@ class MomentDocument(_Part):
                 else None
             ),
             decision=Decision(stop=self.stop, reason=self.reason),
+            doubt=self.doubt,
         )
 
 
@@ -188,6 +191,8 @@ class RunDocument(_Part):
     difference_percent: FiniteFloat | None = None
     created_at: Time | None = None
     finished_at: Time | None = None
+    doubt: str = ""
+    """What makes its folds no base for a promise, in a sentence; empty where nothing does."""
     error: str | None = None
     other_work: str = ""
     """As in Run: such runs are left out where joules of runs are added up."""
@@ -263,6 +268,7 @@ def _document(run: Run) -> RunDocument:
         ),
         created_at=run.created_at,
         finished_at=run.finished_at,
+        doubt=run.doubt,
         error=run.error,
         other_work=run.other_work,
         energy=EnergyDocument(**asdict(energy_of(run))),

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, unquote_plus
@@ -74,7 +74,7 @@ def first_line(error: BaseException) -> str:
     return str(getattr(error, "orig", None) or error).splitlines()[0]
 
 
-def way_out(error: BaseException) -> str:
+def way_out(error: BaseException | str) -> str:
     """What to do about it."""
     text = str(error).lower()
     if "not a database" in text or "malformed" in text:
@@ -153,6 +153,11 @@ def _engine(url: str) -> sa.Engine:
         execution_options={_ASKED: url},
         pool_pre_ping=True,  # a server that was restarted meanwhile is asked anew
     )
+
+
+def fresh(url: str) -> sa.Engine:
+    """An engine on this database that has read nothing yet; it makes no tables."""
+    return _engine(url)
 
 
 def _make_tables(engine: sa.Engine) -> None:
@@ -239,6 +244,8 @@ def _make_folder(path: str | None) -> None:
         return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError, PermissionError):  # SQLite says what else is wrong
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))  # of its owner alone
     except OSError as error:
         raise StoreError(
             f"the folder of the database {path} cannot be made: {error.strerror}; "

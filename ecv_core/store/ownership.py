@@ -108,6 +108,11 @@ def _machine() -> str:
     return f"{socket.gethostname()}/{hashlib.sha256(space.encode()).hexdigest()[:8]}"
 
 
+def is_gone(owner: str) -> bool:
+    """Whether it is certain, without a sign of life, that a process of this machine has ended."""
+    return owner.startswith(f"{_machine()}:") and not is_alive(owner, None)
+
+
 def _text(path: str) -> str:
     try:
         return os.readlink(path) if Path(path).is_symlink() else Path(path).read_text()

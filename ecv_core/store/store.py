@@ -259,8 +259,8 @@ class Store:
         with self.transaction("written") as connection:
             return connection.execute(query).rowcount == 1
 
-    def ask_more(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
-        """Let a running run, if its owner still has it, go further: more folds are asked for."""
+    def ask_for(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
+        """Ask for other folds of a running run, if its owner still has it."""
         mine = (runs.c.run_id == run_id, runs.c.state == RunState.RUNNING, runs.c.owner == owner)
         with self.transaction("written") as connection:
             connection.execute(runs.update().where(*mine).values(spec=spec.to_json()))

@@ -15,6 +15,7 @@ from ecv_core.analysis.selection.document import (
     lanes,
     step_sentences,
     verdict_sentence,
+    winner_mean,
 )
 from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.records.run import FoldResult, Scores
@@ -119,7 +120,7 @@ def sentence_of(chosen: Shown) -> str:
         played.verdict,
         played.rounds,
         played.folds_used,
-        mean=float(leader.folds[[one.fold for one in played.rounds]].mean()),
+        mean=winner_mean(leader, played.rounds, played.rounds[-1].leader),
         on=chosen.on,
         energy=None if cost.joules is None else cost.share,
     )

@@ -166,17 +166,15 @@ def headline(run: Run) -> tuple[str, str]:
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
     said = verdict(run)
-    if not run.stopped_early:
-        return "info", said
-    if run.state is RunState.RUNNING:
+    if run.stopped_early and run.state is RunState.RUNNING:
         said += " The other folds are running to check it."
-    return "success", said
+    return ("warning" if run.doubt else "success" if run.stopped_early else "info"), said
 
 
 def verdict_html(run: Run) -> str:
     """The verdict in words, and below it in small type the arithmetic of the rule."""
     kind, text = headline(run)
-    small = arithmetic(run) if kind in ("info", "success") else ""
+    small = arithmetic(run) if kind in ("info", "success") or run.doubt else ""
     return box(kind, [text, small] if small else [text])
 
 

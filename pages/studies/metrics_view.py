@@ -131,6 +131,12 @@ def powers(study: MetricsStudy) -> None:
                 format="%.0f %%",
                 help="Of the pairs of settings, mean of the folds.",
             ),
+            "dp_corrected": st.column_config.NumberColumn(
+                "DP, Holm", format="%.2f", help="Of p corrected for the number of pairs of a fold."
+            ),
+            "told_apart_corrected_percent": st.column_config.NumberColumn(
+                "p, Holm, below 0.05 in", format="%.0f %%"
+            ),
         },
         key="powers",
         alt="Discriminative power of each metric, best first.",

@@ -26,6 +26,7 @@ class QueueOnly(Queue):
     """The run manager's face: tests write the folds themselves."""
 
     trouble: str | None = None
+    alive = True
 
     def __init__(self, store: Store, *, seconds: float | None = None) -> None:
         super().__init__(store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ecv_core.analysis.tuning.power import (
     draw,
     drawn_curve,
     expected_curve,
+    holm_corrected,
     paired_p_values,
 )
 from ecv_core.analysis.tuning.spaces import places_of, quiet_study
@@ -82,7 +84,16 @@ SIGNIFICANT = 0.05
 """Below this p a pair counts as told apart, where pairs are counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """Of one metric, by p values corrected for the number of pairs."""
+
+    dp: float
+    told_apart: float
+    """Share of pairs, averaged over folds, with such a p value below SIGNIFICANT."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MetricsStudy:
     """What the scores of a tuning say of metrics and parameters."""
 
@@ -107,6 +118,16 @@ class MetricsStudy:
         """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""
         return float((self.p_values[metric] < SIGNIFICANT).mean())
 
+    @cached_property
+    def corrected(self) -> Mapping[str, Corrected]:
+        """Metric -> the same with the p values of a fold corrected for the number of pairs."""
+        found = {}
+        for name, p_values in self.p_values.items():
+            holm = holm_corrected(p_values)
+            dp = len(self.curves[name].p_values) * float(holm.mean())
+            found[name] = Corrected(dp=dp, told_apart=float((holm < SIGNIFICANT).mean()))
+        return found
+
     def sentence(self) -> str:
         """The answer: which metric to tune by, which one not, and the dominant parameter."""
         best, worst = self.ranked[0], self.ranked[-1]
@@ -115,6 +136,13 @@ class MetricsStudy:
             f" {column_title(worst)} worst ({self.curves[worst].dp:.2f}): p is below {SIGNIFICANT} "
             f"in {_percent(self.told_apart(best))} of the pairs of a fold with the one, in "
             f"{_percent(self.told_apart(worst))} with the other."
+        )
+        after = min(self.corrected, key=lambda name: self.corrected[name].dp)
+        shares = [_percent(self.corrected[name].told_apart) for name in (after, worst)]
+        text += (
+            f" Corrected for so many pairs (Holm), {column_title(after)} is "
+            f"{'still' if after == best else 'the'} best: {shares[0]}, and {shares[1]} with "
+            f"{column_title(worst)}."
         )
         parameter = dominant({name: dict(values) for name, values in self.dominant.items()})
         if parameter is not None:
@@ -196,6 +224,7 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
             name: {
                 "dp": curve.dp,
                 "dp_plus_sd": curve.dp_plus_sd,
+                "dp_corrected": study.corrected[name].dp,
                 "p_values": curve.p_values.tolist(),
             }
             for name, curve in study.curves.items()
@@ -238,7 +267,7 @@ def curves_frame(study: MetricsStudy) -> pd.DataFrame:
 
 
 def powers_frame(study: MetricsStudy) -> pd.DataFrame:
-    """DP of each metric, most discriminative first: metric, dp, dp_plus_sd, told_apart_percent."""
+    """DP of each metric, most discriminative first, as it is and corrected (Holm); a row each."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -248,6 +277,8 @@ def powers_frame(study: MetricsStudy) -> pd.DataFrame:
                 "dp": study.curves[name].dp,
                 "dp_plus_sd": study.curves[name].dp_plus_sd,
                 "told_apart_percent": 100 * study.told_apart(name),
+                "dp_corrected": study.corrected[name].dp,
+                "told_apart_corrected_percent": 100 * study.corrected[name].told_apart,
             }
             for name in study.ranked
         ]

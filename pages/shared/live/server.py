@@ -21,10 +21,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from ecv_core.jobs.manager import RUN
 from ecv_core.jobs.rights.settings import settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
 from pages.shared.live.events import events
+from pages.shared.live.health import healthz, metrics, tell_systemd
 from pages.shared.live.state import manager
 from pages.shared.live.tabs import tabs
 
@@ -51,6 +53,8 @@ def routes() -> list[BaseRoute]:
     return [
         WebSocketRoute(f"{base}/events", events.page),
         Route(f"{base}/{PLOTLY}", _plotly),
+        Route(f"{base}/healthz", healthz),
+        Route(f"{base}/metrics", metrics),
     ]
 
 
@@ -62,16 +66,35 @@ def middleware() -> list[Middleware]:
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """What runs besides the pages for as long as the server does."""
+    _log_with_run_ids()
     with _end_with_the_terminal():
         running = asyncio.create_task(asyncio.to_thread(_begin))
-        telling = asyncio.create_task(events.look_and_tell())
+        telling = asyncio.gather(events.look_and_tell(), tell_systemd())
         try:
             yield
         finally:
             telling.cancel()
+            with suppress(asyncio.CancelledError):
+                await telling
             await running
             with suppress(EcvError):
                 await asyncio.to_thread(lambda: manager().close())
+
+
+def _log_with_run_ids() -> None:
+    """Lines of the library and of pages go to stderr, each with the run that it is about."""
+
+    def named(record: logging.LogRecord) -> bool:
+        record.run = f"run {run_id}: " if (run_id := RUN.get()) else ""
+        return True
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(run)s%(message)s"))
+    handler.addFilter(named)
+    for name in ("ecv_core", "pages"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.handlers, logger.propagate = [handler], False
 
 
 def _begin() -> None:

@@ -38,16 +38,6 @@ def chart_table(
         alt: the chart's sentence; the table says that it holds the numbers of it.
         rows: draws the part of the page with the table; by default it is drawn as it is.
     """
-    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
-        box = st.expander(
-            "Table",
-            icon=":material/table:",
-            type="compact",
-            key=f"{key}-table",
-            on_change="rerun",
-        )
-        help_text = "The numbers behind this chart."
-        csv_button("CSV", make, f"{file_name(name)}.csv", key=f"{key}-csv", help_text=help_text)
 
     def table() -> None:
         frame = make()
@@ -64,9 +54,23 @@ def chart_table(
             alt=f"The numbers behind: {alt}",
         )
 
-    if box.open:
-        with box:
-            (rows or (lambda draw: draw()))(table)
+    @st.fragment  # of its own: a button that is drawn anew fails those who press the one before
+    def box() -> None:
+        expander = st.expander(
+            "Table",
+            icon=":material/table:",
+            type="compact",
+            key=f"{key}-table",
+            on_change="rerun",
+        )
+        if expander.open:
+            with expander:
+                (rows or (lambda draw: draw()))(table)
+
+    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
+        box()
+        said = "The numbers behind this chart."
+        csv_button("CSV", make, f"{file_name(name)}.csv", key=f"{key}-csv", help_text=said)
 
 
 LONGEST = 120
