@@ -49,8 +49,6 @@ def plot(
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
-    told: Mapping[str, object] | None = None,
-    rows: Callable[[Callable[[], None]], None] | None = None,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
@@ -72,62 +70,62 @@ def plot(
         opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
             both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
     """
-    _draw(
-        make,
-        version,
-        key,
-        alt,
-        height,
-        top,
-        slider,
-        steps,
-        name or key,
-        caption or name,
-        dict(opens or {}),
-        told or {},
+    drawn = drawing(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
+    draw(
+        drawn,
+        key=key,
+        height=height,
+        top=top,
+        name=name,
+        caption=caption,
+        table=table,
+        opens=opens,
     )
-    if table is not None:
-        chart_table(table, key=key, name=name or key, alt=alt, rows=rows)
 
 
 def drawing(
-    make: Callable[[bool], go.Figure], *, version: Hashable, key: str, alt: str
-) -> dict[str, object]:
-    """What changes of a figure as its data does; the arguments are those of `plot`."""
-    light, dark, _ = _both(key, version, make)
-    return {"light": light, "dark": dark, "alt": alt}
-
-
-def _draw(
     make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    *,
     version: Hashable,
     key: str,
     alt: str,
+    slider: str = "",
+    steps: Callable[[], Steps] | None = None,
+) -> dict[str, object]:
+    """What changes of a figure as its data does; the arguments are those of `plot`."""
+    light, dark, moves = _both(key, version, make, steps)
+    drawn: dict[str, object] = {"light": light, "dark": dark, "alt": alt}
+    return {**drawn, "slider": slider, "steps": moves} if moves else drawn
+
+
+def draw(
+    drawn: Mapping[str, object],
+    *,
+    key: str,
     height: int,
-    top: str,
-    slider: str,
-    steps: Callable[[], Steps] | None,
-    name: str,
-    caption: str,
-    opens: dict[str, str],
-    told: Mapping[str, object],
+    top: str = "",
+    name: str = "",
+    caption: str = "",
+    table: Callable[[], pd.DataFrame] | None = None,
+    rows: Callable[[Callable[[], None]], None] | None = None,
+    opens: Mapping[str, str] | None = None,
 ) -> None:
-    light, dark_json, moves = _both(key, version, make, steps)
-    data: dict[str, object] = {
-        "light": light,
-        "dark": dark_json,
-        "alt": alt,
+    """Draw what `drawing` gave, which all who watch may be shown alike; see `shared`.
+
+    The other arguments are those of `plot`, but `rows`, which draws the part with the open table.
+    """
+    data = {
         "height": height,
         "plotly": PLOTLY,
         "top": top,
-        "name": file_name(name),
-        "title": name,
-        "caption": caption,
-        "opens": opens,
+        "name": file_name(name or key),
+        "title": name or key,
+        "caption": caption or name,
+        "opens": dict(opens or {}),
     }
-    if moves:
-        data |= {"slider": slider, "steps": moves}
-    _figure(key=key, data={**data, **told}, height=height)
+    _figure(key=key, data={**data, **drawn}, height=height)
+    if table is not None:
+        chart_table(table, key=key, name=name or key, alt=str(drawn["alt"]), rows=rows)
 
 
 @st.cache_data(
