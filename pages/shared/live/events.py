@@ -221,11 +221,13 @@ class Events:
                 if topic not in versions:
                     look = last if topic.startswith(_SELDOM) else now
                     versions[topic] = f"{look.moment} {self.version(topic, look)}"
-            contents = [grant.content for grant in self._of(page)]
-            shown = [made for one in contents if (made := self._made.get(one)) is not None]
+            grants = self._of(page)
+            shown = [made for one in grants if (made := self._made.get(one.content)) is not None]
             messages = [made.message for made in shown if made not in page.shown and made.message]
             page.shown = shown
             told = {topic: versions[topic] for topic in page.topics}
+            if SERVER in told and len(grants) < len(page.tokens):
+                told[SERVER] = f"{now.moment} ended"  # to be drawn anew, with tokens of its session
             if any(_hash(told[topic]) != _hash(page.told.get(topic, "")) for topic in told):
                 page.told = told
                 messages.append(json.dumps(told))
