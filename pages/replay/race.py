@@ -15,7 +15,7 @@ import streamlit as st
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import Tally, energy_of, tallies
 from ecv_core.figures.words import ESTIMATED_DIGITS, half_named
-from ecv_core.records.run import Moment, Run, RunState
+from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
 from pages.replay.at_scale import at_scale_panel, equivalents_switch, likenesses
 from pages.replay.choice import choose_run
@@ -71,21 +71,20 @@ def race() -> None:
             often=[STEPS],
         )
     else:
-        _again(story_of(run, run.moments))
+        _again(story_of(run))
     at_scale_panel(run)
 
 
 def race_frame(story: Story) -> pd.DataFrame:
     """One row per fold of the k-fold lane: what it has spent, and what stopping has saved."""
+    stop = story.run.stopped_at
     return pd.DataFrame(
         {
             "n": [tally.n for tally in story.tallies],
-            "e-fold goes on": [
-                story.stopped_at is None or tally.n < story.stopped_at for tally in story.tallies
-            ],
+            "e-fold goes on": [stop is None or tally.n < stop for tally in story.tallies],
             "ran": [tally.ran for tally in story.tallies],
-            "mean": [None, *(m.mean for m in story.moments)]
-            + [None] * (len(story.tallies) - 1 - len(story.moments)),
+            "mean": [None, *(m.mean for m in story.run.moments)]
+            + [None] * (len(story.tallies) - 1 - len(story.run.moments)),
             "seconds": [tally.seconds for tally in story.tallies],
             "energy Wh": [tally.joules / 3600 for tally in story.tallies],
             "grams CO2e": [tally.grams_co2e for tally in story.tallies],
@@ -112,7 +111,7 @@ def _first(runs: list[Known]) -> Known:
 
 
 def _saved_share(run: Run) -> float:
-    last = story_of(run, ()).tallies[-1]
+    last = story_of(run).tallies[-1]
     return last.saved_seconds / last.seconds if last.seconds else 0.0
 
 
@@ -128,13 +127,13 @@ def _again(story: Story) -> None:
         seconds=data["seconds"],
         speeds=[(f"{factor:g} x real time", factor) for factor in _around(usual)],
         speed=usual,
-        step=asked_step(story.k),
+        step=asked_step(story.run.k),
         label="Folds of the k-fold lane",
     )
-    ran = "" if story.complete else " Dashed folds never ran; they are estimated."
+    ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
-        f"{duration(total)} for all {story.k}.{ran} "
+        f"{duration(total)} for all {story.run.k}.{ran} "
         + (
             source_sentence(story.run.folds[-1].energy.source)
             if story.metered
@@ -189,7 +188,7 @@ def _still(story: Story) -> None:
             lambda dark: race_figure(race_lanes(frame), dark=dark),
             version=(story.run.run_id, len(story.run.folds)),
             key="race-picture",
-            alt=f"The race of {run_title(story.run)}. {verdict(story, story.k)}",
+            alt=f"The race of {run_title(story.run)}. {verdict(story, story.run.k)}",
             name=f"race of {run_name(story.run)}",
         )
 
@@ -199,13 +198,13 @@ def _live(run_id: str) -> None:
         run = store().run(run_id)
         if not run.state.active:
             st.rerun()  # the whole page: from now on it can be played again
-        story = story_of(run, run.moments)
+        story = story_of(run)
         done = len(run.folds)
         elapsed, part = None, 0.0
         if run.progress is not None:
             elapsed = max((datetime.now(UTC) - run.progress.started_at).total_seconds(), 0.0)
             part = run.progress.step / run.progress.steps if run.progress.steps else 0.0
-        expected = story.tallies[-1].seconds / story.k if done else None
+        expected = story.tallies[-1].seconds / story.run.k if done else None
         live = {"done": done, "elapsed": elapsed, "expected": expected, "part": part}
         st.badge("live", icon=":material/sensors:", color="blue")
         _race(key="race-live", data=race_data(story, NAME) | {"live": live})
@@ -223,22 +222,14 @@ class Story:
     """Everything that the race of one run shows."""
 
     run: Run
-    moments: Sequence[Moment]
     tallies: Sequence[Tally]
     """From before the first fold to the k-th, those that never ran at the mean of those that did;
     only the first while no fold is finished."""
-    stopped_at: int | None
-    k: int
 
     @property
     def metered(self) -> bool:
         """Whether the energy of every fold is known."""
         return bool(self.run.folds) and all(f.energy.source != "none" for f in self.run.folds)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all k folds ran, so that the k-fold mean is known."""
-        return self.run.complete
 
     @property
     def difference(self) -> float | None:
@@ -247,21 +238,15 @@ class Story:
         return difference_percent(at.mean, whole) if at and whole is not None else None
 
 
-def story_of(run: Run, moments: Sequence[Moment]) -> Story:
+def story_of(run: Run) -> Story:
     """The race of a run, finished or going on."""
-    return Story(
-        run=run,
-        moments=moments,
-        tallies=tallies(run.folds, run.k, run.stopped_at),
-        stopped_at=run.stopped_at,
-        k=run.k,
-    )
+    return Story(run=run, tallies=tallies(run.folds, run.k, run.stopped_at))
 
 
 def race_data(story: Story, slider: str) -> dict[str, Any]:
     """What lanes.js draws."""
-    told = _padded(story.tallies, story.k)
-    steps = range(story.k + 1)
+    told = _padded(story.tallies, story.run.k)
+    steps = range(story.run.k + 1)
     seconds = [after.seconds - before.seconds for before, after in pairwise(told)]
     return {
         "slider": slider,
@@ -275,12 +260,12 @@ def race_data(story: Story, slider: str) -> dict[str, Any]:
         "lanes": [
             {
                 "name": "e-fold",
-                "end": story.stopped_at,
+                "end": story.run.stopped_at,
                 "says": [_e_fold_says(story, told, n) for n in steps],
             },
             {
-                "name": f"{story.k}-fold",
-                "end": story.k if len(story.run.folds) or not story.run.state.active else None,
+                "name": f"{story.run.k}-fold",
+                "end": story.run.k if len(story.run.folds) or not story.run.state.active else None,
                 "says": [_k_fold_says(story, told, n) for n in steps],
             },
         ],
@@ -291,7 +276,7 @@ def race_data(story: Story, slider: str) -> dict[str, Any]:
 
 def verdict(story: Story, n: int) -> str:
     """The sentence below the lanes after n folds of the k-fold lane."""
-    stop, k = story.stopped_at, story.k
+    stop, k = story.run.stopped_at, story.run.k
     if n == 0 and story.run.state is RunState.QUEUED:
         return "On the starting line: the run is queued."
     if n == 0:
@@ -300,7 +285,7 @@ def verdict(story: Story, n: int) -> str:
         return "Neck and neck: both have the same folds so far, and the same score."
     if stop == k:
         return f"The rule never said stop early: e-fold used all {k} folds and saved nothing."
-    at = story.moments[stop - 1].mean
+    at = story.run.moments[stop - 1].mean
     if n < k:
         return f"e-fold is done with {at:.4f}; what {k}-fold still spends is saved."
     if story.difference is None:
@@ -338,34 +323,34 @@ def _padded(told: Sequence[Tally], k: int) -> list[Tally]:
 
 
 def _e_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
-    stop = story.stopped_at
+    stop = story.run.stopped_at
     if stop is not None and n >= stop:
-        moment = story.moments[stop - 1]
-        half = half_named(moment.interval, story.k)
+        moment = story.run.moments[stop - 1]
+        half = half_named(moment.interval, story.run.k)
         label = metric_label(story.run.spec)
-        how = "stopped" if stop < story.k else "never stopped early, done"
+        how = "stopped" if stop < story.run.k else "never stopped early, done"
         after = f"{how} after {stop} folds, {duration(told[stop].seconds)}"
         return f"{after}: {label} {moment.mean:.4f}{f', {half}' if half else ''}"
     return _running(story, n)
 
 
 def _k_fold_says(story: Story, told: Sequence[Tally], n: int) -> str:
-    if n < story.k:
+    if n < story.run.k:
         return _running(story, n)
-    if not story.complete:
+    if not story.run.complete:
         return f"would be done after about {duration(told[-1].seconds)}: its mean is not known"
     label = metric_label(story.run.spec)
     return (
-        f"done after all {story.k} folds, {duration(told[-1].seconds)}: "
-        f"{label} {story.moments[-1].mean:.4f}"
+        f"done after all {story.run.k} folds, {duration(told[-1].seconds)}: "
+        f"{label} {story.run.moments[-1].mean:.4f}"
     )
 
 
 def _running(story: Story, n: int) -> str:
-    if n >= len(story.moments) and story.run.state.active:
-        return f"running fold {min(n + 1, story.k)} of {story.k}"
-    mean = f", mean {story.moments[n - 1].mean:.4f}" if 0 < n <= len(story.moments) else ""
-    return f"{n} of {story.k} folds{mean}"
+    if n >= len(story.run.moments) and story.run.state.active:
+        return f"running fold {min(n + 1, story.run.k)} of {story.run.k}"
+    mean = f", mean {story.run.moments[n - 1].mean:.4f}" if 0 < n <= len(story.run.moments) else ""
+    return f"{n} of {story.run.k} folds{mean}"
 
 
 def _counters(story: Story, told: Sequence[Tally]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 
 
 def data_of(run):
-    return race_data(story_of(run, run.moments), "race")
+    return race_data(story_of(run), "race")
 
 
 def counter(data, label):
@@ -107,7 +107,7 @@ def test_a_run_that_has_only_begun_has_lanes_too(a_run):
 
 def test_the_table_behind_the_race(a_run):
     run = a_run(SCORES[:4], stopped_at=3, k=5)
-    frame = race_frame(story_of(run, run.moments))
+    frame = race_frame(story_of(run))
     assert frame["n"].tolist() == [0, 1, 2, 3, 4, 5]
     assert frame["ran"].tolist() == [True] * 5 + [False]
     assert frame["e-fold goes on"].tolist() == [True] * 3 + [False] * 3
