@@ -55,7 +55,7 @@ def executor_on(
         also: told every step besides.
     Raises: InputError for what cannot be, before anything starts.
     """
-    place = on or os.environ.get("ECV_CLUSTER") or ""
+    place = on or place_asked()
     if not place:
         if nodes is not None or site is not None:
             raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
@@ -80,6 +80,11 @@ def executor_on(
     raise InputError(
         f"'{place}' is no place to compute on; give local:3, tcp://host:8786, or {', '.join(SITES)}"
     )
+
+
+def place_asked() -> str:
+    """Where everything is computed that says no place of its own; empty for this machine."""
+    return os.environ.get("ECV_CLUSTER", "")
 
 
 def _number(nodes: int | None, usual: str) -> int:
