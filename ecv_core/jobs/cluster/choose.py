@@ -126,7 +126,7 @@ def _local(count: int, compute: Compute, also: Progress) -> Executor:
         n_workers=count,
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         memory_limit=0,
         resources={"node": 1},
         local_directory=tempfile.gettempdir(),
@@ -189,6 +189,7 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress
         "worker_extra_args": ["--resources", "node=1"],
         "log_directory": site.logs or None,
         "death_timeout": "60",
+        "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
     }
     cluster = getattr(dask_jobqueue, SITES[kind])(**given)
     cluster.ecv_job_name = job_name if kind == "slurm" else ""
