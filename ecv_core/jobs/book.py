@@ -169,11 +169,15 @@ class Book:
         return self._running
 
     def start(self) -> None:
-        """Claim what waits in the queue; finish what has all its folds and never said so."""
+        """Claim what waits in the queue; finish what has all its folds and never said so.
+
+        Of several, each goes on waiting until it is its turn.
+        """
         for run_id in self._given:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                self._start(run_id)
+                if len(self._given) == 1:
+                    self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
                 self.store.requeue(run_id, run.spec, owner=self.owner)
                 if self._start(run_id):
@@ -344,6 +348,7 @@ class Book:
             task: what was cancelled.
             under_way: other tasks, as of `settle`.
         """
+        self.begin_on(task, None)
         for run_id in {self._ids[_key(spec)] for spec in task.specs} & self._running:
             run = self._look(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
@@ -437,6 +442,12 @@ class Book:
         """Note the seconds of a fold that did not come to its end: they were spent."""
         with suppress(StoreError):  # a database that is away now has worse to tell
             add_lost(self.store, [self._ids[_key(spec)] for spec in task.specs], seconds)
+
+    def begin_on(self, task: Task, node: str | None) -> None:
+        """Note which node has begun with a task; None: none has it any more."""
+        with suppress(StoreError):  # only for those who look
+            for spec in task.specs:
+                self.store.begin_on(self._ids[_key(spec)], task.fold, node)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
         """Tells the writer where the task is; of several runs the first one tells it."""
