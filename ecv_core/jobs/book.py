@@ -19,6 +19,7 @@ from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
+from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
@@ -250,7 +251,9 @@ class Book:
             scores = self.store.user_scores(run_id)
             folds = [replace(fold, user_scores=scores.get(fold.fold)) for fold in folds]
         moments = stopping.moments(rule, [*folds, result], run.spec.confidence)
-        moments[-1] = replace(moments[-1], doubt=doubt([*folds, result], run.spec.metric_name))
+        if exchangeable(run.spec.split):  # windows in time may well rise or fall
+            said = doubt([*folds, result], run.spec.metric_name)
+            moments[-1] = replace(moments[-1], doubt=said)
         kept = self._insist(
             lambda: self.store.add_fold(
                 run_id,
