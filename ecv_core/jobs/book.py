@@ -20,6 +20,7 @@ from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
+from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
@@ -493,6 +494,8 @@ def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> l
     if stopping.stop_of(moments, run.k) is not None and len(turns) < len(there):
         turns += [fold for fold in order if fold in there and fold not in turns]
         moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
+    if not exchangeable(run.spec.split):  # windows in time may well rise or fall
+        return moments
     known = {moment.fold: moment for moment in run.moments}
     for n, moment in enumerate(moments, 1):
         before = known.get(moment.fold)
