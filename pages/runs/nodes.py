@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_height, lanes_sentence
+from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_sentence
 from ecv_core.jobs.cluster.choose import place_asked
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
@@ -70,7 +70,6 @@ def _shown() -> None:
             version=version,
             key="lanes",
             alt=lanes_sentence(frame),
-            height=lanes_height(frame),
             name="folds on nodes",
             table=lambda: frame,
         )
