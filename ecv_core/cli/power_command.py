@@ -50,10 +50,8 @@ def power(options: argparse.Namespace) -> int:
     if options.json == "-":
         return OK
     print(found.sentence())
-    print(
-        f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}"
-        f"{'DP, Holm':>10}{'apart, Holm':>13}"
-    )
+    heads = f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}"
+    print(f"{heads}{'DP, Holm':>10}{'apart, Holm':>13}")
     for name in found.ranked:
         curve = found.curves[name]
         print(

@@ -235,7 +235,7 @@ def _energy(run: Run) -> str:
     from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
-    from ecv_core.figures.words import saved_words, shared_words, watt_hours
+    from ecv_core.figures.words import node_words, saved_words, shared_words, watt_hours
 
     facts = energy_of(run)
     if facts.source == "none":
@@ -245,7 +245,7 @@ def _energy(run: Run) -> str:
         word = "forgone to check" if run.checked else "saved"
         about = "about " * facts.forecast
         text += f", {saved_words(facts)} ({about}{facts.saved_percent:.0f} %) {word}"
-    said = " ".join(filter(None, (left_in_words([run]), shared_words(run))))
+    said = " ".join(filter(None, (left_in_words([run]), shared_words(run), node_words(run))))
     return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
 
 

@@ -128,5 +128,5 @@ def _stored(memory: Path) -> dict[str, _Stamp]:
 
 def _store(memory: Path, hashes: dict[str, _Stamp]) -> None:
     # A folder that cannot be written to costs a hash per process, nothing else.
-    with suppress(OSError), replacing(memory, for_others=True) as part:
+    with suppress(OSError), replacing(memory) as part:
         part.write_text(json.dumps(hashes, indent=1), encoding="utf-8")

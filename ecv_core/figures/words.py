@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from math import floor, log10
 from typing import Protocol
@@ -142,6 +143,28 @@ def reused_words(run: Run) -> str:
         f"{reused} of {counted(len(run.folds), 'fold')} {verb} there already: no time or energy "
         f"was spent on {spent} again."
     )
+
+
+def node_words(run: Run) -> str:
+    """On what a run was computed, as far as its joules depend on it, and what came after its stop;
+    empty where there is nothing to say."""
+    said = []
+    late = run.folds[run.stopped_at :] if run.stopped_at and not run.spec.full else ()
+    if late:
+        spent = watt_hours(sum(fold.energy.joules for fold in late))
+        said.append(f"{counted(len(late), 'fold')}, {spent}, came after the stop.")
+    kinds = Counter(fold.node.hardware for fold in run.folds if fold.node is not None)
+    if len(kinds) > 1:
+        on = "; ".join(f"{counted(many, 'fold')} on {kind}" for kind, many in kinds.most_common())
+        said.append(
+            f"It ran on {len(kinds)} kinds of machines ({on}), whose joules are not comparable."
+        )
+    own = [fold for fold in run.folds if fold.node and fold.node.slurm_joules is not None]
+    if own:
+        slurm = watt_hours(sum(fold.node.slurm_joules or 0.0 for fold in own if fold.node))
+        ours = watt_hours(sum(fold.energy.joules for fold in own))
+        said.append(f"SLURM measured {slurm} for {counted(len(own), 'fold')}, this meter {ours}.")
+    return " ".join(said)
 
 
 def _spread(run: Run, at: Moment) -> str:

@@ -20,6 +20,7 @@ from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
+from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
@@ -169,11 +170,15 @@ class Book:
         return self._running
 
     def start(self) -> None:
-        """Claim what waits in the queue; finish what has all its folds and never said so."""
+        """Claim what waits in the queue; finish what has all its folds and never said so.
+
+        Of several, each goes on waiting until it is its turn.
+        """
         for run_id in self._given:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                self._start(run_id)
+                if len(self._given) == 1:
+                    self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
                 self.store.requeue(run_id, run.spec, owner=self.owner)
                 if self._start(run_id):
@@ -344,6 +349,7 @@ class Book:
             task: what was cancelled.
             under_way: other tasks, as of `settle`.
         """
+        self.begin_on(task, None)
         for run_id in {self._ids[_key(spec)] for spec in task.specs} & self._running:
             run = self._look(run_id)
             if next_fold(run) is not None and task.fold in run.spec.only_folds:
@@ -438,6 +444,12 @@ class Book:
         with suppress(StoreError):  # a database that is away now has worse to tell
             add_lost(self.store, [self._ids[_key(spec)] for spec in task.specs], seconds)
 
+    def begin_on(self, task: Task, node: str | None) -> None:
+        """Note which node has begun with a task; None: none has it any more."""
+        with suppress(StoreError):  # only for those who look
+            for spec in task.specs:
+                self.store.begin_on(self._ids[_key(spec)], task.fold, node)
+
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
         """Tells the writer where the task is; of several runs the first one tells it."""
         return writer.of(self._ids[_key(task.specs[0])], task.fold)
@@ -482,6 +494,8 @@ def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> l
     if stopping.stop_of(moments, run.k) is not None and len(turns) < len(there):
         turns += [fold for fold in order if fold in there and fold not in turns]
         moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
+    if not exchangeable(run.spec.split):  # windows in time may well rise or fall
+        return moments
     known = {moment.fold: moment for moment in run.moments}
     for n, moment in enumerate(moments, 1):
         before = known.get(moment.fold)

@@ -17,7 +17,7 @@ from itertools import islice
 
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
 from ecv_core.jobs.computing import WorkerDied, failure
-from ecv_core.jobs.executors import Computed, Ended, Executor, Here
+from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Plan, Task, folds_of
 from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
@@ -157,7 +157,9 @@ class _Drive:
     def _take_what_is_finished(self) -> None:
         with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as finished:
             for said in finished:
-                if isinstance(said, Computed):
+                if isinstance(said, Begun):
+                    self._book.begin_on(said.task, said.node)
+                elif isinstance(said, Computed):
                     self._writer.forget()
                     self._book.commit(said.task, said.place, said.result)
                     if said.task in self._begun:

@@ -51,6 +51,14 @@ class Computed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A node of a cluster has begun with a task."""
+
+    task: Task
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """Nothing more comes of this task."""
 
@@ -58,7 +66,7 @@ class Ended:
     error: Exception | None = None
 
 
-Finished = Generator[Computed | Ended, None, None]
+Finished = Generator[Begun | Computed | Ended, None, None]
 """What has come of tasks, in the order in which it came."""
 
 

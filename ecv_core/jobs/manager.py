@@ -1,4 +1,4 @@
-"""The dashboard's manager: a queue in the database, one thread, one worker process."""
+"""The dashboard's manager: a queue in the database, one thread, one worker process or a cluster."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from contextvars import ContextVar
 from itertools import islice
 
 from ecv_core.jobs.book import RETRY_SECONDS, Says
+from ecv_core.jobs.cluster.choose import executor_on, place_asked
 from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Worker
+from ecv_core.jobs.executors import Executor, Worker
 from ecv_core.jobs.owner import Heart, recover
 from ecv_core.jobs.plans.behind import plan_of
 from ecv_core.jobs.queue import Queue
@@ -35,7 +36,8 @@ CLOSE_SECONDS = 3.0
 
 
 class RunManager(Queue):
-    """Computes what is queued, one fold at a time, in the background. One per process."""
+    """Computes what is queued, in the background: one fold at a time, or where ECV_CLUSTER says, on
+    as many nodes as there are. One per process."""
 
     def __init__(
         self, store: Store, *, compute: Compute = compute, seconds: float | None = None
@@ -49,7 +51,9 @@ class RunManager(Queue):
         """
         super().__init__(store)
         self._seconds = seconds
+        self._calls = compute
         self._worker = Worker(compute)
+        self._executor: Executor | None = None
         self._wake = threading.Event()
         self._closing = False
         self._packed = False
@@ -90,7 +94,8 @@ class RunManager(Queue):
 
     def warm_up(self) -> None:
         """Start the worker process, so that the first fold does not wait for it."""
-        self._worker.warm_up()
+        if not place_asked():
+            self._worker.warm_up()
 
     @property
     def alive(self) -> bool:
@@ -105,6 +110,8 @@ class RunManager(Queue):
         self._wake.set()
         self._worker.close()
         self._thread.join(CLOSE_SECONDS)
+        if self._executor is not None:
+            self._executor.close()
         self._heart.stop()
 
     def _loop(self) -> None:
@@ -146,11 +153,15 @@ class RunManager(Queue):
         queued: list[str] = []
         refusal: str | None = None
         try:
-            plan, book = plan_of(self._store, self._store.run(run_id), Says(trouble=self._tell))
+            says = Says(trouble=self._tell)
+            if self._executor is None:  # a cluster that does not answer is asked again next time
+                self._executor = executor_on(otherwise=lambda: self._worker, compute=self._calls)
+            together = self._executor.places > 1
+            plan, book = plan_of(self._store, self._store.run(run_id), says, together=together)
             drive(
                 plan,
                 book,
-                self._worker,
+                self._executor,
                 closing=lambda: self._closing,
                 seconds=self._seconds,
                 gives_way=True,

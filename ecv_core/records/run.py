@@ -172,6 +172,11 @@ class FoldResult:
     """Where it was computed; None where that was not written yet, or other code computed it."""
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def host(self) -> str | None:
+        """The machine that computed it, where that is known."""
+        return None if self.node is None else self.node.host
+
 
 def other_work_words(folds: Sequence[FoldResult]) -> str:
     """Why the joules of these folds are not theirs alone; empty where they are."""

@@ -39,7 +39,7 @@ def least_tolerance(
 class Precision:
     """Stop when the interval of the k-fold mean reaches at most `tolerance` of the mean each way.
 
-    Looks at per-user scores, so that the first fold can be enough on large data.
+    Looks at per-user scores, so that two folds can be enough on large data.
     """
 
     needs_user_scores: ClassVar[bool] = True
@@ -248,8 +248,8 @@ TOLERANCE = Parameter(
     name="tolerance",
     default=0.03,
     required=True,
-    help="How far the score may be from the mean of all k folds. Large data may need one "
-    "fold, noisy data nearly all: the rule looks at every user's scores.",
+    help="How far the score may be from the mean of all k folds. Large data may need two "
+    "folds, noisy data nearly all: the rule looks at every user's scores.",
     low=0,
     high=1,
     open=True,
@@ -284,7 +284,7 @@ PRECISION = Rule(
     help=(
         "Stops when the k-fold mean is known to within the tolerance you state, with the "
         "confidence you state. It compares every user's score from fold to fold, so large "
-        "data may need one fold and noisy data nearly all."
+        "data may need two folds and noisy data nearly all."
     ),
     source="this project; two-level variance of the fold means, all looks at once",
     kind=Precision,

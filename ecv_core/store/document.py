@@ -30,6 +30,7 @@ from ecv_core.records.run import (
     Interval,
     IntervalKind,
     Moment,
+    Node,
     Number,
     Run,
     RunState,
@@ -82,6 +83,9 @@ class FoldDocument(_Part):
     reused: bool = False
     """Whether another run had computed it; False in documents of before it was written."""
     shared: Shared | None = None
+    host: str | None = None
+    """Where it was computed; `node` has more of it."""
+    node: Node | None = None
 
     @classmethod
     def of(cls, result: FoldResult) -> Self:
@@ -106,6 +110,7 @@ class FoldDocument(_Part):
             energy=self.energy,
             reused=self.reused,
             shared=self.shared,
+            node=self.node,
         )
 
 
@@ -197,6 +202,8 @@ class RunDocument(_Part):
     other_work: str = ""
     """As in Run: such runs are left out where joules of runs are added up."""
     energy: EnergyDocument | None = None
+    hardware: list[str] = []
+    """On which the folds were computed: where there are several, their joules differ by it too."""
     folds: list[FoldDocument]
     moments: list[MomentDocument] = []
     made_with: Any = None
@@ -272,6 +279,7 @@ def _document(run: Run) -> RunDocument:
         error=run.error,
         other_work=run.other_work,
         energy=EnergyDocument(**asdict(energy_of(run))),
+        hardware=sorted({result.node.hardware for result in run.folds if result.node}),
         folds=[FoldDocument.of(result) for result in run.folds],
         moments=[MomentDocument.of(moment) for moment in run.moments],
     )

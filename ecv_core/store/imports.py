@@ -94,7 +94,7 @@ def origins(store: Store) -> dict[str, Origin]:
         rows = connection.execute(imports.select()).all()
     found = {}
     for row in rows:
-        with suppress(ValueError):  # a damaged one says nothing, and hides no other
+        with suppress(ValueError, TypeError):  # a damaged one says nothing, and hides no other
             found[row.run_id] = Origin(
                 original_id=row.original_id,
                 file_name=row.file_name,

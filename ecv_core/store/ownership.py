@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from ecv_core.records.run import RunState
 from ecv_core.store.rows import now
-from ecv_core.store.schema import owners, progress, runs
+from ecv_core.store.schema import owners, progress, runs, under_way
 from ecv_core.store.store import Store
 
 _ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
@@ -78,9 +78,9 @@ def interrupt(store: Store, gone: Collection[str]) -> None:
     """Mark the active runs of owners that are gone as interrupted."""
     theirs = (_ACTIVE, runs.c.owner.in_(gone))
     with store.transaction("written") as connection:
-        connection.execute(
-            progress.delete().where(progress.c.run_id.in_(sa.select(runs.c.run_id).where(*theirs)))
-        )
+        gone_runs = sa.select(runs.c.run_id).where(*theirs)
+        for table in (progress, under_way):
+            connection.execute(table.delete().where(table.c.run_id.in_(gone_runs)))
         connection.execute(
             runs.update()
             .where(*theirs)

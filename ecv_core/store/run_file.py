@@ -202,6 +202,8 @@ def _check_texts(document: RunDocument) -> None:
     texts = settings | dict(spec.params) | dict(spec.split_params) | dict(spec.rule_params)
     texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
     texts |= {"error": document.error, "other_work": document.other_work}
+    for at, node in ((one.fold, one.node) for one in document.folds if one.node):
+        texts |= {f"folds[{at}].host": node.host, f"folds[{at}].hardware": node.hardware}
     for what, text in texts.items():
         if isinstance(text, str) and (len(text) > limits.MAX_TEXT or not text.isprintable()):
             raise InputError(

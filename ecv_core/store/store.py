@@ -10,6 +10,8 @@ import json
 import weakref
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -30,7 +32,7 @@ from ecv_core.store.rows import (
     read_folds,
     run_rows,
 )
-from ecv_core.store.schema import folds, imports, progress, runs, user_scores
+from ecv_core.store.schema import folds, imports, progress, runs, under_way, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 
 
@@ -40,6 +42,16 @@ def open_store(url: str | None = None) -> Store:
     Raises: StoreError if there is no usable database, or a newer version's.
     """
     return Store(url or database_url())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeNow:
+    """What a node of a cluster computes."""
+
+    node: str
+    run_id: str
+    fold: int
+    since: datetime
 
 
 class Store:
@@ -271,6 +283,7 @@ class Store:
         """Mark a run as no longer active; not if `owner`, who says so, no longer has it."""
         with self.transaction("written") as connection:
             if owner is None or held(connection, run_id, owner):
+                connection.execute(under_way.delete().where(under_way.c.run_id == run_id))
                 connection.execute(progress.delete().where(progress.c.run_id == run_id))
                 connection.execute(
                     runs.update()
@@ -337,6 +350,8 @@ class Store:
                 if scores is not None:
                     kept = {"run_id": run_id, "fold": result.fold} | packed
                     connection.execute(user_scores.insert().values(**kept))
+            this = (under_way.c.run_id == run_id, under_way.c.fold == result.fold)
+            connection.execute(under_way.delete().where(*this))
             for other in others:
                 of_fold = folds.update().where(folds.c.run_id == run_id, folds.c.fold == other.fold)
                 connection.execute(of_fold.values(moment=moment_text(other)))
@@ -370,6 +385,31 @@ class Store:
             connection.execute(
                 progress.insert().values(run_id=run_id, fold=fold, started_at=now(), **values)
             )
+
+    def begin_on(self, run_id: str, fold: int, node: str | None) -> None:
+        """Say which node of a cluster computes a fold from now on; None: none does any more."""
+        mine = (under_way.c.run_id == run_id, under_way.c.fold == fold)
+        with self.transaction("written") as connection:
+            connection.execute(under_way.delete().where(*mine))
+            if node is not None:
+                values = {"run_id": run_id, "fold": fold, "node": node, "since": now()}
+                connection.execute(under_way.insert().values(**values))
+
+    def on_nodes(self) -> list[NodeNow]:
+        """What the nodes of a cluster compute now, by their names."""
+        query = sa.select(under_way).join(runs, runs.c.run_id == under_way.c.run_id)
+        going = query.where(runs.c.state == RunState.RUNNING).order_by(under_way.c.node)
+        with self.transaction("read") as connection:
+            rows = connection.execute(going).all()
+        return [
+            NodeNow(
+                node=row.node,
+                run_id=row.run_id,
+                fold=row.fold,
+                since=datetime.fromisoformat(row.since),
+            )
+            for row in rows
+        ]
 
     def request_cancel(self, run_id: str) -> None:
         """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""

@@ -11,7 +11,7 @@ from pages.best.recorded import recorded
 from pages.best.settings import SelectionSettings
 from pages.learn.parts import takeaway
 
-_USUAL = SelectionSettings(until="winner", indifference=0.0, confidence=0.95)
+_USUAL = SelectionSettings(asked={})
 
 
 def show() -> None:
@@ -32,6 +32,6 @@ def show() -> None:
         )
     st.caption(
         "95 % intervals over the users of the first fold. The lanes above are wider: they hold "
-        "over all contenders and all looks, and allow for the luck of a training."
+        "over all looks, and allow for what folds add to users, such as the luck of a training."
     )
     st.page_link("best/best.py", label="Choose among your own", icon=":material/trophy:")

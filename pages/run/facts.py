@@ -11,7 +11,14 @@ import streamlit as st
 from ecv_core.energy.meter import country_in_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
-from ecv_core.figures.words import FORECAST, half_named, reused_words, shared_words, uncertainty
+from ecv_core.figures.words import (
+    FORECAST,
+    half_named,
+    node_words,
+    reused_words,
+    shared_words,
+    uncertainty,
+)
 from ecv_core.records.run import Run
 from ecv_core.stopping import NEVER_STOPS, cheap_models
 from ecv_core.store.results import Results, aid_spec
@@ -188,7 +195,7 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
     if not run.folds:
         return rows
     bar, made_up_of = energy_html(run.folds, left_in_words([run]))
-    above = [source_sentence(facts.source), shared_words(run)]
+    above = [source_sentence(facts.source), shared_words(run), node_words(run)]
     below = [made_up_of, reused_words(run), "" if run.state.active else _cheap_models(run)]
     return f"{rows}{_captions(above)}<div>{bar}</div>{_captions(below)}"
 

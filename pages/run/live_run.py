@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -24,7 +24,7 @@ from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
 from pages.shared.address.link import copy_link
-from pages.shared.charts.plot import drawing, plot
+from pages.shared.charts.plot import draw, drawing, plot
 from pages.shared.live.acting import starter
 from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
 from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
@@ -288,8 +288,7 @@ def _training(run: Run, runs: list[Run]) -> None:
     follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
 
 
-def _drawing(run: Run) -> tuple[Callable[[bool], go.Figure], Hashable, str]:
-    """Figure 1: what draws it, the version of its data, and its sentence."""
+def _figure_1(run: Run) -> dict[str, object]:
     frame, metric = so_far(run), metric_label(run.spec)
 
     def make(dark: bool) -> go.Figure:
@@ -304,26 +303,19 @@ def _drawing(run: Run) -> tuple[Callable[[bool], go.Figure], Hashable, str]:
         )
 
     alt = alt_text(frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run))
-    return make, (run.run_id, len(frame), run.stopped_at, run.spec.to_json()), alt
+    version = (run.run_id, len(frame), run.stopped_at, run.spec.to_json())
+    return drawing(make, version=version, key="figure-1", alt=alt)
 
 
 def _figure(run: Run, runs: list[Run]) -> None:
-    def drawn(run: Run) -> dict[str, object]:
-        make, version, alt = _drawing(run)
-        return drawing(make, version=version, key="figure-1", alt=alt)
-
-    make, version, alt = _drawing(run)
-    plot(
-        make,
-        version=version,
+    draw(
+        _told("figure", run, _figure_1),
         key="figure-1",
-        alt=alt,
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
-        told=_told("figure", run, drawn),
         table=lambda: so_far(newest(run)),
-        rows=lambda draw: _followed(lambda *_: draw(), runs, key="rows"),
+        rows=lambda part: _followed(lambda *_: part(), runs, key="rows"),
     )
 
 

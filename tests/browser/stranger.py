@@ -19,7 +19,9 @@ FORM = "----a-form"
 class Stranger:
     """A tab of nobody in particular; close it as a file."""
 
-    def __init__(self, port: int, *, page: str = "", query: str = "", timeout: float = 60) -> None:
+    def __init__(
+        self, port: int, *, page: str = "", query: str = "", timeout: float = 60, address: str = ""
+    ) -> None:
         """Open a page and wait until it is drawn.
 
         Args:
@@ -27,7 +29,10 @@ class Stranger:
             page: its address below it.
             query: query string.
             timeout: seconds to wait for anything.
+            address: that a proxy says they have; empty for this machine's.
         """
+        self.buttons: dict[str, str] = {}
+        """Label -> id."""
         self.port, self.timeout = port, timeout
         self.session = ""
         self._open = ExitStack()
@@ -37,15 +42,28 @@ class Stranger:
                 subprotocols=[Subprotocol("streamlit")],
                 max_size=1 << 26,
                 open_timeout=timeout,
+                additional_headers={"X-Forwarded-For": address} if address else {},
             )
         )
+        self._page, self._query = page, query
+        self.run()
+
+    def run(self, press: str = "") -> None:
+        """Have the page drawn, with a button pressed if one is named, and wait for it."""
         message = BackMsg()
-        message.rerun_script.page_name, message.rerun_script.query_string = page, query
+        message.rerun_script.page_name = self._page
+        message.rerun_script.query_string = self._query
+        if press:
+            widget = message.rerun_script.widget_states.widgets.add()
+            widget.id, widget.trigger_value = self.buttons[press], True
         self.say(message.SerializeToString())
         kind = ""
         while kind != "script_finished":
-            told = ForwardMsg.FromString(bytes(self._socket.recv(timeout)))  # type: ignore[arg-type]
+            told = ForwardMsg.FromString(bytes(self._socket.recv(self.timeout)))  # type: ignore[arg-type]
             kind = str(told.WhichOneof("type"))
+            button = told.delta.new_element.button
+            if button.id and not button.disabled:
+                self.buttons[button.label] = button.id
             self.session = told.new_session.initialize.session_id or self.session
 
     def __enter__(self) -> Self:
@@ -94,7 +112,7 @@ def upload(port: int, session: str, content: bytes, name: str, *, timeout: float
             return 0
 
 
-def half_a_message(port: int, path: str, size: int, sent: int) -> socket.socket:
+def half_a_message(port: int, path: str, size: int, sent: int, address: str = "") -> socket.socket:
     """A websocket over which a message of this size has begun, and these many bytes of it came."""
     plain = socket.create_connection(("127.0.0.1", port), 30)
     head = [
@@ -105,6 +123,7 @@ def half_a_message(port: int, path: str, size: int, sent: int) -> socket.socket:
         "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: c2l4dGVlbiBieXRlcy4uLg==",
         "Sec-WebSocket-Protocol: streamlit",
+        *([f"X-Forwarded-For: {address}"] if address else []),
     ]
     plain.sendall("\r\n".join([*head, "", ""]).encode())
     plain.recv(4096)

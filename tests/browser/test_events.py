@@ -126,7 +126,7 @@ def test_a_fold_is_seen_though_the_page_asks_for_nothing_but_its_table(
     expect(verdict).to_contain_text("After 2 of 10 folds")
     expect(help_of_time).to_be_focused()
     expect(facts.get_by_role("tooltip").get_by_text("Computing time")).to_be_visible()
-    expect(page.get_by_test_id("stDataFrame").get_by_role("img")).to_be_attached()
+    expect(page.get_by_role("region", name=re.compile("each of 2 folds"))).to_be_visible()
     page.wait_for_timeout(2000)
     assert len(sent) == 1  # the table's part
 

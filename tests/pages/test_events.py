@@ -20,6 +20,7 @@ from pages.shared.live.events import (
     CURVES,
     FOLDS,
     RUNS,
+    SERVER,
     STATES,
     STEPS,
     Events,
@@ -156,6 +157,18 @@ def test_without_a_token_or_after_its_session_nothing_is_shown(events, server, a
     assert len(ended) >= 22  # 16 bytes by chance: nobody guesses them
 
 
+def test_a_page_whose_session_has_ended_is_drawn_anew(events, server, a_run, content):
+    a_run([0.3], state=RunState.RUNNING)
+    kept, ended = events.grant(content), events.grant(content).token
+    with server.websocket_connect("/events") as page:
+        page.send_text(f"{SERVER}\nshared {kept.token}")
+        assert json.loads(page.receive_text())["entries"] == {"folds": [1]}
+        same = told(page)[SERVER]
+        page.send_text(f"{SERVER}\nshared {ended}")
+        said = json.loads(page.receive_text())
+        assert said[SERVER].split(" ")[1] != same
+
+
 def test_one_content_that_fails_keeps_nobody_from_the_others(events, server, a_run, content):
     def fail(now):
         raise ValueError("a rule from outside")
@@ -168,14 +181,17 @@ def test_one_content_that_fails_keeps_nobody_from_the_others(events, server, a_r
         assert list(told(page)) == [ALL]
 
 
+def tokens(app) -> set[str]:
+    """What a page was given."""
+    components = [json.loads(one.proto.json or "{}") for one in app.get("bidi_component")]
+    return {token for data in components for token in data.get("tokens", ())}
+
+
 def test_the_session_of_somebody_who_may_see_a_run_has_its_tokens(app, a_run):
     run = a_run([0.3], state=RunState.RUNNING)
     app.query_params["run"] = run.run_id
     app.run()
-    grants = app.session_state["grants"]
-    names = {"bar", *(f"{part} {run.run_id}" for part in ("verdict", "figure", "facts"))}
-    assert set(grants) == names
-    assert len({grant.token for grant in grants.values()}) == len(names)
+    assert len(tokens(app)) == 4  # bar, sentence, figure, numbers
 
 
 def test_somebody_of_no_team_is_given_no_token(app, a_run, monkeypatch):
@@ -183,7 +199,7 @@ def test_somebody_of_no_team_is_given_no_token(app, a_run, monkeypatch):
     app.query_params["run"] = a_run([0.3], state=RunState.RUNNING).run_id
     app.run()
     assert not app.exception
-    assert "grants" not in app.session_state
+    assert tokens(app) == set()
 
 
 def test_parts_that_may_wait_are_told_later(server, store, a_run, monkeypatch):

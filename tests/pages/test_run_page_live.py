@@ -10,9 +10,14 @@ import pytest
 
 from ecv_core.fold import prepared, split_archive
 from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import RunState
-from ecv_core.store.ownership import active_owners
+from ecv_core.store.ownership import active_owners, this_process
 from ecv_core.store.schema import user_scores
+from tests.fake_folds import computing, fold_result
 from tests.pages.conftest import progress, told, verdict
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
@@ -110,6 +115,21 @@ def test_the_sentence_of_the_stop_is_shown(app, a_run):
     assert kind == "success"
     assert said.startswith("Stopped after 4 of 10 folds: the mean, 0.3056, has settled")
     assert small.startswith("After 4 folds: the interval is 0.0136 wide")
+
+
+def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
+    scores = [0.300, 0.301, 0.299, 0.3005, 0.21, 0.3]
+    spec = make_spec(dataset="synthetic", algorithm="popular", rule="fixed", min_folds=5, k=6)
+    (run_id,) = store.create([spec], owner=this_process())
+    compute = computing(lambda spec, index: fold_result(index, scores[index]))
+    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)]), Here(compute))
+    open_run(app, store.run(run_id))
+    kind, (said, *_) = verdict(app)
+    assert kind == "warning"
+    assert said.startswith(
+        "Stopped after 5 of 6 folds: the mean is 0.2821. Fold 4 scores 30 % below the others: look "
+        "at it. Until you have, no promise holds for the mean of all folds."
+    )
 
 
 def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):

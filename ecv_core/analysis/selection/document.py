@@ -144,7 +144,7 @@ def verdict_sentence(
         asked = f" ({_percent(terms.expected_loss)} was asked)" if terms.expected_loss else ""
         return (
             f"Use {winner}{where}: the best that is found{within}. By taking it at most "
-            f"{_percent(last.expected_loss)} of its score is expected to be lost{asked}. "
+            f"{_loss(last.expected_loss)} of its score is expected to be lost{asked}. "
             f"Decided {after}{rest}"
             if math.isfinite(last.expected_loss)
             else f"Use {winner}{where}: the best that is found{within}; what may be lost by it is "
@@ -237,6 +237,12 @@ def folds_text(n: int) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def _loss(share: float) -> str:
+    if not math.isfinite(share):
+        return "not known yet"
+    return f"{100 * share:.2g} %" if share >= 5e-6 else "0.001 %"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -370,7 +376,7 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
         elif terms.until == "winner":
             text += f". {rest} other{'s' if rest != 1 else ''} can still win."
             if not terms.certain:
-                text += f" Expected loss: {_percent(one.expected_loss)}."
+                text += f" Expected loss: {_loss(one.expected_loss)}."
         else:
             text += f". {len(one.left)} still have to be told apart."
         said.append(text)
@@ -403,7 +409,8 @@ def _after(
     found = []
     for place, lane in enumerate(before):
         if place == one.leader:
-            says = "leads" if verdict is None else "is best"
+            says = "is best" if terms.certain else "is the one to use"
+            says = "leads" if verdict is None else says
             found.append(
                 _Lane(state="leader", folds=one.n, behind=0.0, low=0.0, high=0.0, says=says)
             )

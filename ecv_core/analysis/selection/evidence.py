@@ -42,8 +42,10 @@ class Prior:
     """d0 of configurations of one algorithm, whose folds behave much the same."""
 
 
-ANY_NOISE = Prior(freedom=2, unlike=2, alike=8)
+ANY_NOISE = Prior(freedom=2, unlike=1.9, alike=8)
 """For what has to hold whatever folds add; see docs/selection.md for how far."""
+LITTLE_NOISE = Prior(freedom=2.5, unlike=3, alike=8)
+"""For what is said of new data: holds to ten times what users tell."""
 USUAL_NOISE = Prior(freedom=3.5, unlike=8, alike=16)
 """For what has to hold on average; its t has a mean, which an expected gain needs."""
 NO_NOISE = Prior(freedom=100, unlike=100, alike=100)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.selection.differences import Differences
 from ecv_core.analysis.selection.evidence import (
     ANY_NOISE,
+    LITTLE_NOISE,
     NO_NOISE,
     USUAL_NOISE,
     Prior,
@@ -408,12 +409,12 @@ class Selection:
     def _worse(self, winner: int, others: Sequence[int]) -> tuple[int, ...]:
         """Of whom it is shown that they are worse than the winner on new data.
 
-        New data are folds without end. Any of C contenders may be the winner, and is compared with
-        any other after any fold, so the error is divided by their C (C - 1) ordered pairs.
+        New data are folds without end, so the distance varies by s2 / e. The error is divided by
+        the number of contenders, any of whom may be the winner, and spread over all looks.
         """
-        pairs = len(self._folds) * (len(self._folds) - 1)
-        level = level_of_looks((1 - self._terms.confidence) / pairs, self._terms.k, endless=True)
-        spread = self._spread(winner, others, USUAL_NOISE)
+        error = (1 - self._terms.confidence) / len(self._folds)
+        level = level_of_looks(error, self._terms.k, endless=True)
+        spread = self._spread(winner, others, LITTLE_NOISE)
         low = spread.means - spread.half_widths(level, None)
         return tuple(one for one, end in zip(others, low.tolist(), strict=True) if end > 0)
 

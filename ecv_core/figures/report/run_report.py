@@ -24,6 +24,7 @@ from ecv_core.figures.words import (
     grams,
     interval_lines,
     metric_label,
+    node_words,
     rule_words,
     run_title,
     saved_words,
@@ -234,7 +235,7 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
     if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
         how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
-    said = (parts_words(run.folds), left_in_words([run]), shared_words(run))
+    said = (parts_words(run.folds), left_in_words([run]), shared_words(run), node_words(run))
     text = " ".join(filter(None, (text, *said)))
     return f"{text} Emissions are those of the electricity of {country_in_words(run.spec.country)}."
 

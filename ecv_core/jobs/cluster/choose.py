@@ -55,7 +55,7 @@ def executor_on(
         also: told every step besides.
     Raises: InputError for what cannot be, before anything starts.
     """
-    place = on or os.environ.get("ECV_CLUSTER") or ""
+    place = on or place_asked()
     if not place:
         if nodes is not None or site is not None:
             raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
@@ -80,6 +80,11 @@ def executor_on(
     raise InputError(
         f"'{place}' is no place to compute on; give local:3, tcp://host:8786, or {', '.join(SITES)}"
     )
+
+
+def place_asked() -> str:
+    """Where everything is computed that says no place of its own; empty for this machine."""
+    return os.environ.get("ECV_CLUSTER", "")
 
 
 def _number(nodes: int | None, usual: str) -> int:
@@ -121,7 +126,7 @@ def _local(count: int, compute: Compute, also: Progress) -> Executor:
         n_workers=count,
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         memory_limit=0,
         resources={"node": 1},
         local_directory=tempfile.gettempdir(),
@@ -184,6 +189,7 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress
         "worker_extra_args": ["--resources", "node=1"],
         "log_directory": site.logs or None,
         "death_timeout": "60",
+        "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
     }
     cluster = getattr(dask_jobqueue, SITES[kind])(**given)
     cluster.ecv_job_name = job_name if kind == "slurm" else ""

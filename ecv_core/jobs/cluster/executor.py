@@ -19,7 +19,7 @@ from ecv_core.jobs.cluster.data import Content, DataMissing, content_of, send
 from ecv_core.jobs.cluster.node import Call, differences, run_task, stop_task, versions
 from ecv_core.jobs.cluster.site import Site
 from ecv_core.jobs.computing import Compute, compute
-from ecv_core.jobs.executors import Computed, Ended, Finished
+from ecv_core.jobs.executors import Begun, Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import EcvError, InputError, RunError
 from ecv_core.records.plugins import may_name_code
@@ -95,7 +95,7 @@ class DaskExecutor:
         self._scope, self._topic = scope, f"ecv-{scope}"
         self._outlives = cluster is None  # the scheduler, and so what it computes for us
         self._tasks: dict[Task, _UnderWay] = {}
-        self._said: queue.SimpleQueue[tuple[_UnderWay, Future[Any]]] = queue.SimpleQueue()
+        self._said: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
         self._hosts: dict[str, str] = {}
         self._sent: set[str] = set()
         self._looked = 0.0
@@ -135,7 +135,11 @@ class DaskExecutor:
                 under_way, future = self._said.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 return
-            if self._tasks.get(under_way.task) is under_way and under_way.future is future:
+            if self._tasks.get(under_way.task) is not under_way:
+                continue
+            if future is None:
+                yield Begun(task=under_way.task, node=under_way.begun)
+            elif under_way.future is future:
                 yield from self._outcome(under_way, future)
                 end = time.monotonic()  # only for the first
 
@@ -340,6 +344,7 @@ class DaskExecutor:
             if under_way.future is not None and under_way.future.key == key:
                 if "begun" in said:
                     under_way.begun = said["begun"]
+                    self._said.put((under_way, None))
                 else:
                     phase, step, steps, curve = said["at"]
                     self._also(phase, step, steps, curve=tuple(curve))

@@ -21,7 +21,7 @@ from typing import Any
 
 from ecv_core.jobs.cluster.data import Content, place
 from ecv_core.jobs.computing import Compute, Results, WorkerDied, node_here
-from ecv_core.jobs.executors import Computed, Worker
+from ecv_core.jobs.executors import Computed, Ended, Worker
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import Cancelled, RunError
 from ecv_core.records.plugins import naming_code
@@ -101,6 +101,8 @@ class Node:
             for said in worker.finished(LOOK_SECONDS):
                 if isinstance(said, Computed):
                     found.append((said.place, said.result))
+                elif not isinstance(said, Ended):
+                    continue
                 elif isinstance(said.error, WorkerDied):
                     raise WorkerDied(f"{said.error.how} on the node {name}")
                 elif said.error is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 VIEW = "view"
 """In the address: which view of a page that has several."""
-ALL_RUNS, COMPARE = "All runs", "Compare"
+ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
 ALGORITHMS, RANKS, METRICS = (
     "Datasets and algorithms",

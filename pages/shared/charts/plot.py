@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -52,8 +52,6 @@ def plot(
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
     least_width: int = 0,
-    told: Mapping[str, object] | None = None,
-    rows: Callable[[Callable[[], None]], None] | None = None,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
@@ -75,12 +73,42 @@ def plot(
             both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
         least_width: in pixels; where there is less room the figure scrolls sideways.
     """
+    drawn = drawing(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
+    with _scrolling(key, least_width) if least_width else nullcontext():
+        draw(drawn, key=key, top=top, name=name, caption=caption, table=table, opens=opens)
+
+
+def drawing(
+    make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    *,
+    version: Hashable,
+    key: str,
+    alt: str,
+    slider: str = "",
+    steps: Callable[[], Steps] | None = None,
+) -> dict[str, Any]:
+    """What changes of a figure as its data does; the arguments are those of `plot`."""
     light, dark, moves, height = _both(key, version, make, steps)
-    data: dict[str, object] = {
-        "light": light,
-        "dark": dark,
-        "alt": alt,
-        "height": height,
+    drawn = {"light": light, "dark": dark, "alt": alt, "height": height}
+    return {**drawn, "slider": slider, "steps": moves} if moves else drawn
+
+
+def draw(
+    drawn: Mapping[str, Any],
+    *,
+    key: str,
+    top: str = "",
+    name: str = "",
+    caption: str = "",
+    table: Callable[[], pd.DataFrame] | None = None,
+    rows: Callable[[Callable[[], None]], None] | None = None,
+    opens: Mapping[str, str] | None = None,
+) -> None:
+    """Draw what `drawing` gave, which all who watch may be shown alike; see `shared`.
+
+    The other arguments are those of `plot`, but `rows`, which draws the part with the open table.
+    """
+    data = {
         "plotly": PLOTLY,
         "top": top,
         "name": file_name(name or key),
@@ -88,20 +116,9 @@ def plot(
         "caption": caption or name,
         "opens": dict(opens or {}),
     }
-    if moves:
-        data |= {"slider": slider, "steps": moves}
-    with _scrolling(key, least_width) if least_width else nullcontext():
-        _figure(key=key, data={**data, **(told or {})}, height=height)
-        if table is not None:
-            chart_table(table, key=key, name=name or key, alt=alt, rows=rows)
-
-
-def drawing(
-    make: Callable[[bool], go.Figure], *, version: Hashable, key: str, alt: str
-) -> dict[str, object]:
-    """What changes of a figure as its data does; the arguments are those of `plot`."""
-    light, dark, *_ = _both(key, version, make)
-    return {"light": light, "dark": dark, "alt": alt}
+    _figure(key=key, data={**data, **drawn}, height=drawn["height"])
+    if table is not None:
+        chart_table(table, key=key, name=name or key, alt=drawn["alt"], rows=rows)
 
 
 def _scrolling(key: str, least: int) -> DeltaGenerator:

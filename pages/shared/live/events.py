@@ -44,8 +44,10 @@ _BUSY_SECONDS, _IDLE_SECONDS, _LEAST_SECONDS = 0.5, 2.0, 0.1
 _SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE = 1.0, 0.2
 """Between two times that pages draw a part anew which may wait: at least, and for each page. So the
 more watch the less often each draws, and together they leave the machine to the fold."""
+_PATIENCE_SECONDS = 2.0
+"""For a page that does not take what it is told: it is told nothing more."""
 _LONGEST, _MOST = 4000, 20
-"""Characters and topics that a page may say."""
+"""Characters and lines that a page may say."""
 
 _SHOWN: dict[str, Callable[[Going, Sequence[str]], Hashable]] = {
     ALL: lambda now, ids: (now.stages, now.removed, manager().trouble if now else None),
@@ -213,29 +215,35 @@ class Events:
         if last is None or now.moment - last.moment >= every - 0.2:
             self._seldom = last = now
         versions: dict[str, str] = {}
-        news = []
+        sockets, news = list(self._pages), []
         for socket, page in self._pages.items():
             for topic in page.topics:
                 if topic not in versions:
                     look = last if topic.startswith(_SELDOM) else now
                     versions[topic] = f"{look.moment} {self.version(topic, look)}"
-            contents = [grant.content for grant in self._of(page)]
-            shown = [made for one in contents if (made := self._made.get(one)) is not None]
+            grants = self._of(page)
+            shown = [made for one in grants if (made := self._made.get(one.content)) is not None]
             messages = [made.message for made in shown if made not in page.shown and made.message]
             page.shown = shown
             told = {topic: versions[topic] for topic in page.topics}
+            if SERVER in told and len(grants) < len(page.tokens):
+                told[SERVER] = f"{now.moment} ended"  # to be drawn anew, with tokens of its session
             if any(_hash(told[topic]) != _hash(page.told.get(topic, "")) for topic in told):
                 page.told = told
                 messages.append(json.dumps(told))
             news.append(_send(socket, messages))
-        for error in await asyncio.gather(*news, return_exceptions=True):
-            if error and not isinstance(error, WebSocketDisconnect | RuntimeError):
+        errors = await asyncio.gather(*news, return_exceptions=True)
+        for socket, error in zip(sockets, errors, strict=True):
+            if isinstance(error, TimeoutError):  # the others do not wait for it again
+                self._pages.pop(socket, None)
+            elif error and not isinstance(error, WebSocketDisconnect | RuntimeError):
                 raise error  # those are pages that have just gone
 
 
 async def _send(socket: WebSocket, messages: Sequence[str]) -> None:
-    for message in messages:
-        await socket.send_text(message)
+    async with asyncio.timeout(_PATIENCE_SECONDS):
+        for message in messages:
+            await socket.send_text(message)
 
 
 def _hash(version: str) -> str:

@@ -23,7 +23,6 @@ _listener = component(__file__, "ecv_watch", html="<span></span>", js="watch.js"
 _drawn_from: ContextVar[Going | None] = ContextVar("drawn_from", default=None)
 _tokens: ContextVar[list[str] | None] = ContextVar("tokens", default=None)
 """Of the contents in the part of a page that is drawn now."""
-_GRANTS = "grants"
 
 
 def follow(
@@ -81,12 +80,18 @@ def shared(
         with _drawing_from(now):
             return make()
 
-    grants: dict[str, Grant] = st.session_state.setdefault(_GRANTS, {})
+    grants = _grants()
     if name not in grants:
         grants[name] = events.grant(Shared(name, tuple(of), made))
     if (tokens := _tokens.get()) is not None:
         tokens.append(grants[name].token)
     return {"shared": name, "moment": watch().now().moment, **(make() or {})}
+
+
+@st.cache_resource(scope="session", show_spinner=False)
+def _grants() -> dict[str, Grant]:
+    """Of this session, by the name of the content, until its page is left."""
+    return {}
 
 
 @contextmanager
