@@ -2,6 +2,7 @@
 
 from ecv_core.energy.at_scale import WEEKS_PER_YEAR, AtScale, Yearly, at_scale
 from ecv_core.energy.equivalents import Equivalent, Likeness, equivalents, like
+from ecv_core.energy.memory import memory_words
 from ecv_core.energy.meter import (
     JOULES_PER_KWH,
     SOURCES,
@@ -13,6 +14,7 @@ from ecv_core.energy.meter import (
     countries,
     country,
     country_in_words,
+    intensity_words,
     meter_for,
 )
 from ecv_core.energy.parts import EnergyPart, energy_parts, parts_sentence, parts_words
@@ -40,7 +42,9 @@ __all__ = [
     "country_in_words",
     "energy_parts",
     "equivalents",
+    "intensity_words",
     "like",
+    "memory_words",
     "meter_for",
     "parts_sentence",
     "parts_words",

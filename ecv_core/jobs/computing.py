@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 
 from ecv_core.fold import run_fold
-from ecv_core.jobs.machine import machine_alone
+from ecv_core.jobs.machine import machine_for
 from ecv_core.records.errors import EcvError, RunError
 from ecv_core.records.run import FoldResult, Progress
 from ecv_core.records.spec import RunSpec
@@ -32,9 +32,9 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     from ecv_core.energy import meter_for
     from ecv_core.fold.shared import run_shared_fold
 
-    meter, shared = meter_for(specs[0]), specs[0].share_machine
+    meter = meter_for(specs[0])
     try:
-        with machine_alone(progress, shared=shared):
+        with machine_for(specs[0], progress):
             if len(specs) > 1:
                 yield from run_shared_fold(specs, index, meter=meter, progress=progress)
                 return

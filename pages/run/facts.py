@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ecv_core.energy import country_in_words
+from ecv_core.energy import intensity_words, memory_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
-from ecv_core.figures.words import FORECAST, half_named, reused_words, shared_words, uncertainty
+from ecv_core.figures.words import (
+    FORECAST,
+    half_named,
+    range_words,
+    reused_words,
+    shared_words,
+    uncertainty,
+    used_words,
+    watt_hours_range,
+)
 from ecv_core.records.run import Run
 from ecv_core.stopping import NEVER_STOPS, cheap_models
 from ecv_core.store.results import Results, aid_spec
@@ -85,7 +94,28 @@ def _row() -> DeltaGenerator:
     return st.container(horizontal=True, gap="small")
 
 
+def _processor(run: Run, facts: EnergyFacts) -> None:
+    """What other work beside it does not change; nothing of runs of before it was written."""
+    if facts.processor_seconds is None and (run.folds or not run.state.active):
+        return
+    row, saved = _row(), facts.saved_processor_percent
+    row.metric(
+        "Processor time",
+        "-" if facts.processor_seconds is None else duration(facts.processor_seconds),
+        width=_HALF,
+        help="Of all cores, for the finished folds alone. Other work on the machine hardly changes "
+        "it, as it does time and joules.",
+    )
+    row.metric(
+        "Forgone to check" if run.checked else "Of it saved",
+        f"{'about ' * facts.forecast}{saved:.0f} %" if saved else "-",
+        width=_HALF,
+        help=f"Of the processor time of all {run.k} folds.",
+    )
+
+
 def _energy(run: Run, facts: EnergyFacts) -> None:
+    _processor(run, facts)
     if facts.source == "none" and run.folds:
         row = _row()
         row.metric("Energy used", "-", width=_HALF)
@@ -95,8 +125,8 @@ def _energy(run: Run, facts: EnergyFacts) -> None:
     row = _row()
     used, per_fold, emitted = "-", "-", "-"  # until the first fold, each where it will be told
     if run.folds:
-        used, emitted = watt_hours(facts.joules), grams(facts.grams_co2e)
-        per_fold = watt_hours(facts.joules / len(run.folds))
+        used, emitted = used_words(facts), grams(facts.grams_co2e)
+        per_fold = watt_hours_range(*(joules / len(run.folds) for joules in facts.joules_range))
     row.metric("Energy used", used, width=_HALF)
     row.metric("Energy per fold", per_fold, width=_HALF)
     row = _row()
@@ -106,16 +136,15 @@ def _energy(run: Run, facts: EnergyFacts) -> None:
         emitted,
         width=100,
         help=explained(
-            f"Grams CO2e of the energy used, at the carbon intensity of "
-            f"{country_in_words(run.spec.country)}.",
+            f"Grams CO2e of all of the energy used, as {intensity_words(run.spec.country)}.",
             "emissions",
             "carbon-intensity",
         ),
     )
     if not run.folds:
         return
-    st.caption(source_sentence(facts.source))
-    if said := shared_words(run):
+    st.caption(f"{source_sentence(facts.source)} {range_words(facts)}".strip())
+    for said in filter(None, (memory_words(run.folds), shared_words(run))):
         st.caption(said)
     energy_bar(run.folds, left_in_words([run]))
     if reused := reused_words(run):
