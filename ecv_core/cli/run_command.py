@@ -235,17 +235,26 @@ def _energy(run: Run) -> str:
     from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
-    from ecv_core.figures.words import node_words, saved_words, shared_words, watt_hours
+    from ecv_core.figures.words import (
+        node_words,
+        processor_words,
+        range_words,
+        saved_words,
+        shared_words,
+        used_words,
+    )
 
     facts = energy_of(run)
+    first = f"{time}; " if (time := processor_words(facts)) else ""
     if facts.source == "none":
-        return f"energy: {SOURCES['none']}"
-    text = f"energy {watt_hours(facts.joules)}"
+        return f"{first}energy: {SOURCES['none']}"
+    text = f"{first}energy {used_words(facts)}"
     if facts.saved_joules:
         word = "forgone to check" if run.checked else "saved"
         about = "about " * facts.forecast
         text += f", {saved_words(facts)} ({about}{facts.saved_percent:.0f} %) {word}"
-    said = " ".join(filter(None, (left_in_words([run]), shared_words(run), node_words(run))))
+    sentences = (range_words(facts), left_in_words([run]), shared_words(run), node_words(run))
+    said = " ".join(filter(None, sentences))
     return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
 from uuid import uuid4
 
+from ecv_core.energy.idle import idle_watts
 from ecv_core.energy.load import Load
+from ecv_core.energy.memory import memory_power
+from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Energy
@@ -125,6 +129,17 @@ def country_in_words(code: str) -> str:
     return f"the {country.name}" if _WITH_ARTICLE.fullmatch(country.name) else country.name
 
 
+def intensity_words(code: str) -> str:
+    """'the electricity of Germany in 2023, 381 g CO2e per kWh (...)'; the code alone if unknown."""
+    country = countries().get(code.upper())
+    if country is None:
+        return f"the electricity of {code}"
+    return (
+        f"the electricity of {country_in_words(code)} in {country.year}, "
+        f"{country.grams_co2e_per_kwh:.0f} g CO2e per kWh ({carbon_source().source})"
+    )
+
+
 class CodeCarbonMeter:
     """The whole machine's energy by CodeCarbon, offline, one task per fold.
 
@@ -135,7 +150,8 @@ class CodeCarbonMeter:
         country_code: ISO 3166-1 alpha-3.
         processor_watts: what the processor draws at full load; used where it has no readable
             counter. None leaves CodeCarbon's assumption.
-        memory_watts: what memory draws, whatever happens; None leaves CodeCarbon's 5 W a module.
+        memory_watts: what memory draws, whatever happens; None is 5 W for each module that the
+            firmware lists, or where it cannot be read, for each that CodeCarbon supposes.
     Raises: InputError for an unknown country.
     """
 
@@ -148,7 +164,8 @@ class CodeCarbonMeter:
     ) -> None:
         country(country_code)
         self._country = country_code.upper()
-        self._processor_watts, self._memory_watts = processor_watts, memory_watts
+        self._processor_watts = processor_watts
+        self._memory_watts, self._memory_basis = memory_power(memory_watts)
         self._tracker: Any = None
         self._task = ""
 
@@ -177,6 +194,7 @@ class CodeCarbonMeter:
                 ram_joules=data.ram_energy * JOULES_PER_KWH,
                 grams_co2e=data.emissions * 1000,
                 source=_source(self._tracker),
+                memory_basis=self._memory_basis,
             )
         except Exception:  # a failing meter never fails a fold
             log.warning("the energy meter did not stop; this fold goes unmetered", exc_info=True)
@@ -218,13 +236,24 @@ def _source(tracker: Any) -> str:  # noqa: ANN401
 class WatchedMeter:
     """A meter that sees, too, how much other programs use the machine meanwhile."""
 
-    def __init__(self, meter: EnergyMeter, *, shared: bool = False) -> None:
-        """Args: shared: whether folds of other programs may run meanwhile."""
-        self._meter, self._shared = meter, shared
+    def __init__(self, meter: EnergyMeter, *, shared: bool = False, name: str = "") -> None:
+        """Nothing is measured yet.
+
+        Args:
+            meter: the meter.
+            shared: whether folds of other programs may run meanwhile.
+            name: under which the power of the idle machine is remembered; empty for not at all.
+        """
+        self._meter, self._shared, self._name = meter, shared, name
         self._begun = self._last = Load.now()
+        self._idle_watts: float | None = None
+        self._try_again = 0.0
 
     def start(self) -> None:
-        """Begin measuring."""
+        """Begin measuring; before the first time, the idle machine where that is not known."""
+        if self._idle_watts is None and self._name and time.monotonic() >= self._try_again:
+            self._try_again = time.monotonic() + IDLE_RETRY_SECONDS
+            self._idle_watts = idle_watts(self._meter, self._name)
         self._meter.start()
         self._begun = Load.now()
 
@@ -237,9 +266,17 @@ class WatchedMeter:
         if now.seconds - since.seconds < SHORT_SECONDS and now.seconds - last.seconds < 2.0:
             since = last
         self._last = now
-        return replace(energy, other_work=now.others_since(since), machine_shared=self._shared)
+        idle = self._idle_watts
+        return replace(
+            energy,
+            other_work=now.others_since(since),
+            machine_shared=self._shared,
+            idle_joules=None if idle is None else idle * (now.seconds - self._begun.seconds),
+        )
 
 
+IDLE_RETRY_SECONDS = 60.0
+"""After so long it is looked again whether a machine is idle that was not."""
 SHORT_SECONDS = 0.5
 """Of a fold, whose window is too short to tell other work from noise."""
 
@@ -251,7 +288,7 @@ def _meter(
     meter = CodeCarbonMeter(
         country_code, processor_watts=processor_watts, memory_watts=memory_watts
     )
-    return WatchedMeter(meter, shared=shared)
+    return WatchedMeter(meter, shared=shared, name=f"{processor_watts} {memory_watts}")
 
 
 def meter_for(spec: RunSpec) -> WatchedMeter:

@@ -22,6 +22,10 @@ class EnergyFacts:
 
     joules: float
     """Of all folds that ran."""
+    joules_range: tuple[float, float]
+    """As of `Energy.range`: both are `joules` where a counter was read, or somebody told them."""
+    above_idle: bool
+    """Whether the least of it is what the folds added to the idle machine, which was measured."""
     grams_co2e: float
     saved_joules: float | None
     """Against all k folds: what the folds after the stop cost, or would have cost: see
@@ -29,6 +33,11 @@ class EnergyFacts:
     saved_range: tuple[float, float] | None
     """From the least to the most that this may be; both are `saved_joules` once all folds ran."""
     saved_percent: float | None
+    processor_seconds: float | None
+    """Of all cores and all folds that ran; None where some fold does not say."""
+    saved_processor_seconds: float | None
+    """As `saved_joules`; None too where some fold does not say; likewise the next."""
+    saved_processor_percent: float | None
     source: str
     """'none' if any fold was not metered, else the source of the newest fold."""
 
@@ -70,27 +79,42 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         k: folds of the whole cross-validation.
         stopped_at: folds used; None while there is no stop.
     """
-    costs = [fold.energy.joules for fold in folds]
-    joules = sum(costs)
-    saved = saved_range = percent = None
-    if folds and stopped_at is not None:
-        checked = sum(costs[stopped_at:])
-        missing = k - max(len(folds), stopped_at)
-        never_ran = missing * later_mean(costs)
-        low, high = later_range(costs)
-        saved = checked + never_ran
-        saved_range = (checked + missing * low, checked + missing * high)
-        whole = joules + never_ran
-        percent = 100 * saved / whole if whole else None
+    joules = [fold.energy.joules for fold in folds]
+    processor = [fold.processor_seconds for fold in folds if fold.processor_seconds is not None]
+    timed = len(processor) == len(folds) > 0
+    saved, saved_range, percent = _saved(joules, k, stopped_at)
+    seconds, _, processor_percent = _saved(processor if timed else [], k, stopped_at)
     sources = {fold.energy.source for fold in folds}
+    ranges = [fold.energy.range for fold in folds]
     return EnergyFacts(
-        joules=joules,
+        joules=sum(joules),
+        joules_range=(sum(low for low, _ in ranges), sum(high for _, high in ranges)),
+        above_idle=all(fold.energy.idle_joules is not None for fold in folds),
         grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
         saved_joules=saved,
         saved_range=saved_range,
         saved_percent=percent,
+        processor_seconds=sum(processor) if timed else None,
+        saved_processor_seconds=seconds,
+        saved_processor_percent=processor_percent,
         source="none" if "none" in sources or not folds else folds[-1].energy.source,
     )
+
+
+def _saved(
+    costs: Sequence[float], k: int, stopped_at: int | None
+) -> tuple[float | None, tuple[float, float] | None, float | None]:
+    """What a stop saved of these costs of folds, its range, and in percent of all k folds."""
+    if not costs or stopped_at is None:
+        return None, None, None
+    checked = sum(costs[stopped_at:])
+    missing = k - max(len(costs), stopped_at)
+    never_ran = missing * later_mean(costs)
+    low, high = later_range(costs)
+    saved = checked + never_ran
+    whole = sum(costs) + never_ran
+    ends = (checked + missing * low, checked + missing * high)
+    return saved, ends, 100 * saved / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -317,6 +317,38 @@ def saved_words(facts: EnergyFacts) -> str:
     return watt_hours_range(*facts.saved_range)
 
 
+def used_words(facts: EnergyFacts) -> str:
+    """What the folds used: a range where it is an estimate."""
+    return watt_hours_range(*facts.joules_range)
+
+
+def range_words(facts: EnergyFacts) -> str:
+    """What the range of an estimate is, as a sentence; empty where there is none."""
+    low, high = facts.joules_range
+    if not low < high:
+        return ""
+    if facts.above_idle:
+        return (
+            "It is from what the folds added to the idle machine to all that the machine drew "
+            "meanwhile: a server would run anyway, a laptop would not."
+        )
+    return "It is from all but memory, which draws its flat wattage anyway, to all of it."
+
+
+def processor_words(facts: EnergyFacts) -> str:
+    """'processor time 42 s, about 57 % saved': what other work beside it does not change.
+
+    Empty where some fold does not say.
+    """
+    if facts.processor_seconds is None:
+        return ""
+    saved = facts.saved_processor_percent
+    about = "about " * facts.forecast
+    return f"processor time {duration(facts.processor_seconds)}" + (
+        f", {about}{saved:.0f} % saved" if saved else ""
+    )
+
+
 def grams(amount: float) -> str:
     """Emissions as pages show them: '1.3 g', '4.2 mg'."""
     return _scaled("g", amount)

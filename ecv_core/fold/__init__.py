@@ -23,6 +23,7 @@ from ecv_core.dataset import ready
 from ecv_core.dataset.ready import CORE, for_task
 from ecv_core.dataset.ready import prepared as prepared  # also for those who take it from here
 from ecv_core.dataset.ready import ratings as ratings
+from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender
 from ecv_core.records.errors import FoldsError
@@ -201,11 +202,11 @@ def run_fold(
     progress("split", 0, 0)
     folds_of(spec)
     (meter := meter or NoMeter()).start()
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), own_seconds()
     try:
         stages = _rate if spec.task is Task.RATINGS else _rank
         result, fitting, fitted = stages(spec, index, interactions, model, fitting_progress)
-        end = time.perf_counter()
+        end, used = time.perf_counter(), own_seconds() - used
     finally:
         energy = meter.stop()
     return FoldResult(
@@ -217,6 +218,7 @@ def run_fold(
         fit_seconds=fitted - fitting,
         evaluate_seconds=end - fitted,
         total_seconds=end - begin,
+        processor_seconds=used,
         energy=energy,
         user_scores=result.kept_per_user(spec.n),
     )

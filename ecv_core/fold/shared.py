@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from ecv_core import models, splits
+from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import data_of, fold_seed, folds_of, ranked
 from ecv_core.models.base import SharedFit
@@ -104,6 +105,8 @@ class _Cost:
 
     seconds: dict[str, float] = field(default_factory=dict)
     energy: Energy | None = None
+    processor: float = 0.0
+    """Seconds of all cores."""
 
     def plus(self, other: _Cost, share: float = 1.0) -> _Cost:
         """Both together, only a share of the other."""
@@ -114,14 +117,15 @@ class _Cost:
                 for name in names
             },
             _added(self.energy, other.energy, share),
+            self.processor + share * other.processor,
         )
 
     def only(self, *parts: str) -> _Cost:
-        """The seconds of these parts, and the share of the energy that goes with them."""
+        """The seconds of these parts, and the share of all else that goes with them."""
         total = sum(self.seconds.values())
         seconds = {name: took for name, took in self.seconds.items() if name in parts}
         share = sum(seconds.values()) / total if total else 0.0
-        return _Cost(seconds, _added(None, self.energy, share))
+        return _Cost(seconds, _added(None, self.energy, share), share * self.processor)
 
 
 class Costs:
@@ -143,7 +147,7 @@ class Costs:
     def begin(self) -> None:
         """The clock starts."""
         self._lap = {}
-        self._since = time.perf_counter()
+        self._since, self._used = time.perf_counter(), own_seconds()
 
     def lap(self, part: str) -> None:
         """This part has ended."""
@@ -153,7 +157,7 @@ class Costs:
 
     def done(self, energy: Energy) -> None:
         """A configuration is finished, with this energy since the clock started."""
-        spent = _Cost(dict(self._lap), energy)
+        spent = _Cost(dict(self._lap), energy, own_seconds() - self._used)
         left = self._count - self._finished
         common = spent.only("split", "start")
         self._borne = self._borne.plus(common, 1 / left)
@@ -177,6 +181,7 @@ class Costs:
             fit_seconds=mine.seconds["start"] + mine.seconds["step"],
             evaluate_seconds=mine.seconds["evaluate"],
             total_seconds=sum(mine.seconds.values()),
+            processor_seconds=mine.processor,
             energy=mine.energy,
             shared=Shared(
                 configurations=self._count,
@@ -194,11 +199,15 @@ def _added(one: Energy | None, other: Energy | None, share: float) -> Energy | N
         return one
     base = one or replace(Energy.none(), source=other.source)
     sums = {name: getattr(base, name) + share * getattr(other, name) for name in _AMOUNTS}
+    others = [one.other_work for one in (base, other) if one.other_work is not None]
+    idle = None
+    if other.idle_joules is not None:
+        idle = (base.idle_joules or 0.0) + share * other.idle_joules
     return Energy(
         **sums,
         source="none" if "none" in (base.source, other.source) else other.source,
-        other_work=max(
-            (e.other_work for e in (base, other) if e.other_work is not None), default=None
-        ),
+        other_work=max(others, default=None),
         machine_shared=base.machine_shared or other.machine_shared,
+        idle_joules=idle,
+        memory_basis=other.memory_basis,
     )

@@ -96,6 +96,11 @@ def make_spec(
         asked["min_folds"] = usual_min_folds(rule, k)
     if asked["data_sha256"] is None:
         asked["data_sha256"] = datasets.own_sha256(entry)
+    if asked["share_machine"] and asked["wait_for_quiet"]:
+        raise InputError(
+            "a machine that is shared is not waited for; leave out share_machine "
+            "(--share-machine) or wait_for_quiet (--wait-for-quiet)"
+        )
     asked["country"] = meter.country(asked["country"]).code
     spec = RunSpec(
         dataset=dataset,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ecv_core.fold import run_fold
-from ecv_core.jobs.machine import machine_alone
+from ecv_core.jobs.machine import machine_for
 from ecv_core.records.errors import EcvError, RunError
 from ecv_core.records.extras import what_to_install
 from ecv_core.records.run import FoldResult, Node, Progress
@@ -36,9 +36,9 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     from ecv_core.energy.meter import meter_for
     from ecv_core.fold.shared import run_shared_fold
 
-    meter, shared = meter_for(specs[0]), specs[0].share_machine
+    meter = meter_for(specs[0])
     try:
-        with machine_alone(progress, shared=shared):
+        with machine_for(specs[0], progress):
             if len(specs) > 1:
                 for place, result in run_shared_fold(specs, index, meter=meter, progress=progress):
                     alone = result.shared.alone_seconds if result.shared else 0.0

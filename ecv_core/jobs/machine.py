@@ -24,7 +24,9 @@ from uuid import uuid4
 import psutil
 from filelock import FileLock, Timeout
 
-from ecv_core.records.run import Progress
+from ecv_core.energy.load import Load
+from ecv_core.records.run import QUIET, Progress
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import is_alive, this_process
 
 log = logging.getLogger(__name__)
@@ -36,24 +38,33 @@ SAY_SECONDS = 1.0
 ASLEEP_SECONDS = 10.0
 """Who waits and has not looked for so long, such as a program that was suspended, loses its turn
 until it looks again."""
+QUIET_LOOKS = 8
+"""So many looks in a row at which other programs use next to nothing make a quiet machine."""
 PHASE_LENGTH = 64
 """Characters of a phase that the database keeps."""
 
 
 @contextmanager
-def machine_alone(progress: Progress, *, shared: bool = False) -> Iterator[None]:
+def machine_for(spec: RunSpec, progress: Progress) -> Iterator[None]:
+    """Have the machine as a run asks for it: alone, shared, or once nobody else uses it."""
+    if spec.share_machine:
+        yield
+        return
+    with machine_alone(progress):
+        if spec.wait_for_quiet:
+            _wait_for_quiet(progress)
+        yield
+
+
+@contextmanager
+def machine_alone(progress: Progress) -> Iterator[None]:
     """Have the machine alone: meters measure all of it, so two folds at once would count twice.
 
     A lock that cannot be had at all, such as a file of somebody else, is no reason to fail. Who has
     it already, as the body of a tracked loop that evaluates something, need not wait for itself.
 
-    Args:
-        progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
-        shared: wait for nobody, and let nobody wait.
+    Args: progress: told for whom this waits; it may raise Cancelled. The log has it in full, once.
     """
-    if shared:
-        yield
-        return
     user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     folder = Path(tempfile.gettempdir()) / f"ecv-fold-{user}"
     machine = FileLock(folder.with_suffix(".lock"), is_singleton=True)
@@ -173,6 +184,22 @@ def _acquired(machine: FileLock, ticket: _Ticket | None, progress: Progress) -> 
             time.sleep(LOOK_SECONDS)
         if ticket is not None:
             os.utime(ticket.path)
+
+
+def _wait_for_quiet(progress: Progress) -> None:
+    """Until other programs have used next to nothing for a while. Raises: what progress raises."""
+    quiet, told = 0, False
+    while quiet < QUIET_LOOKS:
+        before = Load.now()
+        time.sleep(LOOK_SECONDS)
+        share = Load.now().others_since(before) or 0.0
+        quiet = quiet + 1 if share <= QUIET else 0
+        said = f"waits for a quiet machine: others use {100 * share:.0f} %"
+        if not quiet:
+            progress(said, 0, 0)
+            if not told:
+                log.warning("%s of it, and it is quiet at %g %%", said, 100 * QUIET)
+            told = True
 
 
 def _phase(whom: Waiting | None) -> str:

@@ -121,7 +121,10 @@ class Run:
                 "fit_seconds": result.fit_seconds,
                 "evaluate_seconds": result.evaluate_seconds,
                 "total_seconds": result.total_seconds,
+                "processor_seconds": result.processor_seconds,
                 "joules": result.energy.joules,
+                "above_idle_joules": result.energy.above_idle_joules,
+                "other_work": result.energy.other_work,
                 "grams_co2e": result.energy.grams_co2e,
                 **result.metrics,
             }

@@ -41,6 +41,7 @@ class ScoreSettings(TypedDict, total=False):
     processor_watts: float
     memory_watts: float
     share_machine: bool
+    wait_for_quiet: bool
     alpha: float
     tolerance: float
     adjust_by: Sequence[str]

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Unpack
 
+from ecv_core.energy.load import own_seconds
 from ecv_core.energy.meter import EnergyMeter, meter_for
 from ecv_core.jobs.book import Book, Says, refuse
-from ecv_core.jobs.machine import machine_alone
+from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
@@ -76,6 +77,8 @@ class _Open:
     fold: Handed
     meter: EnergyMeter
     begun: float
+    used: float
+    """Processor seconds of this process before it."""
     reported: bool = False
 
 
@@ -135,7 +138,7 @@ class Tracked:
             raise InputError(f"fold {now.fold.index} has been reported already; report once a fold")
         fitted = time.perf_counter()
         found = measure(self.spec, now.fold, reported, rule=self._rule)
-        end = time.perf_counter()
+        end, used = time.perf_counter(), own_seconds() - now.used
         energy = now.meter.stop()
         run_id = self._id
         now.reported = True
@@ -147,6 +150,7 @@ class Tracked:
             fit_seconds=fitted - now.begun,
             evaluate_seconds=end - fitted,
             total_seconds=end - now.begun,
+            processor_seconds=used,
             energy=energy,
             user_scores=found.user_scores,
         )
@@ -240,10 +244,10 @@ class Tracked:
             except StoreError as error:
                 log.warning("progress was not written: %s", error)  # a fold is worth more
 
-        with machine_alone(say, shared=self.spec.share_machine):
+        with machine_for(self.spec, say):
             say(PHASE, 0, 0)
             meter.start()
-            self._open = _Open(fold, meter, time.perf_counter())
+            self._open = _Open(fold, meter, time.perf_counter(), own_seconds())
             try:
                 yield fold
             finally:

@@ -47,6 +47,30 @@ class Energy:
     not known."""
     machine_shared: bool = False
     """Whether folds of other programs could run meanwhile, so that theirs may be in it."""
+    idle_joules: Amount | None = None
+    """What the machine would have drawn in this time without any work; None where that was not
+    measured."""
+    memory_basis: str = ""
+    """How memory's wattage was got: 'given', 'modules' that the firmware lists, or its 'size';
+    empty where that was not written yet."""
+
+    @property
+    def above_idle_joules(self) -> float | None:
+        """What the fold added to an idle machine; None where that is not known."""
+        return None if self.idle_joules is None else max(self.joules - self.idle_joules, 0.0)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From the least to the most that may be put down to the fold, in joules.
+
+        All that the machine drew is the most. The least is what the fold added to an idle machine;
+        where that is not known, all but memory, which draws its flat wattage anyway. Told and
+        measured energy is what it is.
+        """
+        if self.measured or self.source in ("told", "none"):
+            return self.joules, self.joules
+        above = self.above_idle_joules
+        return (self.joules - self.ram_joules if above is None else above), self.joules
 
     @property
     def own(self) -> bool:
@@ -163,6 +187,8 @@ class FoldResult:
     fit_seconds: Amount
     evaluate_seconds: Amount
     total_seconds: Amount
+    processor_seconds: Amount | None = None
+    """Of all cores, of the process that computed it and its children; None where nobody said."""
     energy: Energy
     reused: bool = False
     """Whether another run had computed it: its seconds and joules were spent there."""

@@ -366,6 +366,13 @@ class RunSpec:
         "for. The energy of such a fold is that of all of them, so it is in no sum.",
     )
     """Wait for no fold of another program, and let none wait."""
+    wait_for_quiet: bool = setting(
+        False,
+        Role.REPORT,
+        label="Wait for a quiet machine",
+        help="Begin each fold only once other programs use next to nothing of the machine, so that "
+        "its energy is its own.",
+    )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, kind: object, schema_of: Callable[..., Any]) -> object:

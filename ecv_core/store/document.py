@@ -68,6 +68,8 @@ class Seconds(_Part):
     fit: Amount
     evaluate: Amount
     total: Amount
+    processor: Amount | None = None
+    """Of all cores; None in documents of before it was written."""
 
 
 class FoldDocument(_Part):
@@ -91,7 +93,7 @@ class FoldDocument(_Part):
     def of(cls, result: FoldResult) -> Self:
         """What is written of a fold: all but the scores of its users."""
         seconds = Seconds.model_construct(
-            fit=result.fit_seconds, evaluate=result.evaluate_seconds, total=result.total_seconds
+            **{name: getattr(result, f"{name}_seconds") for name in Seconds.model_fields}
         )
         plain = {name: getattr(result, name) for name in cls.model_fields if name != "seconds"}
         return cls.model_construct(seconds=seconds, **plain)  # checked once, as a whole
@@ -104,9 +106,7 @@ class FoldDocument(_Part):
             metrics=self.metrics,
             users=self.users,
             inner_curve=self.inner_curve,
-            fit_seconds=self.seconds.fit,
-            evaluate_seconds=self.seconds.evaluate,
-            total_seconds=self.seconds.total,
+            **{f"{name}_seconds": getattr(self.seconds, name) for name in Seconds.model_fields},
             energy=self.energy,
             reused=self.reused,
             shared=self.shared,
@@ -160,11 +160,17 @@ class EnergyDocument(_Part):
     """What all folds cost, and what stopping saved: see `energy.savings.EnergyFacts`."""
 
     joules: FiniteFloat
+    joules_range: Ends | None = None
+    """The least and the most of it that is the folds'; None in documents of before, as below."""
+    above_idle: bool = False
     grams_co2e: FiniteFloat
     saved_joules: FiniteFloat | None
     saved_range: Ends | None = None
     """The least and the most that it may be; None in documents of before it was written."""
     saved_percent: FiniteFloat | None
+    processor_seconds: FiniteFloat | None = None
+    saved_processor_seconds: FiniteFloat | None = None
+    saved_processor_percent: FiniteFloat | None = None
     source: str
 
 

@@ -34,6 +34,8 @@ _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
 _OLD = ("folds_sha256", "negatives", "only_folds")
 """Settings without a value that count in `content_sha256`; later ones do not, so that what names a
 run stays the same when a setting is added."""
+_LATER = ("tracked", "share_machine", "wait_for_quiet")
+"""Settings that likewise count in it only where they are set."""
 _OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
 """Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""
 _SAME = 1e-9
@@ -111,7 +113,7 @@ def content_sha256(run: Run, older: Mapping[str, Any] = MappingProxyType({})) ->
             name: value
             for name, value in spec.items()
             if name in (*_OLD, *_OLD_OF_RULES)
-            or (value not in (None, [], "") and (name, value) != ("tracked", False))
+            or (value not in (None, [], "") and not (value is False and name in _LATER))
         },
         "stopped_at": run.stopped_at,
         "folds": [

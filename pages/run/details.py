@@ -70,6 +70,14 @@ def fold_table(run: Run) -> None:
             "score": st.column_config.NumberColumn(label, format="%.4f", pinned=True),
             "fit s": st.column_config.NumberColumn("fit s", format="%.2f"),
             "evaluate s": st.column_config.NumberColumn("evaluate s", format="%.2f"),
+            "processor s": st.column_config.NumberColumn(
+                "processor s", format="%.2f", help="Of all cores, of this fold alone."
+            ),
+            "other work %": st.column_config.NumberColumn(
+                "other work %",
+                format="%.0f",
+                help="Of the machine, by other programs; above 5 % the energy is in no sum.",
+            ),
         },
         placeholder="",
         height="content" if len(frame) <= 12 else 460,

@@ -8,16 +8,20 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core.energy.meter import country_in_words
+from ecv_core.energy.memory import memory_words
+from ecv_core.energy.meter import intensity_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     FORECAST,
     half_named,
     node_words,
+    range_words,
     reused_words,
     shared_words,
     uncertainty,
+    used_words,
+    watt_hours_range,
 )
 from ecv_core.records.run import Run
 from ecv_core.stopping import NEVER_STOPS, cheap_models
@@ -169,33 +173,56 @@ def _score(run: Run) -> str:
     return f"{score}{_caption(said)}{_row(folds, time)}"
 
 
+def _processor(run: Run, facts: EnergyFacts) -> str:
+    """What other work beside it does not change; nothing of runs of before it was written."""
+    if facts.processor_seconds is None and (run.folds or not run.state.active):
+        return ""
+    saved = facts.saved_processor_percent
+    return _row(
+        _metric(
+            "Processor time",
+            "-" if facts.processor_seconds is None else duration(facts.processor_seconds),
+            width=_HALF,
+            explains="Of all cores, for the finished folds alone. Other work on the machine hardly "
+            "changes it, as it does time and joules.",
+        ),
+        _metric(
+            "Forgone to check" if run.checked else "Of it saved",
+            f"{'about ' * facts.forecast}{saved:.0f} %" if saved else "-",
+            width=_HALF,
+            explains=f"Of the processor time of all {run.k} folds.",
+        ),
+    )
+
+
 def _energy(run: Run, facts: EnergyFacts) -> str:
     if facts.source == "none" and run.folds:
         row = [_metric(f"Energy {word}", "-", width=_HALF) for word in ("used", "saved")]
-        return _row(*row) + _caption(source_sentence("none"))
+        return _processor(run, facts) + _row(*row) + _caption(source_sentence("none"))
     used, per_fold, emitted = "-", "-", "-"  # until the first fold, each where it will be told
     if run.folds:
-        used, emitted = watt_hours(facts.joules), grams(facts.grams_co2e)
-        per_fold = watt_hours(facts.joules / len(run.folds))
+        used, emitted = used_words(facts), grams(facts.grams_co2e)
+        per_fold = watt_hours_range(*(joules / len(run.folds) for joules in facts.joules_range))
     emissions = _metric(
         "Emissions",
         emitted,
         width=100,
         explains=explained(
-            f"Grams CO2e of the energy used, at the carbon intensity of "
-            f"{country_in_words(run.spec.country)}.",
+            f"Grams CO2e of all of the energy used, as {intensity_words(run.spec.country)}.",
             "emissions",
             "carbon-intensity",
         ),
     )
-    rows = _row(
+    rows = _processor(run, facts) + _row(
         _metric("Energy used", used, width=_HALF),
         _metric("Energy per fold", per_fold, width=_HALF),
-    ) + _row(_saved(facts, run), emissions)
+    )
+    rows += _row(_saved(facts, run), emissions)
     if not run.folds:
         return rows
     bar, made_up_of = energy_html(run.folds, left_in_words([run]))
-    above = [source_sentence(facts.source), shared_words(run), node_words(run)]
+    source = f"{source_sentence(facts.source)} {range_words(facts)}".strip()
+    above = [source, memory_words(run.folds), shared_words(run), node_words(run)]
     below = [made_up_of, reused_words(run), "" if run.state.active else _cheap_models(run)]
     return f"{rows}{_captions(above)}<div>{bar}</div>{_captions(below)}"
 

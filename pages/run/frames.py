@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
-from ecv_core.records.run import Run
+from ecv_core.records.run import FoldResult, Run
 from pages.shared.live.state import store
 
 if TYPE_CHECKING:
@@ -47,10 +47,13 @@ def fold_frame(run: Run) -> pd.DataFrame:
         {
             "fit s": [fold.fit_seconds for fold in run.folds],
             "evaluate s": [fold.evaluate_seconds for fold in run.folds],
+            "processor s": pd.Series([f.processor_seconds for f in run.folds], dtype=float),
             "energy Wh": [fold.energy.watt_hours for fold in run.folds],
             "processor Wh": [fold.energy.cpu_joules / 3600 for fold in run.folds],
             "GPU Wh": [fold.energy.gpu_joules / 3600 for fold in run.folds],
             "memory Wh": [fold.energy.ram_joules / 3600 for fold in run.folds],
+            "above idle Wh": pd.Series([_above_idle(f) for f in run.folds], dtype=float),
+            "other work %": pd.Series([_others(f) for f in run.folds], dtype=float),
             "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
             "source": [fold.energy.source for fold in run.folds],
             "users": [fold.users for fold in run.folds],
@@ -60,3 +63,12 @@ def fold_frame(run: Run) -> pd.DataFrame:
     metrics.columns = [column_title(name) for name in metrics.columns]
     head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
     return pd.concat([head, costs, metrics], axis=1)
+
+
+def _above_idle(fold: FoldResult) -> float | None:
+    above = fold.energy.above_idle_joules
+    return None if above is None else above / 3600
+
+
+def _others(fold: FoldResult) -> float | None:
+    return None if fold.energy.other_work is None else 100 * fold.energy.other_work

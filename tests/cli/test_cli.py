@@ -57,7 +57,7 @@ def test_a_runs_json_is_the_contracts(tmp_path: Path, capsys: pytest.CaptureFixt
     assert low < document["mean"] < high
     first = document["folds"][0]
     assert {"fold", "score", "metrics", "seconds", "energy"} <= set(first)
-    assert set(first["seconds"]) == {"fit", "evaluate", "total"}
+    assert set(first["seconds"]) == {"fit", "evaluate", "total", "processor"}
     assert set(first["energy"]) == {
         "joules",
         "cpu_joules",
@@ -65,7 +65,13 @@ def test_a_runs_json_is_the_contracts(tmp_path: Path, capsys: pytest.CaptureFixt
         "ram_joules",
         "grams_co2e",
         "source",
+        "other_work",
+        "machine_shared",
+        "idle_joules",
+        "memory_basis",
     }
+    assert 0 <= first["energy"]["other_work"] <= 1
+    assert first["seconds"]["processor"] > 0
     assert first["metrics"]["ndcg@10"] == first["score"]
     kept = open_store().run(document["run_id"])
     assert [result.score for result in kept.folds] == scores

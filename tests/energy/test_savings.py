@@ -1,5 +1,7 @@
 """The race between stopping and going on, worked by hand; its invariants on any folds."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,3 +72,16 @@ def test_what_was_spent_by_the_stop_and_what_is_saved_after_it_make_the_whole(co
     assert told[stop].seconds + told[-1].saved_seconds == pytest.approx(told[-1].seconds, abs=1e-3)
     known = energy_facts(folds, k, stop).saved_joules
     assert told[-1].saved_joules == pytest.approx(known, abs=1e-3)
+
+
+def test_the_stop_saves_processor_time_as_it_does_joules():
+    known = [
+        replace(one, processor_seconds=seconds)
+        for one, seconds in zip(FOLDS, (9.0, 2.0, 4.0), strict=True)
+    ]
+    facts = energy_facts(known, 6, 3)
+    assert facts.processor_seconds == 15
+    assert facts.saved_processor_seconds == 9  # three folds at the mean of the others, 3 s
+    assert facts.saved_processor_percent == pytest.approx(100 * 9 / 24)
+    some = energy_facts([*known, FOLDS[0]], 6, 3)  # of one nobody knows it
+    assert (some.processor_seconds, some.saved_processor_percent) == (None, None)

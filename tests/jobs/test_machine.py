@@ -15,7 +15,11 @@ from pathlib import Path
 import pytest
 
 import ecv_core as ecv
-from ecv_core.jobs.machine import machine_alone
+from ecv_core.cli import parse
+from ecv_core.cli.options import machine_settings
+from ecv_core.energy.load import Load
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.machine import machine_alone, machine_for
 from ecv_core.records.run import no_progress
 from ecv_core.store.document import run_document
 from ecv_core.store.listing import RunList
@@ -137,3 +141,39 @@ def test_a_shared_machine_is_not_waited_for_and_its_energy_is_said_to_be_shared(
     assert kept.other_work.startswith("3 of 3 folds shared the machine with folds of other")
     assert run_document(kept)["other_work"] == kept.other_work
     assert [row.other_work for row in RunList(open_store()).rows()] == [True]
+
+
+def test_a_fold_waits_until_the_machine_is_quiet_and_says_so(monkeypatch, caplog):
+    shares = iter([0.73, 0.0, 0.4, *[0.05] * 8, 1.0])
+    monkeypatch.setattr("ecv_core.jobs.machine.time.sleep", lambda seconds: None)
+    monkeypatch.setattr(Load, "others_since", lambda now, before: next(shares))
+    told = []
+    spec = make_spec(dataset="synthetic", algorithm="popular", wait_for_quiet=True)
+    with machine_for(spec, lambda phase, step, steps, curve=(): told.append(phase)):
+        pass
+    assert told == [
+        "waits for a quiet machine: others use 73 %",
+        "waits for a quiet machine: others use 40 %",
+    ]
+    assert list(shares) == [1.0]  # after eight quiet looks in a row it begins
+    assert caplog.messages == [
+        "waits for a quiet machine: others use 73 % of it, and it is quiet at 5 %"
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "synthetic", "popular"),
+        ("study", "--datasets", "synthetic", "--algorithms", "popular"),
+        ("select", "synthetic", "popular", "ease"),
+        ("tune", "synthetic", "item-knn"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--share-machine", "--wait-for-quiet"])
+def test_every_command_that_computes_can_share_the_machine_or_wait_for_it(words, option):
+    asked = machine_settings(parse([*words, option]))
+    assert asked == {
+        "share_machine": option == "--share-machine",
+        "wait_for_quiet": option == "--wait-for-quiet",
+    }

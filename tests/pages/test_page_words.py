@@ -106,7 +106,12 @@ def test_an_error_is_a_sentence_that_markdown_leaves_alone():
 
 def folds(*joules, source="rapl"):
     return [
-        SimpleNamespace(energy=SimpleNamespace(joules=j, grams_co2e=j / 10, source=source))
+        SimpleNamespace(
+            energy=SimpleNamespace(
+                joules=j, grams_co2e=j / 10, source=source, range=(j, j), idle_joules=None
+            ),
+            processor_seconds=None,
+        )
         for j in joules
     ]
 

@@ -69,7 +69,7 @@ def test_all_runs_are_there_with_every_number(store, rows):
         assert run.created_at.isoformat() == row["created_at"]
         # Settings that 0.1 did not have.
         newer = {"processor_watts": None, "memory_watts": None, "tracked": False}
-        newer |= {"data_sha256": None}
+        newer |= {"data_sha256": None, "share_machine": False, "wait_for_quiet": False}
         old = json.loads(row["spec"])
         tolerance = old.pop("tolerance")
         params = {"e-fold": {"alpha": old.pop("alpha")}}

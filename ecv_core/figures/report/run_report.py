@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core import models
-from ecv_core.energy.meter import SOURCES, country_in_words
+from ecv_core.energy.memory import memory_words
+from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
 from ecv_core.energy.parts import left_in_words, parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.evaluation import METRICS
@@ -25,13 +26,14 @@ from ecv_core.figures.words import (
     interval_lines,
     metric_label,
     node_words,
+    range_words,
     rule_words,
     run_title,
     saved_words,
     shared_words,
     uncertainty,
+    used_words,
     verdict,
-    watt_hours,
 )
 from ecv_core.models import components
 from ecv_core.records.errors import UnknownName
@@ -115,7 +117,8 @@ def _numbers(
         (f"Mean {metric_label(run.spec)}", f"{at.mean:.4f}" if at else "-", half),
         ("Folds used", f"{at.n} of {k}" if at else f"0 of {k}", rule_words(run.spec)),
         ("Computing time", duration(run.seconds), f"{len(run.folds)} folds run"),
-        ("Energy used", watt_hours(energy.joules) if metered else "-", "of all folds that ran"),
+        *_processor(energy, k),
+        ("Energy used", used_words(energy) if metered else "-", "of all folds that ran"),
         (
             "Saving forgone" if checked else "Energy saved",
             saved_words(energy) if metered else "-",
@@ -129,6 +132,15 @@ def _numbers(
             f"CO2e, {country_in_words(run.spec.country)}",
         ),
     ]
+
+
+def _processor(energy: EnergyFacts, k: int) -> list[tuple[str, str, str]]:
+    """The processor time, with the share that the stop saved; nothing of before it was written."""
+    if energy.processor_seconds is None:
+        return []
+    saved = energy.saved_processor_percent
+    share = f"{'about ' * energy.forecast}{saved:.0f} % of all {k} saved" if saved else ""
+    return [("Processor time", duration(energy.processor_seconds), share or "of all cores")]
 
 
 def _picture(run: Run, moments: Sequence[Moment], k: int, label: str) -> str:
@@ -170,10 +182,23 @@ def _folds(run: Run, moments: Sequence[Moment], label: str) -> Table:
                 f"{interval.width:.4f}" if interval else "",
                 f"{fold.users:,}",
                 f"{fold.total_seconds:.2f}",
+                "-" if fold.processor_seconds is None else f"{fold.processor_seconds:.2f}",
                 f"{estimate(fold.energy.joules / 3.6)}" if metered else "-",
             ]
         )
-    headers = ["n", "fold", label, "mean", "low", "high", "width", "users", "s", "mWh"]
+    headers = [
+        "n",
+        "fold",
+        label,
+        "mean",
+        "low",
+        "high",
+        "width",
+        "users",
+        "s",
+        "processor s",
+        "mWh",
+    ]
     held = {moment.interval.kind for moment in moments if moment.interval}
     what = "of the k-fold mean" if IntervalKind.K_FOLD_MEAN in held else "of the mean"
     caption = f"Fold by fold; mean and interval ({what}) are those of the first n."
@@ -231,13 +256,21 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
     source = SOURCES.get(energy.source, energy.source)
     if energy.source == "none":
         return f"Not known: {source}."
-    text = f"{watt_hours(energy.joules)} for {len(run.folds)} folds: {source}."
+    text = (
+        f"{used_words(energy)} for {len(run.folds)} folds: {source}. {range_words(energy)}".rstrip()
+    )
     if energy.saved_joules and run.stopped_at is not None and run.stopped_early:
         how = "what the folds after the stop cost" if run.checked else f"a forecast, {FORECAST}"
         text += f" What stopping saves is {how}, for {k - run.stopped_at} folds."
-    said = (parts_words(run.folds), left_in_words([run]), shared_words(run), node_words(run))
+    said = (
+        parts_words(run.folds),
+        memory_words(run.folds),
+        left_in_words([run]),
+        shared_words(run),
+        node_words(run),
+    )
     text = " ".join(filter(None, (text, *said)))
-    return f"{text} Emissions are those of the electricity of {country_in_words(run.spec.country)}."
+    return f"{text} Emissions are those of {intensity_words(run.spec.country)}."
 
 
 def _command(spec: RunSpec) -> str:

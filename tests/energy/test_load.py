@@ -1,0 +1,163 @@
+"""How busy the machine is, whose work it is, and what that says of a fold's energy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+import ecv_core as ecv
+from ecv_core.energy import FakeMeter
+from ecv_core.energy.load import Load, own_seconds
+from ecv_core.energy.meter import WatchedMeter
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Energy, FoldResult, other_work_words
+
+BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+
+
+def energy(**more) -> Energy:
+    known = {"joules": 100, "cpu_joules": 30, "gpu_joules": 0, "ram_joules": 70, "grams_co2e": 1}
+    return Energy(**known | {"source": "cpu-load"} | more)
+
+
+def fold(**more) -> FoldResult:
+    plain = {"score": 0.5, "metrics": {}, "users": 1, "fit_seconds": 1.0, "evaluate_seconds": 1.0}
+    return FoldResult(fold=0, total_seconds=2.0, energy=energy(**more), **plain)
+
+
+def reading(seconds: float, machine: float, own: float, program: float = 0.0) -> Load:
+    return Load(seconds=seconds, machine=machine, own=own, program=program)
+
+
+def test_the_share_of_others_is_what_is_left_of_the_machine(monkeypatch):
+    monkeypatch.setattr(psutil, "cpu_count", lambda: 4)
+    before = reading(100, 5000, 20, 3)
+    # In 10 s of 4 processors 25 s were used: 8 by this process, 1 by its program, 16 by others.
+    after = reading(110, 5025, 28, 4)
+    assert after.others_since(before) == pytest.approx((16 - 0.02) / 40)
+    # What a tick or two of the system's clocks may make of nothing is nothing.
+    assert reading(110, 5009.01, 28, 4).others_since(before) == 0
+    assert reading(110, 5008.9, 28, 4).others_since(before) == 0  # ours is known more exactly
+    assert reading(100.02, 5000.04, 20, 3).others_since(before) is None  # too short to tell
+
+
+def test_children_are_ones_own_those_that_have_ended_too():
+    before = own_seconds()
+    subprocess.run([sys.executable, "-c", BURN], check=True)
+    ended = own_seconds() - before
+    assert ended >= 0.29  # of 0.3, counted in ticks
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{BURN}\nprint('done', flush=True)\ninput()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout.readline() == "done\n"
+        assert own_seconds() - before - ended >= 0.29  # it is alive
+
+
+@pytest.mark.parametrize(
+    ("known", "own"),
+    [
+        ({}, True),
+        ({"other_work": 0.05}, True),
+        ({"other_work": 0.06}, False),
+        ({"machine_shared": True}, False),
+    ],
+)
+def test_energy_is_ones_own_up_to_a_twentieth_of_the_machine(known, own):
+    assert energy(**known).own is own
+
+
+def test_why_joules_are_not_a_runs_own_is_said_with_how_much():
+    assert other_work_words([fold(), fold(other_work=0.01)]) == ""
+    beside = [fold(other_work=0.4), fold(), fold(other_work=0.632)]
+    assert other_work_words(beside) == "others used 40 to 63 % of the machine during 2 of 3 folds"
+    shared = [fold(machine_shared=True, other_work=0.0)]
+    assert (
+        other_work_words(shared) == "1 of 1 folds shared the machine with folds of other programs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "least_and_most"),
+    [
+        ({}, (30, 100)),  # all but the flat wattage of memory
+        ({"idle_joules": 80.0}, (20, 100)),  # above the idle machine
+        ({"idle_joules": 120.0}, (0, 100)),
+        ({"source": "rapl"}, (100, 100)),
+        ({"source": "told"}, (100, 100)),
+    ],
+)
+def test_an_estimate_is_a_range_and_a_measurement_is_not(known, least_and_most):
+    assert energy(**known).range == least_and_most
+
+
+def test_the_meter_says_what_others_did_and_what_the_idle_machine_would_have_drawn(monkeypatch):
+    clock = iter([reading(0, 0, 0), reading(10, 10, 1), reading(20, 22, 5)])
+    monkeypatch.setattr("ecv_core.energy.meter.Load.now", lambda: next(clock))
+    monkeypatch.setattr("ecv_core.energy.meter.idle_watts", lambda meter, name: 7.0)
+    monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
+    meter = WatchedMeter(FakeMeter([energy()]), name="any")
+    meter.start()
+    found = meter.stop()
+    assert found.other_work == pytest.approx((12 - 4 - 0.02) / 20)
+    assert (found.idle_joules, found.above_idle_joules) == (70, 30)
+    assert found.machine_shared is False
+
+
+def test_a_short_fold_is_looked_at_with_what_comes_right_before_it(monkeypatch):
+    clock = iter([reading(0, 0, 0), reading(1, 2, 0), reading(1.01, 2.02, 0.01)])
+    monkeypatch.setattr("ecv_core.energy.meter.Load.now", lambda: next(clock))
+    monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
+    meter = WatchedMeter(FakeMeter([energy()]))
+    meter.start()
+    assert meter.stop().other_work == pytest.approx((2.01 - 0.02) / 2.02)
+
+
+def test_who_shares_a_machine_cannot_wait_until_it_is_quiet():
+    with pytest.raises(InputError, match="a machine that is shared is not waited for"):
+        make_spec(dataset="synthetic", algorithm="popular", share_machine=True, wait_for_quiet=True)
+
+
+def test_reading_the_clocks_takes_less_than_a_hundredth_of_a_fold_of_one_second():
+    own_seconds()
+    begin = time.process_time()
+    for _ in range(100):
+        Load.now()
+        own_seconds()
+    assert (time.process_time() - begin) / 100 < 0.002  # twice a fold
+
+
+@pytest.fixture
+def four_busy_programs() -> Iterator[None]:
+    """Of somebody else: children would be one's own."""
+    busy = f"{sys.executable} -c 'while True: pass' >/dev/null & echo $!"
+    pids = [int(subprocess.check_output(["sh", "-c", busy])) for _ in range(4)]
+    yield
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_four_busy_programs_are_seen_in_every_fold_and_hardly_change_processor_seconds(request):
+    def folds():
+        run = ecv.evaluate(
+            "synthetic", "bpr-mf", k=4, rule="never", anew=True, params={"epochs": 20}
+        )
+        return run.record.folds
+
+    folds()  # what is made once
+    alone = [fold.processor_seconds for fold in folds()]
+    request.getfixturevalue("four_busy_programs")
+    beside = folds()
+    assert all(fold.energy.other_work > 0.2 and not fold.energy.own for fold in beside)
+    assert min(fold.processor_seconds for fold in beside) < 1.35 * min(alone)
