@@ -193,6 +193,18 @@ def test_nothing_comes_through_without_it(site: int) -> None:
     assert asked(site, "/events", password="").status == 401
 
 
+def test_numbers_stay_inside_and_no_other_page_frames_this(site: int) -> None:
+    assert asked(site, "/_stcore/metrics").status == 403
+    assert asked(site, "/healthz").body == b"ok"
+    connection = http.client.HTTPSConnection("127.0.0.1", site, timeout=30, context=trusting())
+    with closing(connection):
+        connection.request("GET", "/", headers={"Host": NAME})
+        answer = connection.getresponse()
+        assert answer.getheader("X-Content-Type-Options") == "nosniff"
+        assert answer.getheader("X-Frame-Options") == "SAMEORIGIN"
+        assert answer.getheader("Referrer-Policy") == "same-origin"
+
+
 def test_a_page_of_elsewhere_gets_no_websocket(site: int) -> None:
     assert shaken(site, "https://elsewhere.example.com") == 403
 
@@ -201,6 +213,7 @@ def test_the_public_gets_pages_and_a_few_tabs_and_uploads_nothing(tmp_path: Path
     with served("nginx-public.conf", tmp_path, ECV_MODE="public") as port:
         assert b"<title>" in asked(port, "/", password="").body
         assert asked(port, "/_stcore/upload_file/any/any").status == 403
+        assert asked(port, "/_stcore/metrics").status == 403
         lines = [f"{name.replace('_', '-')}: {value}" for name, value in HANDSHAKE.items()]
         with ExitStack() as open_tabs:
             for path in ("/_stcore/stream", "/events"):

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 import ecv_core as ecv
-from ecv_core.energy import FakeMeter
+from ecv_core.energy.meter import FakeMeter
 from ecv_core.energy.load import Load, own_seconds
 from ecv_core.energy.meter import WatchedMeter
 from ecv_core.fold.spec import make_spec
