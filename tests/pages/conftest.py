@@ -35,10 +35,10 @@ class QueueOnly(Queue):
     def warm_up(self) -> None:
         """There is no worker."""
 
-    def resume(self, run_id: str, *, full: bool = False) -> bool:
+    def resume(self, run_id: str, *, full: bool = False, **whose: Any) -> bool:
         """Who has it tells a test how it was asked for."""
         self.owner = f"full={full}"
-        resumed = super().resume(run_id, full=full)
+        resumed = super().resume(run_id, full=full, **whose)
         self.owner = "test"
         return resumed
 
