@@ -92,6 +92,8 @@ def origins(store: Store) -> dict[str, Origin]:
     """
     with store.transaction("read") as connection:
         rows = connection.execute(imports.select()).all()
+    from ecv_core.records import codec
+
     found = {}
     for row in rows:
         with suppress(ValueError, TypeError):  # a damaged one says nothing, and hides no other
@@ -99,7 +101,7 @@ def origins(store: Store) -> dict[str, Origin]:
                 original_id=row.original_id,
                 file_name=row.file_name,
                 imported_at=datetime.fromisoformat(row.imported_at),
-                made_with=dict(json.loads(row.made_with)),
+                made_with=codec.read(dict[str, Any], row.made_with),
             )
     return found
 

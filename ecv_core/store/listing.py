@@ -84,10 +84,12 @@ def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
 
 def labels_in(connection: sa.Connection) -> dict[str, Label]:
     """What is written on each run that has a label, by run id."""
+    from ecv_core.records import codec
+
     found = {}
     for row in connection.execute(labels.select()).all():
         with suppress(ValueError, TypeError):  # a damaged label is as none
-            tags = tuple(map(str, json.loads(row.tags)))
+            tags = codec.read(tuple[str, ...], row.tags)
             found[row.run_id] = Label(name=row.name, tags=tags, note=row.note)
     return found
 

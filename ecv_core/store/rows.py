@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -228,6 +227,8 @@ def _time(text: str | None) -> datetime | None:
 
 def progress_record(row: Any) -> FoldProgress | None:  # noqa: ANN401  a row
     """Where a running fold is; None where that cannot be read: it is not worth a run."""
+    from ecv_core.records import codec
+
     with suppress(ValueError, TypeError):
         return FoldProgress(
             fold=row.fold,
@@ -235,7 +236,7 @@ def progress_record(row: Any) -> FoldProgress | None:  # noqa: ANN401  a row
             step=row.step,
             steps=row.steps,
             started_at=datetime.fromisoformat(row.started_at),
-            curve=tuple(json.loads(row.curve)),
+            curve=codec.read(tuple[float, ...], row.curve),
         )
     return None
 

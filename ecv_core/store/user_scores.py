@@ -20,6 +20,9 @@ _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 2, "pb": 2}]
 """Of numbers of four bytes."""
 
 
+_NO_JSON = (ValueError, RecursionError)
+
+
 def row_of(scores: UserScores) -> dict[str, object]:
     """Columns of the user_scores table."""
     steps = np.diff(np.ascontiguousarray(scores.users, "<i4"), prepend=np.int32(0))
@@ -48,7 +51,7 @@ def record_of(row: Any) -> UserScores:  # noqa: ANN401  a row
                 _unpacked(row.scores),
             )
         return _record(described, np.frombuffer(row.users, "<i4"), row.scores)
-    except (lzma.LZMAError, ArithmeticError, ValueError, LookupError, TypeError) as error:
+    except (lzma.LZMAError, ArithmeticError, LookupError, TypeError, *_NO_JSON) as error:
         raise DamagedRun(
             f"the per-user scores of fold {row.fold} of run {row.run_id} in the database are "
             f"damaged ({type(error).__name__}); restore the database from a copy, or delete the "

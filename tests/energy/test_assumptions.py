@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from ecv_core.energy import idle, memory
-from ecv_core.energy.meter import FakeMeter, intensity_words
 from ecv_core.energy.load import Load
+from ecv_core.energy.meter import FakeMeter, intensity_words
 from ecv_core.records.run import Energy
 from tests.energy.test_load import energy, fold
 

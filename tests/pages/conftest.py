@@ -17,7 +17,6 @@ from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.queue import Queue
 from ecv_core.records.run import Energy, FoldResult, Run, RunState
 from ecv_core.store.engine import database_url
-from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store, open_store
 
 APP = str(Path(__file__).resolve().parents[2] / "pages" / "main.py")
@@ -39,12 +38,10 @@ class QueueOnly(Queue):
     def warm_up(self) -> None:
         """There is no worker."""
 
-    def resume(
-        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
-    ) -> bool:
+    def resume(self, run_id: str, *, full: bool = False, **whose: Any) -> bool:
         """Who has it tells a test how it was asked for."""
         self.owner = f"full={full}"
-        resumed = super().resume(run_id, full=full, started_by=started_by, quota=quota)
+        resumed = super().resume(run_id, full=full, **whose)
         self.owner = "test"
         return resumed
 

@@ -4,7 +4,7 @@ import pytest
 
 from ecv_core.records.run import RunState
 from ecv_core.store.listing import Label, RunList, label_runs
-from ecv_core.store.schema import runs
+from ecv_core.store.schema import folds, runs
 from pages.runs.actions import retagged
 from pages.runs.history import runs_frame, table_key
 
@@ -218,3 +218,23 @@ def test_a_damaged_run_is_said_and_can_be_deleted_and_the_others_are_shown(app, 
     next(one for one in app.button if one.label == "Delete 1 damaged run").click().run()
     assert not app.warning
     assert len(store.runs()) == 1
+
+
+@pytest.mark.parametrize("page", ["runs/runs.py", "run/run.py"])
+def test_a_damaged_fold_is_said_and_can_be_deleted_and_the_run_goes_on_there(
+    app, a_run, store, page
+):
+    run = a_run([0.3, 0.5, 0.4], stopped_at=3)
+    with store.transaction("written") as connection:
+        connection.execute(folds.update().where(folds.c.fold == 1).values(result="{"))
+    app.query_params["run"] = run.run_id
+    app.switch_page(page).run()
+    assert not app.exception
+    assert f"Fold 1 of run {run.run_id} in the database is damaged" in app.warning[0].value
+    next(one for one in app.button if one.label == "Delete fold 1").click().run()
+    assert not app.exception
+    assert store.run(run.run_id).state is RunState.INTERRUPTED
+    assert [fold.fold for fold in store.run(run.run_id).folds] == [0, 2]
+    if page == "run/run.py":
+        next(one for one in app.button if one.label == "Resume").click().run()
+        assert store.run(run.run_id).state is RunState.QUEUED

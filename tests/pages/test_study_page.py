@@ -186,7 +186,7 @@ class _Still:
     def start(self, specs, **how):
         raise AssertionError
 
-    def resume(self, run_id, *, full=False):
+    def resume(self, run_id, **how):
         pass
 
     def cancel(self, run_id):

@@ -175,7 +175,12 @@ def test_a_damaged_fold_is_deleted_and_a_good_one_is_not(store):
 
 @pytest.mark.parametrize(
     ("table", "values"),
-    [(labels, {"tags": "{"}), (imports, {"made_with": "["}), (imports, {"imported_at": "x"})],
+    [
+        (labels, {"tags": "{"}),
+        (labels, {"tags": "[" * 2000}),
+        (imports, {"made_with": "["}),
+        (imports, {"imported_at": "x"}),
+    ],
 )
 def test_what_is_written_about_a_run_hides_no_run_where_it_is_damaged(store, table, values):
     run_id = finished(store)

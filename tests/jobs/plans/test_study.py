@@ -298,9 +298,9 @@ class Noting(Queue):
         super().__init__(store)
         self.resumed = []
 
-    def resume(self, run_id, *, full=False):
+    def resume(self, run_id, *, full=False, **whose):
         self.resumed.append((run_id, full))
-        super().resume(run_id, full=full)
+        super().resume(run_id, full=full, **whose)
 
 
 def begin(store, queue, specs, **more):
