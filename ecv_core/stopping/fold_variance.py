@@ -273,7 +273,7 @@ def look_error(k: int, confidence: float) -> float:
         return 1 - confidence
     if confidence == 0.95 and k in _LOOKS:
         return _LOOKS[k] / 1e5
-    found = simulated_look_error(k, confidence, runs=max(min(100_000, 2_000_000 // k), 10_000))
+    found = simulated_look_error(k, confidence, runs=max(min(50_000, 1_000_000 // k), 10_000))
     return min(found, 1 - confidence)
 
 
