@@ -52,6 +52,8 @@ def without_password(text: str, url: str) -> str:
     shown = f"{user}:***@{host}" if colon else rest
     if query := _PASSWORD_OF_QUERY.search(rest):
         secrets.append(query[2])
+        if colon and query.start() < len(before):  # the at-sign may be one of the password
+            shown = f"{user}:***"
         shown = _PASSWORD_OF_QUERY.sub(r"\1***", shown)
     spellings = {spelling for one in secrets for spelling in (one, unquote(one), unquote_plus(one))}
     pieces = spellings | {piece for one in spellings for piece in re.split(r"[\W_]+", one)}

@@ -52,6 +52,7 @@ def in_clear(password: str, *said: str) -> list[str]:
 @given(form=FORMS, password=PASSWORDS)
 @example(form="postgresql://127.0.0.1:1/runs?user=me&password={raw}", password="ab12CD&ef34GH=1")
 @example(form="postgresql://me:{raw}@127.0.0.1:1/runs", password="ab12CD@ef34GH/ij56KL:mn78OP")
+@example(form="postgresql://127.0.0.1:1/runs?user=me&password={raw}", password="@ab12CD")
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_password_is_in_no_message_no_log_and_no_traceback(form, password, caplog):
     url = form.format(raw=password, quoted=quote(password, safe=""))
