@@ -4,12 +4,13 @@
 # make test-all  also the tests that take long and guard what is rare
 # make check     format, lint, types, import rules
 # make bench     side-by-side speed and memory
+# make torture   kills, disks, databases, hostile files and sessions; ARGS="--seed 1 --kills 20"
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run setup test test-all check bench format
+.PHONY: run setup test test-all check bench torture format
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run-ready
@@ -43,6 +44,10 @@ format: $(VENV)/.dev-ready
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks.models $(ARGS)
+
+torture: $(VENV)/.dev-ready
+	@scripts/ensure-servers
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.torture $(ARGS)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
-from pages.shared.live.server import lifespan, middleware, routes
+from pages.shared.live.server import end_where_settings_are_wrong, lifespan, middleware, routes
 
+end_where_settings_are_wrong()
 app = st.App("pages/main.py", routes=routes(), middleware=middleware(), lifespan=lifespan)

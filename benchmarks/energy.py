@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from ecv_core.energy import energy_parts
+from ecv_core.energy.parts import energy_parts
 from ecv_core.energy.savings import later_mean, later_range
 from ecv_core.records.run import Run
 from ecv_core.store.recorded import recorded_runs

@@ -28,7 +28,7 @@ import numpy as np
 
 from ecv_core import fold, splits
 from ecv_core.dataset import available, entry
-from ecv_core.energy import NoMeter
+from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.run import RunState

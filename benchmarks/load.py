@@ -155,8 +155,8 @@ async def _row(
     steps = [
         at - played.steps[step]
         for one in sessions
-        for at, text in one.texts
-        if at > begin and (step := " · ".join(text.split(" · ")[1:3])) in played.steps
+        for at, step in one.texts
+        if at > begin and step in played.steps
     ]
     cells = [
         f"{1000 * opening / max(count, 1):.1f}",

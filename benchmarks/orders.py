@@ -23,10 +23,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis import orders
 from ecv_core.analysis.exploration import explore
+from ecv_core.analysis.orders import outcomes
 from ecv_core.records.run import Scores
-from ecv_core.stopping.interval import t_quantile
+from ecv_core.stopping.interval import running, t_quantile
 
 ALPHA = 1e-4
 CONFIDENCE = 0.95
@@ -47,25 +47,25 @@ def made_up(k: int) -> Scores:
     return Scores(folds=np.random.default_rng(k).normal(0.3, 0.01, k))
 
 
-def one_alpha(k: int) -> orders.Outcome:
+def one_alpha(k: int) -> outcomes.Outcome:
     """The exact outcome at one alpha, from the scores on."""
     return explore(made_up(k)).at(ALPHA)
 
 
-def sampled(scores: Scores, draws: int = 5000) -> orders.Outcome:
+def sampled(scores: Scores, draws: int = 5000) -> outcomes.Outcome:
     """The paper's way: the e-fold rule on random orders."""
     k = len(scores.folds)
     n = np.arange(2, k + 1)
     factors = np.array([t_quantile(int(size) - 1, CONFIDENCE) for size in n]) / np.sqrt(n)
 
     def stops(shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
-        widths = 2 * factors * orders.running(shuffled)[1][:, 1:]
+        widths = 2 * factors * running(shuffled)[1][:, 1:]
         fires = widths[:, 1:] * np.abs(np.diff(widths, axis=1)) <= ALPHA
         fires[:, -1] = True
         first: NDArray[np.intp] = np.argmax(fires, axis=1) + 3
         return first
 
-    return orders.sampled(scores.folds, stops, confidence=CONFIDENCE, orders=draws)
+    return outcomes.sampled(scores.folds, stops, confidence=CONFIDENCE, orders=draws)
 
 
 def main() -> int:

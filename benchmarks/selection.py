@@ -1,7 +1,7 @@
 """Choosing the best of several: what each way costs, how often it is right, what it loses.
 
 python -m benchmarks.selection             prints the tables, from what is recorded
-python -m benchmarks.selection --adversaries   ties, permuted labels, unstable trainings: 2,000 each
+python -m benchmarks.selection --adversaries   equal contenders, unstable folds: 2,000 each
 python -m benchmarks.selection --size      100 contenders x 10 folds x 100,000 users: time, memory
 
 Side by side in one run, over the same random orders of the folds: ours; an Optuna study with our
@@ -22,10 +22,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
-from ecv_core.analysis.selection import EverySubset, Selection, Terms, play
+from ecv_core.analysis.selection import EverySubset, Selection, Terms
 from ecv_core.analysis.selection.differences import PairedScores
+from ecv_core.analysis.selection.evidence import expected_excess, level_of_looks
 from ecv_core.analysis.selection.pruner import FoldPruner
 from ecv_core.analysis.selection.replay import follow
 from ecv_core.analysis.selection.runs import recorded_contenders
@@ -51,16 +53,15 @@ class Outcome:
 Way = Callable[[Sequence[Scores], list[int], np.random.Generator], Outcome]
 
 
-def ours(confidence: float = 0.95) -> Way:
-    """The selection of this project."""
+def ours(expected_loss: float | None = None) -> Way:
+    """The selection of this project: certain, or by expected loss."""
     kept: dict[int, EverySubset] = {}
 
     def way(some: Sequence[Scores], order: list[int], _: np.random.Generator) -> Outcome:
         differences = kept.setdefault(id(some), EverySubset(some))
-        game = Selection(differences, len(some), Terms(k=K, confidence=confidence))
-        ran = follow(some, order, game).ran
-        verdict = game.verdict()
-        return Outcome(verdict.winner, ran, verdict.tied)
+        found = follow(some, order, Terms(k=K, expected_loss=expected_loss), differences)
+        assert found.verdict is not None
+        return Outcome(found.verdict.winner, found.ran, found.verdict.tied)
 
     return way
 
@@ -72,7 +73,7 @@ def optuna_study(kind: str) -> Way:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        fold_pruner = FoldPruner(k=K, trials=len(some), random=any(one.random for one in some))
+        fold_pruner = FoldPruner(k=K, trials=len(some))
         theirs = optuna.pruners.WilcoxonPruner(p_threshold=0.1)
         pruner: Any = theirs if kind == "wilcoxon" else fold_pruner
         study = optuna.create_study(direction="maximize", pruner=pruner)
@@ -166,7 +167,9 @@ def each_alone(some: Sequence[Scores], order: list[int], _: np.random.Generator)
 
 
 WAYS: dict[str, Way] = {
-    "ours, 95 %": ours(),
+    "certain, 95 %": ours(),
+    "expected loss 0.1 %": ours(expected_loss=0.001),
+    "expected loss 0.05 %": ours(expected_loss=0.0005),
     "Optuna with our FoldPruner": optuna_study("ours"),
     "Optuna with its WilcoxonPruner, p 0.1": optuna_study("wilcoxon"),
     "Friedman race": friedman_race,
@@ -213,55 +216,204 @@ def compare(groups: Mapping[str, Sequence[Scores]], orders: int) -> None:
         sys.stdout.flush()
 
 
-def adversaries(selections: int) -> None:
-    """How often a wrong winner is declared where all are equal but for chance."""
-    sys.stdout.write("| made data | wrong winner | folds |\n|---|---|---|\n")
-    cases: dict[str, tuple[list[float], list[float], float]] = {
-        "two equal, calm": ([0.5] * 2, [0] * 2, 0.0),
-        "four equal, calm, folds differ": ([0.5] * 4, [0] * 4, 0.3),
-        "four that draw no random numbers, partition noise x1": ([0.5] * 4, [-1] * 4, 0.3),
-        "two seeds of one model, training noise x1": ([0.5] * 2, [1] * 2, 0.0),
-        "two seeds, x3": ([0.5] * 2, [3] * 2, 0.0),
-        "two seeds, x10": ([0.5] * 2, [10] * 2, 0.0),
-        "four seeds, x10, folds differ": ([0.5] * 4, [10] * 4, 0.3),
-        "three calm, one unstable x10": ([0.5] * 4, [10, 0, 0, 0], 0.3),
-        "three calm, one unstable x46": ([0.5] * 4, [46, 0, 0, 0], 0.3),
-        "two, one unstable x46": ([0.5] * 2, [46, 0], 0.0),
-    }
-    for name, (means, own, shared) in cases.items():
-        wrong, folds = 0, 0
-        for seed in range(selections):
-            some = made(means, own, shared, seed)
-            played = play(some, Terms(k=K), range(K))
-            true = np.array([one.folds.mean() for one in some])
-            wrong += true[[played.verdict.winner, *played.verdict.tied]].max() < true.max()
-            folds += sum(played.folds_used)
-        share = folds / selections / K / len(means)
-        sys.stdout.write(f"| {name} | {100 * wrong / selections:.1f} % | {100 * share:.0f} % |\n")
-        sys.stdout.flush()
+# Made contenders, by the thousand: the selection written once more for a batch, with arrays instead
+# of objects, so that a table takes seconds and two programs must agree.
+
+_NOISE = {"certain": (2.0, 1.9), "worse": (2.5, 3.0), "loss": (3.5, 8.0)}
+"""a and d0 of ANY_NOISE, LITTLE_NOISE and USUAL_NOISE in `evidence`, for different algorithms."""
+_MADE: dict[str, tuple[list[float], list[float]]] = {
+    "two equal, calm": ([0.5] * 2, [0] * 2),
+    "four equal, calm": ([0.5] * 4, [0] * 4),
+    "twelve equal, calm": ([0.5] * 12, [0] * 12),
+    "two, fold noise x1": ([0.5] * 2, [1] * 2),
+    "two, x3": ([0.5] * 2, [3] * 2),
+    "twelve, x3": ([0.5] * 12, [3] * 12),
+    "two, x10": ([0.5] * 2, [10] * 2),
+    "four, x10": ([0.5] * 4, [10] * 4),
+    "twelve, x10": ([0.5] * 12, [10] * 12),
+    "three calm, one x10": ([0.5] * 4, [10, 0, 0, 0]),
+    "three calm, one x46": ([0.5] * 4, [46, 0, 0, 0]),
+    "two, one x46": ([0.5] * 2, [46, 0]),
+    "two, x46": ([0.5] * 2, [46] * 2),
+    "four, x46": ([0.5] * 4, [46] * 4),
+    "two, x100": ([0.5] * 2, [100] * 2),
+    "four, x100": ([0.5] * 4, [100] * 4),
+    "twelve, x100": ([0.5] * 12, [100] * 12),
+    "two, x1000": ([0.5] * 2, [1000] * 2),
+    "four, x1000": ([0.5] * 4, [1000] * 4),
+}
+"""True means, and what all users of a fold share as a multiple of what they contribute."""
 
 
-def made(
-    means: Sequence[float], own: Sequence[float], shared: float, seed: int, users: int = 40
-) -> list[Scores]:
-    """Contenders of these true means; `own` is what all users of a fold share,
-    as a multiple of what they contribute; below 0 for models that draw no random numbers."""
-    rng = np.random.default_rng(seed)
-    taste, fold = rng.normal(0, 0.2, users), rng.normal(0, shared, K)
-    found = []
-    for place, (mean, noise) in enumerate(zip(means, own, strict=True)):
-        values = mean + taste + fold[:, None] + rng.normal(0, 0.2, (K, users))
-        values += rng.normal(0, np.sqrt(abs(noise) * 0.2**2 / users), K)[:, None]
-        found.append(
-            Scores(
-                name=str(place),
-                folds=values.mean(axis=1),
-                users=values,
-                joules=np.ones(K),
-                random=noise > 0,
-            )
+@dataclass
+class Batch:
+    """Contenders of many selections at once."""
+
+    means: NDArray[np.float64]
+    """Of folds in running order; shape (selections, contenders, folds)."""
+    users: NDArray[np.float64]
+    """Variance of a fold's difference as users tell it after 1, 2, ... folds; shape
+    (selections, folds), the same for all pairs."""
+
+
+def made_batch(
+    means: Sequence[float], own: Sequence[float], selections: int, seed: int, spread: float = 0.2
+) -> Batch:
+    """As `tests.analysis.selection.conftest.made` makes one, with 40 users."""
+    rng, users = np.random.default_rng(seed), 40
+    level = spread**2 / users
+    drawn = rng.standard_normal((selections, len(means), K))
+    noise = drawn * np.sqrt(level * (1 + np.array(own, dtype=float)))[:, None]
+    freedom = (users - 1) * np.arange(1, K + 1)
+    told = 2 * level * rng.chisquare(freedom, (selections, K)) / freedom
+    return Batch(np.array(means)[:, None] + noise, told)
+
+
+@dataclass
+class _Look:
+    """What is known of all selections of a batch; arrays of shape (selections, contenders)."""
+
+    ran: NDArray[Any]
+    other: NDArray[np.bool_]
+    """All but the leader."""
+    gap: NDArray[np.float64]
+    own: NDArray[np.float64]
+    users: NDArray[np.float64]
+
+    def spread(self, a: float, d0: float) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Variances and degrees of freedom; see `evidence`."""
+        more = self.ran - 1.0
+        weight = np.where(self.other, more, 0.0)
+        pairs = np.minimum(weight[:, :, None], weight[:, None]) * 0.25
+        each = np.arange(weight.shape[1])
+        pairs[:, each, each] = weight
+        ratio = weight * self.own / self.users
+        rest = weight.sum(axis=1, keepdims=True) - weight
+        varies = pairs.sum(axis=(1, 2))[:, None] - 2 * pairs.sum(axis=2) + weight
+        seen = np.where(rest > 0, rest**2 / np.maximum(varies, 1e-300), 0.0)
+        q = (ratio.sum(axis=1, keepdims=True) - ratio) / np.maximum(rest, 1e-300)
+        d = 1 / (1 / d0 + 1 / (a + seen))
+        at = d * (a + seen * q) / (a + seen) * self.users
+        return (at + more * self.own) / (d + more), d + more
+
+    def passed(
+        self, a: float, d0: float, level: float, allowed: NDArray[np.float64] | None
+    ) -> NDArray[np.bool_]:
+        """Who is out: by bounds of this level, or by the loss that is allowed in each selection."""
+        from scipy.special import stdtrit
+
+        variance, freedom = self.spread(a, d0)
+        error = np.sqrt(variance * np.maximum(1 / self.ran - 1 / K, 0))
+        if allowed is None:
+            return np.asarray(self.gap + stdtrit(freedom, level) * error > 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            gains = error * expected_excess(self.gap / error, freedom)
+        gains = np.where(error > 0, gains, np.maximum(-self.gap, 0))
+        gains = np.where(self.other, gains, 0.0)
+        places = np.argsort(gains, axis=1)
+        few = np.cumsum(np.take_along_axis(gains, places, 1), axis=1) <= allowed[:, None]
+        found = np.zeros(gains.shape, bool)
+        np.put_along_axis(found, places, few, 1)
+        return found
+
+
+def many(batch: Batch, loss: float | None = None) -> tuple[NDArray[Any], ...]:
+    """All selections of a batch.
+
+    Args:
+        batch: of contenders of different algorithms.
+        loss: expected loss that is asked for; None for certain ones.
+    Returns: winners, folds of each contender, and who is shown to be worse; shapes (selections,),
+        (selections, contenders) twice.
+    """
+    from scipy.special import stdtrit
+
+    means, (b, c, _) = batch.means, batch.means.shape
+    rows, level = np.arange(b), level_of_looks(0.05, K)
+    ran, target = np.zeros((b, c), int), np.ones((b, c), int)
+    winner, done, worse = np.zeros(b, int), np.zeros(b, bool), np.zeros((b, c), bool)
+    while not done.all():
+        ran = np.where(done[:, None], ran, np.maximum(ran, target))
+        n = ran.max(axis=1)
+        mean = np.take_along_axis(np.cumsum(means, axis=2), ran[:, :, None] - 1, 2)[:, :, 0] / ran
+        leader = np.where(ran == n[:, None], mean, -np.inf).argmax(axis=1)
+        winner = np.where(done, winner, leader)
+        other = np.arange(c) != winner[:, None]
+        apart = means[rows, winner][:, None] - means
+        here = np.arange(K) < ran[:, :, None]
+        gap = (apart * here).sum(axis=2) / ran
+        own = ((apart - gap[:, :, None]) ** 2 * here).sum(axis=2) / np.maximum(ran - 1, 1)
+        users = np.take_along_axis(batch.users, ran - 1, 1)
+
+        seen = _Look(ran, other, gap, own, users)
+        allowed = None if loss is None else loss * np.abs(mean[rows, winner])
+        a, d0 = _NOISE["certain" if loss is None else "loss"]
+        waiting = other & ~seen.passed(a, d0, level, allowed) & (ran < K)
+        variance, freedom = seen.spread(*_NOISE["worse"])
+        strict = level_of_looks(0.05 / c, K, endless=True)
+        shown = other & (gap + stdtrit(freedom, strict) * np.sqrt(variance / ran) > 0)
+        worse = np.where(done[:, None], worse, shown)
+        near = waiting & ~seen.passed(100.0, 100.0, level, allowed)
+        full = ran == n[:, None]
+        ahead = (near & full).any(axis=1)
+        lacking = waiting & ~full
+        error = np.sqrt(seen.spread(a, d0)[0])
+        first = np.where(waiting, gap / error, np.inf).argmin(axis=1)
+        lone = np.arange(c) == first[:, None]
+        some = near.any(axis=1)[:, None]
+        behind = lacking.any(axis=1)[:, None]
+        ahead |= ~some[:, 0] & ~behind[:, 0]
+        target = np.where(
+            some,
+            np.where(near, np.where(ahead, n + 1, n)[:, None], 0),
+            np.where(behind, np.where(lacking, ran + 1, 0), np.where(lone, n[:, None] + 1, 0)),
         )
-    return found
+        target[rows[ahead], winner[ahead]] = n[ahead] + 1
+        done |= ~waiting.any(axis=1)
+    return winner, ran, worse
+
+
+def adversaries(selections: int) -> None:
+    """How often another than the best is declared, or an equal one is called worse."""
+    sys.stdout.write("| made data | wrong winner | called worse | folds |\n|---|---|---|---|\n")
+    for name, (means, own) in _MADE.items():
+        batch = made_batch(means, own, selections, seed=1)
+        winner, ran, worse = many(batch)
+        true = batch.means.mean(axis=2)
+        wrong = true[np.arange(selections), winner] < true.max(axis=1)
+        sys.stdout.write(
+            f"| {name} | {_bold(100 * wrong.mean(), 5)} "
+            f"| {_bold(100 * worse.any(axis=1).mean(), 5)} | {10 * ran.mean():.0f} % |\n"
+        )
+
+
+def losses(selections: int, asked: float = 0.001) -> None:
+    """The loss that is measured, in that which was asked for, over contenders made up."""
+    sys.stdout.write("| contenders | " + " | ".join(f"x{x}" for x in (0, 1, 3, 10, 46, 100)))
+    sys.stdout.write(" |\n|---" + "|---" * 6 + "|\n")
+    for name, count, spread in (
+        ("two equal", 2, 0.0),
+        ("two, 2 % apart", 2, 0.01),
+        ("four equal", 4, 0.0),
+        ("four, 2 % apart", 4, 0.01),
+        ("twelve, 2 % apart", 12, 0.01),
+    ):
+        cells = []
+        for noise in (0, 1, 3, 10, 46, 100):
+            lost = []
+            for part in range(20):
+                means = 0.5 + np.random.default_rng(part).normal(0, spread, count)
+                batch = made_batch(means.tolist(), [noise] * count, selections // 20, part, 0.02)
+                true = batch.means.mean(axis=2)
+                picked = true[np.arange(len(true)), many(batch, asked)[0]]
+                lost.append(((true.max(axis=1) - picked) / true.max(axis=1)).mean() / asked)
+            cells.append(_bold(float(np.mean(lost)), 2, ""))
+        sys.stdout.write(f"| {name} | {' | '.join(cells)} |\n")
+
+
+def _bold(value: float, most: float, unit: str = " %") -> str:
+    text = f"{value:.2f}" if not unit else f"{value:.1f}{unit}"
+    return f"**{text}**" if value > most else text
 
 
 def size(contenders: int = 100, users: int = 100_000) -> None:
@@ -280,11 +432,12 @@ def size(contenders: int = 100, users: int = 100_000) -> None:
         for place in range(contenders)
     ]
     game = Selection(PairedScores(some), contenders, Terms(k=K, confidence=1 - 1e-9))
-    for fold in range(K):
-        began = time.perf_counter()
-        left = len(game.left)
-        game.after(fold)
-        sys.stdout.write(f"round {fold + 1}: {left} in, {time.perf_counter() - began:.2f} s\n")
+    while not game.decided:
+        began, left = time.perf_counter(), len(game.left)
+        for one, fold in game.next_folds(range(K)):
+            game.ran(one, fold)
+        n = game.look().n
+        sys.stdout.write(f"fold {n}: {left} in, {time.perf_counter() - began:.2f} s\n")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     sys.stdout.write(
         f"peak memory {peak:.2f} GiB, of which scores {4 * K * users * contenders / 2**30:.2f}\n"
@@ -301,6 +454,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if options.adversaries:
         adversaries(2000)
+        sys.stdout.write("\nLoss measured in loss asked for (0.1 %)\n\n")
+        losses(2000)
     elif options.size:
         size()
     else:

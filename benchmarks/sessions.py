@@ -16,9 +16,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-WATCH, BAR = "ecv_watch", "ecv_progress"
-"""The component of a part of a page that follows topics; and that of the bar of what runs."""
-FIGURE = "ecv_figure"
+WATCH = "ecv_watch"
+"""The component of a part of a page that follows topics."""
 LARGEST = 64 * 1024 * 1024
 """Bytes of a message."""
 
@@ -90,9 +89,13 @@ class Session:
         async with connect(f"{self._address}/events", open_timeout=60) as self._events:
             self._say()
             async for said in self._events:
-                self._told = json.loads(said)
                 self.bytes += len(said)
-                self._look()
+                told = json.loads(said)
+                if "shared" in told:
+                    self._show(told["entries"])
+                else:
+                    self._told = told
+                    self._look()
 
     def _look(self) -> None:
         if self._asked in self._parts:  # one after the other
@@ -108,8 +111,11 @@ class Session:
         return float(moment) > data["moment"] and bool(version != data["versions"][topic])
 
     def _say(self) -> None:
-        topics = sorted({topic for data in self._parts.values() for topic in data["versions"]})
-        if hasattr(self, "_events") and (said := "\n".join(topics)) and said != self._said:
+        parts = self._parts.values()
+        topics = {topic for data in parts for topic in data["versions"]}
+        tokens = {f"shared {token}" for data in parts for token in data["tokens"]}
+        said = "\n".join(sorted(topics | tokens))
+        if hasattr(self, "_events") and said and said != self._said:
             self._said = said
             self._soon(self._events.send(said))
 
@@ -165,18 +171,22 @@ class Session:
         if kind != "bidi_component":
             return
         data = json.loads(element.bidi_component.json)
-        match element.bidi_component.component_name:
-            case name if name == BAR:
-                self.texts.append((time.perf_counter(), data["words"]))
-            case name if name == FIGURE:
-                self.figures.append((time.perf_counter(), data["alt"]))
-            case name if name == WATCH:
-                fragment = message.delta.fragment_id
-                self._parts[fragment] = data
-                if fragment == self._asked:
-                    self._asked = None
-                self._say()
-                self._look()
+        if element.bidi_component.component_name == WATCH:
+            fragment = message.delta.fragment_id
+            self._parts[fragment] = data
+            if fragment == self._asked:
+                self._asked = None
+            self._say()
+            self._look()
+        else:
+            self._show(data)
+
+    def _show(self, data: dict[str, Any]) -> None:
+        """What a component is given, or told after that."""
+        if "words" in data:
+            self.texts.append((time.perf_counter(), data["words"]))
+        if "alt" in data:
+            self.figures.append((time.perf_counter(), data["alt"]))
 
     def _soon(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -16,19 +16,26 @@ from ecv_core._version import __version__
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner
+    from ecv_core.library.data import algorithms as algorithms
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
     from ecv_core.library.data import metrics as metrics
     from ecv_core.library.data import split as split
     from ecv_core.library.evaluate import evaluate as evaluate
+    from ecv_core.library.in_memory import Data as Data
+    from ecv_core.library.in_memory import add as add
     from ecv_core.library.order import orders as orders
     from ecv_core.library.run import Run as Run
     from ecv_core.library.run import Runs as Runs
+    from ecv_core.library.run import report as report
     from ecv_core.library.run import runs as runs
     from ecv_core.library.select import Selected as Selected
     from ecv_core.library.select import select as select
+    from ecv_core.library.study import study as study
     from ecv_core.library.track import Tracked as Tracked
     from ecv_core.library.track import track as track
+    from ecv_core.library.tune import power as power
+    from ecv_core.library.tune import tune as tune
     from ecv_core.models.base import Algorithm as Algorithm
     from ecv_core.records import errors as errors
     from ecv_core.records.interactions import Folds as Folds
@@ -48,12 +55,15 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ecv_core.analysis.selection.pruner": ("FoldPruner",),
-    "ecv_core.library.data": ("datasets", "load", "metrics", "split"),
+    "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
+    "ecv_core.library.in_memory": ("Data", "add"),
     "ecv_core.library.order": ("orders",),
-    "ecv_core.library.run": ("Run", "Runs", "runs"),
+    "ecv_core.library.run": ("Run", "Runs", "report", "runs"),
     "ecv_core.library.select": ("Selected", "select"),
+    "ecv_core.library.study": ("study",),
     "ecv_core.library.track": ("Tracked", "track"),
+    "ecv_core.library.tune": ("power", "tune"),
     "ecv_core.models.base": ("Algorithm",),
     "ecv_core.records.interactions": ("Folds", "Interactions"),
     "ecv_core.records.parameters": ("Parameter",),
@@ -76,6 +86,7 @@ _MODULES = {"errors": "ecv_core.records.errors"}
 
 __all__ = [
     "Algorithm",
+    "Data",
     "Decision",
     "EFold",
     "Fixed",
@@ -94,6 +105,8 @@ __all__ = [
     "StoppingRule",
     "Tracked",
     "__version__",
+    "add",
+    "algorithms",
     "datasets",
     "errors",
     "evaluate",
@@ -101,11 +114,15 @@ __all__ = [
     "load",
     "metrics",
     "orders",
+    "power",
     "register_rule",
+    "report",
     "runs",
     "select",
     "split",
+    "study",
     "track",
+    "tune",
 ]
 
 

@@ -12,11 +12,13 @@ def run() -> int:
     except ModuleNotFoundError as missing:
         if (missing.name or "").startswith("ecv_core"):
             raise
-        print(
-            f"error: the package '{missing.name}' is not installed here; run 'make run' once and "
-            "use its Python: .venv/bin/python -m ecv_core",
-            file=sys.stderr,
+        from ecv_core.records.extras import what_to_install
+
+        said = what_to_install(missing) or (
+            f"the package '{missing.name}' is not installed here; run 'make run' once and use its "
+            "Python: .venv/bin/python -m ecv_core"
         )
+        print(f"error: {said}", file=sys.stderr)
         return 1
 
 

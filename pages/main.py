@@ -1,5 +1,7 @@
 """The script of every page: page config and navigation, nothing else."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.shared.address.link import drop_endless
@@ -7,8 +9,9 @@ from pages.shared.address.navigation import account_page, look, old_pages
 from pages.shared.live.acting import admitted
 from pages.shared.live.running import running_bar
 
-st.set_page_config(page_icon="pages/shared/icon.svg", layout="wide")
-st.logo("pages/shared/logo.svg", size="large")
+_PICTURES = Path(__file__).parent / "shared"
+st.set_page_config(page_icon=str(_PICTURES / "icon.svg"), layout="wide")
+st.logo(str(_PICTURES / "logo.svg"), size="large")
 look()
 drop_endless()
 welcome = admitted()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff import explorable, tradeoff
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings

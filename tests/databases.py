@@ -17,7 +17,8 @@ import sqlalchemy as sa
 
 from ecv_core.store.store import Store, open_store
 
-_PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+"""Of PostgreSQL; None where it is not on this machine."""
 _NUMBERS = count()
 
 
@@ -50,8 +51,11 @@ class PostgresServer:
         )
         settings = {"listen_addresses": "", "unix_socket_directories": self._folder, "fsync": "off"}
         self._process = subprocess.Popen(
-            [programs / "postgres", "-D", data]
-            + [f"--{name}={value}" for name, value in settings.items()],
+            [
+                str(programs / "postgres"),
+                *("-D", str(data)),
+                *(f"--{name}={value}" for name, value in settings.items()),
+            ],
             user=self._who,
             cwd=self._folder,
             stdout=subprocess.DEVNULL,
@@ -99,9 +103,9 @@ class PostgresServer:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    if _PROGRAMS is None:
+    if PROGRAMS is None:
         pytest.skip("PostgreSQL is not on this machine")
-    server = PostgresServer(_PROGRAMS)
+    server = PostgresServer(PROGRAMS)
     yield server
     server.stop()
 

@@ -175,7 +175,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ecv_core import fold
-from ecv_core.analysis.comparison.spec_differences import differences
+from ecv_core.analysis.comparison import differences
 from ecv_core.cli.run_command import parse_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SCORES, RunSpec

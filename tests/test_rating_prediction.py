@@ -138,7 +138,7 @@ def test_a_cancel_takes_effect_in_the_middle_of_the_sampling():
 def test_the_precision_rule_stops_on_rmse_by_users_squared_errors():
     known = rating_spec(rule="precision", tolerance=0.01)
     results = [fold.run_fold(known, index) for index in range(2)]
-    moments = stopping.moments(spec.rule_of(known), results, 0.95)
+    moments = stopping.moments(stopping.rule_for(known), results, 0.95)
     assert moments[0].interval.low < moments[0].score < moments[0].interval.high
     # what users add has this spread, by the formula of the rule for one fold of a fixed model
     values = results[0].user_scores.of("rmse")

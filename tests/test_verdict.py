@@ -148,6 +148,14 @@ def at_the_end(scores: tuple[float, ...], interval: Interval) -> list[Moment]:
     ]
 
 
+def test_a_doubt_withdraws_the_promise():
+    run = stop_after_two("precision", "After 2 folds: known within 1.0%, asked for 3.0%: stop.")
+    doubt = "Fold 1 scores 30 % below the others: look at it."
+    moments = [*run.moments[:-1], replace(run.moments[-1], doubt=doubt)]
+    said = verdict(replace(run, moments=moments))
+    assert said == f"Stopped after 2 of 10 folds: the mean is {run.at_stop.mean:.4f}. {doubt}"
+
+
 def test_every_interval_of_a_stop_has_its_name():
     # Mean 0.3, deviation 0.0141421; t(1) = 12.7062, so ± 0.1271. Each look, after fold 2 to 10, may
     # err by 0.986 % for all of them to hold at once: t(1) = 64.56, so ± 0.6456.

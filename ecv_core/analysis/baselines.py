@@ -114,7 +114,7 @@ def entry_of(run: Run, *, by: str) -> Entry:
     """
     algorithm = models.of(run.spec)
     scores = [fold.score for fold in run.folds]
-    interval = _interval(run, random=algorithm.random)
+    interval = _interval(run)
     usual = dict(algorithm.resolve({}))
     changed = {name: value for name, value in run.spec.params if usual.get(name) != value}
     words = ", ".join(f"{name} {value}" for name, value in changed.items())
@@ -133,13 +133,13 @@ def entry_of(run: Run, *, by: str) -> Entry:
     )
 
 
-def _interval(run: Run, *, random: bool) -> Interval | None:
+def _interval(run: Run) -> Interval | None:
     scores = [fold.score for fold in run.folds]
     if 1 < len(scores) < run.spec.k:
         users = recorded_user_scores(run)
         if all(fold.fold in users for fold in run.folds):
             metric = run.spec.metric_name
-            rule = Precision(tolerance=1.0, k=run.spec.k, metric=metric, random=random)
+            rule = Precision(tolerance=1.0, k=run.spec.k, metric=metric)
             return rule.interval(
                 [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
             )

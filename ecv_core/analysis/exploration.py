@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.analysis import orders
+from ecv_core.analysis.orders import outcomes
+from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, Progress, Scores, no_progress
 from ecv_core.records.spec import RunSpec
@@ -29,7 +30,7 @@ def asked_about_sets(
     rule: StoppingRule,
     confidence: float,
     costs: NDArray[np.float64] | None,
-) -> orders.Orders:
+) -> outcomes.Orders:
     """The walk over every order; the rule stops at setting 0, and has no other.
 
     Args:
@@ -39,7 +40,7 @@ def asked_about_sets(
         confidence: of the interval whose coverage is told.
         costs: of each fold; None counts folds.
     """
-    subsets = orders.FoldSubsets(folds)
+    subsets = FoldSubsets(folds)
     masks = subsets.lattice.masks
 
     def stops(before: int, after: int) -> bool:
@@ -51,7 +52,7 @@ def asked_about_sets(
         rows = [[stops(one, end) for one, end in zip(row, after, strict=True)] for row in before]
         return np.where(np.array(rows), 0.0, np.inf)
 
-    return orders.Orders(subsets, subsets.half_widths(confidence), step, costs=costs)
+    return outcomes.Orders(subsets, subsets.half_widths(confidence), step, costs=costs)
 
 
 def check_order_free(rule: StoppingRule, results: Sequence[FoldResult]) -> None:
@@ -59,7 +60,7 @@ def check_order_free(rule: StoppingRule, results: Sequence[FoldResult]) -> None:
 
     Raises: InputError with an order that shows it.
     """
-    for row in orders.drawn_orders(len(results), _CHECKED, seed=0).tolist():
+    for row in outcomes.drawn_orders(len(results), _CHECKED, seed=0).tolist():
         for n in range(3, len(row) + 1):
             seen, newest = row[: n - 1], row[n - 1]
             one, other = (
@@ -87,7 +88,7 @@ def explore(
     confidence: float = 0.95,
     min_folds: int = 1,
     progress: Progress = no_progress,
-) -> orders.Orders:
+) -> outcomes.Orders:
     """Every order of the folds under a rule whose axis is still free, ready to be asked.
 
     Args:
@@ -121,9 +122,9 @@ def explore(
 
 def _walk(
     scores: Scores, rule: SetRule, progress: Progress = no_progress
-) -> tuple[orders.Orders, float]:
+) -> tuple[outcomes.Orders, float]:
     """The walk, and the value of the axis that the rule itself has."""
-    subsets = orders.FoldSubsets(scores.folds)
+    subsets = FoldSubsets(scores.folds)
     found = rule.steps(
         FoldSets(
             folds=subsets.scores,
@@ -131,11 +132,10 @@ def _walk(
             half_widths=subsets.half_widths,
             chosen=subsets.lattice.contains,
             users=scores.users,
-            random=scores.random,
             aids=scores.aids,
         )
     )
-    walk = orders.Orders(
+    walk = outcomes.Orders(
         subsets if found.means is None else subsets.estimated(found.means),
         found.half_widths,
         found.step,
@@ -148,10 +148,10 @@ def _walk(
 
 def fixed(
     scores: Scores, *, confidence: float = 0.95, within_percent: float | None = None
-) -> orders.Curve:
+) -> outcomes.Curve:
     """The baseline: the exact outcome of always using e folds; one row per e, from 1 to k."""
-    subsets = orders.FoldSubsets(scores.folds)
-    return orders.fixed(
+    subsets = FoldSubsets(scores.folds)
+    return outcomes.fixed(
         subsets,
         subsets.half_widths(confidence),
         costs=scores.costs,
@@ -167,7 +167,7 @@ def outcome(
     draws: int = DRAWS,
     seed: int = 0,
     within_percent: float | None = None,
-) -> orders.Outcome:
+) -> outcomes.Outcome:
     """What any rule does over the orders of some folds.
 
     Exact for a rule that decides by sets of folds (`stopping.base.SetRule`), that does not look at
@@ -200,11 +200,11 @@ def outcome(
     def stops(shuffled: NDArray[np.float64]) -> NDArray[np.intp]:
         if isinstance(rule, OrderRule):
             return rule.first_stops(shuffled)
-        order = orders.drawn_orders(len(results), draws, seed)
+        order = outcomes.drawn_orders(len(results), draws, seed)
         found = [_first_stop(rule, [results[fold] for fold in row]) for row in order.tolist()]
         return np.array(found, dtype=np.intp)
 
-    return orders.sampled(
+    return outcomes.sampled(
         scores.folds,
         stops,
         confidence=confidence,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.fold.spec import rule_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, Moment
 from ecv_core.records.spec import RunSpec
@@ -19,6 +18,7 @@ from ecv_core.stopping import (
     difference_percent,
     moments,
     rule,
+    rule_for,
     stop_of,
 )
 from ecv_core.stopping.efold import products
@@ -75,7 +75,7 @@ def replay(spec: RunSpec, folds: Sequence[FoldResult], seed: int = 0) -> Replay:
         )
     told = [folds[at] for at in order_of(len(folds), seed)]
     k = spec.max_folds
-    played = moments(rule_of(spec), told, spec.confidence)
+    played = moments(rule_for(spec), told, spec.confidence)
     return Replay(folds=tuple(told), moments=tuple(played), stopped_at=stop_of(played, k), k=k)
 
 

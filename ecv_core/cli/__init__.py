@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn
 
+from ecv_core._version import __version__
 from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated
 from ecv_core.records.plugins import naming_code
@@ -45,6 +46,8 @@ COMMANDS = {
     "remove": Command("delete a dataset that was added", "own_commands", "remove_options"),
     "folds": Command("write a split for others to use", "data_commands", "folds_options"),
     "run": Command("evaluate an algorithm on a dataset", "run_command", "run_options"),
+    "resume": Command("go on with a run that was cut off", "runs_commands", "resume_options"),
+    "runs": Command("the runs there are, and which can go on", "runs_commands", "runs_options"),
     "study": Command(
         "datasets x algorithms x splits, recorded; resumable", "study_command", "study_options"
     ),
@@ -78,6 +81,7 @@ COMMANDS = {
     "figure": Command(
         "a picture for a paper, in a column's width", "figure_command", "figure_options"
     ),
+    "dashboard": Command("the pages, in a browser", "dashboard_command", "dashboard_options"),
     "backup": Command("all runs as one file, while in use", "backup_commands", "backup_options"),
     "restore": Command("all runs from such a file", "backup_commands", "restore_options"),
 }
@@ -97,7 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EcvError as error:
         return _complain(error, BAD_INPUT)
     except (KeyboardInterrupt, Terminated):
-        return _complain("stopped; finished folds are kept", INTERRUPTED)
+        return _complain(
+            f"stopped; finished folds are kept: '{program()} resume' goes on with the run",
+            INTERRUPTED,
+        )
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
@@ -147,16 +154,19 @@ def _told_to_end() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def program() -> str:
+    """What is typed to get here."""
+    name = os.path.basename(sys.argv[0])
+    return "ecv" if name in ("ecv", "ecv.exe") else "python -m ecv_core"
+
+
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of these arguments, with the function that carries them out as `command`.
 
     Raises: InputError for arguments that make no command.
     """
-    name = os.path.basename(sys.argv[0])
-    parser = _Parser(
-        prog="ecv" if name in ("ecv", "ecv.exe") else "python -m ecv_core",
-        description="e-fold cross-validation",
-    )
+    parser = _Parser(prog=program(), description="e-fold cross-validation", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
     for command_name, command in COMMANDS.items():
         commands.add_parser(command_name, help=command.help, declared=command)
@@ -173,7 +183,7 @@ class _Lazy(_Parser):
     """The parser of one command, which learns its options when it is first asked to parse."""
 
     def __init__(self, *, declared: Command, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(**options)
+        super().__init__(allow_abbrev=False, **options)
         self._declared: Command | None = declared
 
     def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401

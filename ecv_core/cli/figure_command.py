@@ -20,7 +20,7 @@ from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, st
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import add_rule_param
 from ecv_core.figures.efold import efold_frame
-from ecv_core.figures.report import run_pictures, table_pictures
+from ecv_core.figures.report import pictures
 from ecv_core.figures.report.plotting import FORMS, Draw, Form, saved
 from ecv_core.figures.scales import difference_scale, stop_scale
 from ecv_core.figures.study_summary import WITHIN_PERCENT, recorded_study, systems_of
@@ -34,7 +34,7 @@ from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
-    from ecv_core.analysis.orders import Curve
+    from ecv_core.analysis.orders.outcomes import Curve
 
 STUDY = "study"
 OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
@@ -112,7 +112,7 @@ def _efold(run: Run) -> tuple[Draw, str]:
     if not run.folds:
         raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
     draw = partial(
-        run_pictures.efold_picture,
+        pictures.efold_picture,
         efold_frame(run.moments, run.stopped_at),
         k=run.k,
         metric=metric_label(run.spec),
@@ -142,22 +142,22 @@ def _over_orders(
     match kind:
         case "stops" if one is not None:
             frame = stops_frame(found.average)
-            return partial(run_pictures.stops_picture, frame, alpha=alpha), title
+            return partial(pictures.stops_picture, frame, alpha=alpha), title
         case "tradeoff":
             frame = tradeoff_frame(found, _others(runs, found, folder))
             cost = "folds" if any(one.source == "none" for one in systems) else "energy"
-            return partial(run_pictures.tradeoff_picture, frame, alpha=alpha, cost=cost), title
+            return partial(pictures.tradeoff_picture, frame, alpha=alpha, cost=cost), title
         case "ranks":
             ranked = rankings(systems, [alpha])
             if not ranked:
                 raise InputError(f"no dataset in {folder} has two complete runs to be ranked")
             ranks, kept = ranks_frame(ranked), stability_frame(ranked)
-            return partial(table_pictures.ranks_picture, ranks, kept), title
+            return partial(pictures.ranks_picture, ranks, kept), title
     cells = cells_frame(found, [alpha])
     value, scale = ("mean_stop", stop_scale(found.average.k))
     if kind == "difference":
         value, scale = ("difference_percent", difference_scale(cells))
-    return partial(table_pictures.cells_picture, cells, value, scale=scale), title
+    return partial(pictures.cells_picture, cells, value, scale=scale), title
 
 
 def _others(runs: Sequence[Run], found: Tradeoff, folder: Path) -> list[RuleCurve]:

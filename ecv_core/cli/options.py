@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ecv_core import stopping
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.spec import SETTINGS, Setting
 from ecv_core.splits import SPLITS
+
+if TYPE_CHECKING:
+    from ecv_core.jobs.executors import Executor
 
 
 def named_values(words: Sequence[str], option: str) -> dict[str, str]:
@@ -177,3 +182,44 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
     )
     add_setting(parser, "k")
     add_setting(parser, "seed", **of_seed)
+
+
+# Where folds are computed, which every command that computes some has.
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where folds are computed."""
+    parser.add_argument(
+        "--on",
+        metavar="PLACE",
+        help="compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor; "
+        "ECV_CLUSTER says it too",
+    )
+    parser.add_argument("--nodes", type=int, metavar="N", help="of slurm, pbs, lsf or htcondor")
+    parser.add_argument(
+        "--site", metavar="FILE.toml", help="partition, account, walltime, ... of a node"
+    )
+    parser.add_argument(
+        "--speculate",
+        type=int,
+        default=1,
+        metavar="N",
+        help="with several nodes: so many folds more than the rule is sure to need (default 1)",
+    )
+
+
+@contextmanager
+def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Iterator[Executor]:
+    """The executor that the options of `add_place` ask for; it ends with the block.
+
+    Args:
+        options: of the command.
+        also: told every step.
+    Raises: InputError for a place that cannot be had.
+    """
+    if options.speculate < 0:
+        raise InputError(f"--speculate is at least 0, but is {options.speculate}")
+    from ecv_core.jobs.cluster.choose import executor_on
+
+    with closing(executor_on(options.on, nodes=options.nodes, site=options.site, also=also)) as one:
+        yield one

@@ -57,11 +57,11 @@ def orders_document(file: Path, asked: RunSpec) -> dict[str, Any]:
         asked: its rule, with its settings; whatever else it says does not count.
     Raises: InputError for a file or a setting that cannot serve.
     """
-    from ecv_core.analysis import orders
     from ecv_core.analysis.exploration import outcome
+    from ecv_core.analysis.orders.files import read_scores
     from ecv_core.records.run import Scores
 
-    systems = orders.read_scores(file)
+    systems = read_scores(file)
     if "score" not in systems:
         raise InputError(
             f"{file} must have a column 'score', but has {', '.join(systems)}; rename one"

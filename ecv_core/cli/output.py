@@ -32,7 +32,7 @@ def write_json(document: dict[str, Any], target: str | None) -> None:
         if Path(target).exists() and not Path(target).is_file():  # a pipe or a device
             Path(target).write_text(text + "\n", encoding="utf-8")
             return
-        with replacing(Path(target)) as part:
+        with replacing(Path(target), for_others=True) as part:
             part.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise RunError(

@@ -50,12 +50,14 @@ def power(options: argparse.Namespace) -> int:
     if options.json == "-":
         return OK
     print(found.sentence())
-    print(f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}")
+    heads = f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}"
+    print(f"{heads}{'DP, Holm':>10}{'apart, Holm':>13}")
     for name in found.ranked:
         curve = found.curves[name]
         print(
             f"{column_title(name):14}{curve.dp:8.3f}{curve.dp_plus_sd:10.3f}"
-            f"{100 * found.told_apart(name):10.1f} %"
+            f"{100 * found.told_apart(name):10.1f} %{found.corrected[name].dp:10.3f}"
+            f"{100 * found.corrected[name].told_apart:11.1f} %"
         )
     for parameter, values in found.dominant.items():
         best = min(values, key=values.__getitem__)

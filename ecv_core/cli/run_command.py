@@ -16,11 +16,13 @@ from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     OF_SPLITS,
+    add_place,
     add_settings,
     add_split_options,
     asked_rule_params,
     asked_settings,
     named_values,
+    place_of,
 )
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.figures.words import duration
@@ -30,7 +32,7 @@ from ecv_core.records.run import Run
 from ecv_core.records.spec import SETTINGS, RunSpec, Task
 
 if TYPE_CHECKING:
-    from ecv_core.records.spec import RunSpec
+    from ecv_core.store.store import Store
 
 
 LONG = 600.0
@@ -50,6 +52,12 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--download", action="store_true", help="get the dataset if it is missing")
     parser.add_argument(
         "--anew", action="store_true", help="compute every fold, also those that are there already"
+    )
+    add_place(parser)
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the newest run of these settings that was cut off, if there is one",
     )
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -88,30 +96,67 @@ def run(options: argparse.Namespace) -> int:
     if options.download:
         fetch(datasets.entry(options.dataset))
     spec = spec_of(options)
+    check_data(spec)
+    from ecv_core.jobs.owner import recover
+    from ecv_core.store.ownership import this_process
+    from ecv_core.store.store import open_store
+
+    store = open_store()
+    if options.resume:
+        recover(store)
+        for cut_off in store.runs_like(spec, imported=False):
+            if cut_off.resumable and cut_off.spec.same_run(spec):
+                return go_on(store, cut_off, options)
+    (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
+    return carry_out(store, store.run(run_id), options)
+
+
+def check_data(spec: RunSpec) -> None:
+    """Refuse data that the run cannot do with, and say how long it takes where that is long."""
     from ecv_core import fold
 
     fold.data_of(spec)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(spec)
     fold.folds_of(spec)
     _say_how_long(spec, len(fold.data_of(spec)))
+
+
+def go_on(store: Store, run: Run, options: argparse.Namespace, *, full: bool = False) -> int:
+    """Go on with a run that was cut off; gives the exit code.
+
+    Raises: InputError where somebody was quicker.
+    """
+    from ecv_core.jobs.queue import Queue
+
+    if not Queue(store).resume(run.run_id, full=full):
+        raise InputError(f"run {run.run_id} is going on in another program already; wait for it")
+    print(f"goes on with {len(run.folds)} of {run.k} folds of run {run.run_id}", file=sys.stderr)
+    return carry_out(store, store.run(run.run_id), options)
+
+
+def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
+    """Compute a run that waits in this process's queue, and say what came of it.
+
+    Args:
+        store: where it is.
+        run: the run; one of a selection takes the selection to its end.
+        options: those of `add_place`, and where its JSON goes.
+    Returns: the exit code.
+    """
     from tqdm import tqdm
 
     from ecv_core.figures.words import watt_hours
-    from ecv_core.jobs.book import Book, GivesUp, Says
+    from ecv_core.jobs.book import GivesUp, Says
     from ecv_core.jobs.driver import drive
-    from ecv_core.jobs.executors import Here
-    from ecv_core.jobs.plans.run import RunPlan
+    from ecv_core.jobs.plans.behind import plan_of
     from ecv_core.store.document import run_document
-    from ecv_core.store.ownership import this_process
     from ecv_core.store.results import aid_folds
-    from ecv_core.store.store import open_store
 
-    store = open_store()
-    (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
-    with tqdm(total=spec.max_folds, unit="fold", disable=None, leave=False) as bar:
+    spec, run_id = run.spec, run.run_id
+    with tqdm(total=run.k, initial=len(run.folds), unit="fold", disable=None, leave=False) as bar:
 
         def on_fold(run: Run) -> None:
-            if run.spec.algorithm != spec.algorithm:
+            if run.run_id != run_id:
                 return  # one of the cheap models that it is adjusted by
             bar.update(1)
             moment = run.moments[-1]
@@ -127,6 +172,8 @@ def run(options: argparse.Namespace) -> int:
                 f"fold {moment.fold}: {spec.metric_name} {score:.4f} {took}. {reason}",
                 file=sys.stderr,
             )
+            if run.doubt:
+                tqdm.write(run.doubt, file=sys.stderr)
 
         def show(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
             words = f"{phase} {step}/{steps}" if steps else phase
@@ -135,8 +182,9 @@ def run(options: argparse.Namespace) -> int:
 
         trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
         says = Says(fold=on_fold, trouble=trouble)
-        book = Book(store, runs=[store.run(run_id)], anew=options.anew, says=says)
-        drive(RunPlan(spec), book, Here(also=show))
+        with place_of(options, show) as executor:
+            plan, book = plan_of(store, run, says, speculate=options.speculate)
+            drive(plan, book, executor)
     run = store.run(run_id)
     write_json(run_document(run), options.json)
     book.check_finished()
@@ -184,10 +232,11 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
 
 
 def _energy(run: Run) -> str:
-    from ecv_core.energy import SOURCES
+    from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import left_in_words
     from ecv_core.energy.savings import energy_of
     from ecv_core.figures.words import (
+        node_words,
         processor_words,
         range_words,
         saved_words,
@@ -204,7 +253,7 @@ def _energy(run: Run) -> str:
         word = "forgone to check" if run.checked else "saved"
         about = "about " * facts.forecast
         text += f", {saved_words(facts)} ({about}{facts.saved_percent:.0f} %) {word}"
-    sentences = (range_words(facts), left_in_words([run]), shared_words(run))
+    sentences = (range_words(facts), left_in_words([run]), shared_words(run), node_words(run))
     said = " ".join(filter(None, sentences))
     return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
 

@@ -17,12 +17,13 @@ from ecv_core.analysis.selection.document import (
     orders_document,
     selection_document,
     verdict_sentence,
+    winner_mean,
 )
+from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import machine_settings, named_values
+from ecv_core.cli.options import machine_settings, named_values, place_of
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.jobs.book import GivesUp
-from ecv_core.jobs.executors import Here
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -55,12 +56,7 @@ def select_live(options: argparse.Namespace) -> int:
         **machine_settings(options),
     )
     spec = named[0][1]
-    terms = terms_for(
-        spec,
-        confidence=options.confidence,
-        indifference=options.indifference,
-        until=options.until,
-    )
+    terms = terms_for(spec, **_asked(options))
     before: Standing | None = None
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 
@@ -72,14 +68,16 @@ def select_live(options: argparse.Namespace) -> int:
             bar.update(1)
             before = _told(before, now)
 
-        selection_id, found = compute(
-            open_store(),
-            named,
-            terms,
-            executor=Here(also=show),
-            on_fold=on_fold,
-            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
-        )
+        with place_of(options, show) as executor:
+            selection_id, found = compute(
+                open_store(),
+                named,
+                terms,
+                executor=executor,
+                speculate=options.speculate,
+                on_fold=on_fold,
+                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+            )
     assert found.played is not None
     played = replace(found.played, joules_of_all_folds=found.joules_expected)
     document = selection_document(found.contenders, terms, spec.metric_name, played)
@@ -102,7 +100,12 @@ def _told(before: Standing | None, now: Standing) -> Standing:
 
 def select_options(parser: argparse.ArgumentParser) -> None:
     """The options of `select`."""
-    from ecv_core.cli.options import add_machine_options, add_setting, add_split_options
+    from ecv_core.cli.options import (
+        add_machine_options,
+        add_place,
+        add_setting,
+        add_split_options,
+    )
 
     parser.add_argument(
         "words",
@@ -128,6 +131,17 @@ def select_options(parser: argparse.ArgumentParser) -> None:
         metavar="0.01",
         help="contenders closer than this share of the leader's mean are as good as each other",
     )
+    parser.add_argument(
+        "--expected-loss",
+        type=float,
+        metavar="0.001",
+        help="which one to use: stop once at most this share of the score is expected to be lost",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="30folds",
+        help="the best that is found within '50 Wh', '20 min' or '30 folds'",
+    )
     add_setting(parser, "confidence")
     parser.add_argument("--orders", type=int, metavar="N", help="over so many drawn orders")
     parser.add_argument("--lower-is-better", action="store_true", help="of the scores in FILE")
@@ -135,6 +149,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
     parser.add_argument("--folds", metavar="FILE", help="use these released folds")
     add_split_options(parser, default=None, metavar="SEED", help="fixes every random choice")
+    add_place(parser)
     add_machine_options(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=select)
@@ -186,7 +201,7 @@ def _answer(options: argparse.Namespace, contenders: list[Scores], name: str) ->
             played.verdict,
             played.rounds,
             played.folds_used,
-            mean=float(winner.folds[: len(played.rounds)].mean()),
+            mean=winner_mean(winner, played.rounds, played.verdict.winner),
         )
     write_json(document, options.json)
     if options.json != "-":
@@ -239,11 +254,14 @@ def _recorded(options: argparse.Namespace) -> int:
 
 
 def _terms(options: argparse.Namespace, k: int) -> Terms:
-    lower = options.lower_is_better
-    return Terms(
-        k=k,
-        confidence=options.confidence,
-        indifference=options.indifference,
-        until=options.until,
-        higher_is_better=not lower,
-    )
+    return Terms(k=k, higher_is_better=not options.lower_is_better, **_asked(options))
+
+
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "confidence": options.confidence,
+        "indifference": options.indifference,
+        "until": options.until,
+        "expected_loss": options.expected_loss,
+        "budget": None if options.budget is None else Budget.parse(options.budget),
+    }

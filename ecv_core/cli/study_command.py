@@ -1,6 +1,6 @@
-"""`study`: datasets x algorithms x splits as recorded runs, whole or up to a rule's stop.
+"""`study`: datasets x algorithms x splits as runs, whole or up to a rule's stop.
 
-It goes on where it was cut off.
+They are in the database, and with --folder also recorded there. It goes on where it was cut off.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from ecv_core import splits, stopping
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
@@ -26,10 +26,12 @@ from ecv_core.analysis.tuning.under_splits import planned_spaces
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     add_machine_options,
+    add_place,
     add_rule_params,
     add_setting,
     asked_rule_params,
     machine_settings,
+    place_of,
 )
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.energy.parts import left_out_words
@@ -40,12 +42,14 @@ from ecv_core.figures.study_summary import (
     summary,
     systems_of,
 )
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.book import GivesUp
 from ecv_core.jobs.plans.study import (
     USUAL_SPLIT,
     Cell,
+    answers,
     compute,
+    filled,
     of_the_paper,
     planned,
     with_obstacles,
@@ -55,6 +59,7 @@ from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
 from ecv_core.store.recorded import FOLDER, recorded_stopped
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
@@ -81,10 +86,11 @@ def study_spaces(options: argparse.Namespace) -> int:
         f"{counted(each, 'configuration')} in all splits, at most {counted(folds, 'fold')}",
         file=sys.stderr,
     )
-    with tqdm(total=folds, unit="fold", disable=None) as bar:
+    with tqdm(total=folds, unit="fold", disable=None) as bar, place_of(options) as executor:
         found = run_spaces(
             open_store(),
             planned,
+            executor=executor,
             share=True,
             on_fold=lambda: bar.update(1),
             trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
@@ -114,7 +120,7 @@ def print_summary(options: argparse.Namespace) -> int:
     """
     axis = axis_of(PAPERS_RULE)
     alpha = float(axis.parse(axis.default if options.alpha is None else options.alpha))
-    folder = Path(options.folder)
+    folder = Path(options.folder or FOLDER)
     runs = recorded_study(folder)
     found = summary(systems_of(runs, ids=True), alpha)
     curves: dict[str, dict[int, Curve]] = {}
@@ -166,9 +172,9 @@ ALSO = ("recall@10",)
 
 
 _STOPS = (
-    "for slow models: end each run at the stop of this rule, mostly precision, and record it in "
-    f"FOLDER/stopped; one of {', '.join(stopping.RULES)}. Without it all folds are run. What is "
-    "recorded whole is not run again."
+    "for slow models: end each run at the stop of this rule, mostly precision; one of "
+    f"{', '.join(stopping.RULES)}. Without it all folds are run. What is there whole is not run "
+    "again."
 )
 
 
@@ -191,8 +197,14 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "seed")
     add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
+    add_place(parser)
     add_machine_options(parser)
-    parser.add_argument("--folder", default=str(FOLDER), help="default data/recorded")
+    parser.add_argument(
+        "--folder",
+        metavar="FOLDER",
+        help="also record each run there, as data/recorded has them; with --summary: what is read "
+        "(default: the recorded runs)",
+    )
     parser.add_argument(
         "--summary", action="store_true", help="run nothing; print what the recorded runs say"
     )
@@ -212,20 +224,30 @@ def run_study(options: argparse.Namespace) -> int:
     if options.space:
         return study_spaces(options)
     if options.json:
-        raise InputError("--json belongs to --space; runs of a study are recorded in --folder")
+        raise InputError("--json belongs to --space; --folder has runs of a study as JSON")
+    folder = Path(options.folder) if options.folder else None
     wanted = _possible(
         planned(
             options.datasets.split(","),
             options.algorithms.split(","),
             [name for name in options.splits.split(",") if name],
-            folder=Path(options.folder),
+            folder=folder,
             seed=options.seed,
             **settings,
             **machine_settings(options),
         )
     )
+    store = open_store()
     todo = [cell for cell in wanted if not cell.recorded]
+    if folder is None:
+        there = {cell.spec: cell.run for cell in filled(wanted, store)}
+        todo = [cell for cell in wanted if not _there(there.get(cell.spec), cell.spec)]
+        for spec, run in there.items():
+            if run is not None and _there(run, spec):
+                print(f"{_result(run)}, there already")
     print(f"{counted(len(wanted), 'run')}, {len(todo)} to compute", file=sys.stderr)
+    if todo:
+        keep_plan(store, STUDY, [PlannedRun(spec=cell.spec) for cell in wanted])
     failed = []
     with tqdm(total=sum(cell.spec.k for cell in todo), unit="fold", disable=None) as bar:
 
@@ -236,21 +258,35 @@ def run_study(options: argparse.Namespace) -> int:
         def on_end(cell: Cell) -> None:
             assert cell.run is not None
             if cell.run.state is RunState.FINISHED:
-                tqdm.write(f"{cell.path}", file=sys.stdout)
+                tqdm.write(f"{cell.path or _result(cell.run)}", file=sys.stdout)
             else:
                 failed.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 
-        compute(
-            open_store(),
-            todo,
-            on_fold=on_fold,
-            on_end=on_end,
-            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
-            also=ALSO if options.splits else (),
-        )
+        with place_of(options) as executor:
+            compute(
+                store,
+                todo,
+                executor=executor,
+                speculate=options.speculate,
+                on_fold=on_fold,
+                on_end=on_end,
+                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+                also=ALSO if options.splits else (),
+            )
     if failed:
         raise RunError("; ".join(failed))
     return OK
+
+
+def _there(run: Run | None, spec: RunSpec) -> bool:
+    return run is not None and answers(run, spec)
+
+
+def _result(run: Run) -> str:
+    """What a run found, as a line."""
+    at = run.at_stop
+    mean = "" if at is None else f": {metric_label(run.spec)} {at.mean:.4f}"
+    return f"{run.run_id} {_name(run.spec)}{mean}, {run.folds_used} of {run.k} folds"
 
 
 def _stopping(options: argparse.Namespace) -> dict[str, Any]:

@@ -9,18 +9,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import machine_settings, named_values
+from ecv_core.cli.options import machine_settings, named_values, place_of
 from ecv_core.cli.output import check_target, write_json
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
-    from ecv_core.jobs.plans.tune import Tuning
+    from ecv_core.analysis.tuning.nested import Aside
+    from ecv_core.jobs.book import GivesUp
+    from ecv_core.jobs.plans.tune import Tuned, Tuning
     from ecv_core.store.store import Store
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
     """The options of `tune`."""
-    from ecv_core.cli.options import add_machine_options, add_setting, add_split_options
+    from ecv_core.cli.options import (
+        add_machine_options,
+        add_place,
+        add_setting,
+        add_split_options,
+    )
 
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
@@ -81,6 +88,7 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
     parser.add_argument("--folds", metavar="FILE", help="use these released folds")
     add_split_options(parser)
+    add_place(parser)
     add_machine_options(parser)
     parser.add_argument("--yes", action="store_true", help="start even if it takes over an hour")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
@@ -101,8 +109,10 @@ def tune_command(options: argparse.Namespace) -> int:
         more["folds_sha256"], more["k"] = fold.known_folds(
             options.dataset, options.folds, models.algorithm(options.algorithm).task
         )
+    from tqdm import tqdm
+
     from ecv_core.analysis.tuning.nested import nested_settings
-    from ecv_core.jobs.plans.tune import make_tuning
+    from ecv_core.jobs.plans.tune import first_fold, make_tuning, meet_aside, tune
 
     more |= machine_settings(options) | {
         "split": options.split,
@@ -140,10 +150,21 @@ def tune_command(options: argparse.Namespace) -> int:
             f"left out: {name} {', '.join(map(str, values))}, more than {plan.spec.dataset} has",
             file=sys.stderr,
         )
-    if not _announce(plan, store, go_on=options.yes, share=share):
-        _try(plan, store, share=share)
-        _announce(plan, store, go_on=options.yes, share=share)
-    return _run(plan, store, options.json, share=share, nested=nested)
+    known = _announce(plan, store, go_on=options.yes, share=share)
+    with tqdm(unit="fold", disable=None, leave=False) as bar:
+
+        def show(phase: str, step: int, steps: int, /, **_: object) -> None:
+            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+
+        with place_of(options, show) as executor:
+            how: dict[str, Any] = {"executor": executor, "trouble": _gives_up()}
+            if not known:
+                first_fold(store, plan, share=share, **how)
+                _announce(plan, store, go_on=options.yes, share=share)
+            told = {"share": share, "speculate": options.speculate}
+            tuned = tune(store, plan, on_fold=lambda: bar.update(1), **told, **how)
+            aside = meet_aside(store, tuned, **how) if nested else None
+    return _answer(tuned, aside, options.json)
 
 
 def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
@@ -180,52 +201,26 @@ def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
     return True
 
 
-def _try(plan: Tuning, store: Store, *, share: bool) -> None:
-    from tqdm import tqdm
-
-    from ecv_core.jobs.plans.tune import first_fold
-
-    with tqdm(unit="fold", disable=None, leave=False) as bar:
-        first_fold(store, plan, **_how(bar, share=share))
-
-
-def _how(bar: Any, *, share: bool) -> dict[str, Any]:  # noqa: ANN401  a bar of tqdm
-    """What computes folds and tells the bar of it, and who is told of trouble."""
+def _gives_up() -> GivesUp:
     from tqdm import tqdm
 
     from ecv_core.jobs.book import GivesUp
-    from ecv_core.jobs.executors import Here
 
-    def show(phase: str, step: int, steps: int, /, **_: object) -> None:
-        bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
-
-    return {
-        "executor": Here(also=show),
-        "share": share,
-        "trouble": GivesUp(partial(tqdm.write, file=sys.stderr)),
-    }
+    return GivesUp(partial(tqdm.write, file=sys.stderr))
 
 
-def _run(plan: Tuning, store: Store, target: str | None, *, share: bool, nested: bool) -> int:
-    from tqdm import tqdm
-
+def _answer(tuned: Tuned, aside: Aside | None, target: str | None) -> int:
     from ecv_core.analysis.tuning.nested import aside_document, aside_sentence
     from ecv_core.evaluation import column_title
-    from ecv_core.jobs.plans.tune import meet_aside, tune, tuning_document, tuning_sentence
+    from ecv_core.jobs.plans.tune import tuning_document, tuning_sentence
 
-    with tqdm(unit="fold", disable=None, leave=False) as bar:
-        how = _how(bar, share=share)
-        tuned = tune(store, plan, on_fold=lambda: bar.update(1), **how)
-        aside = None
-        if nested:
-            aside = meet_aside(store, tuned, executor=how["executor"], trouble=how["trouble"])
     document = tuning_document(tuned)
     document |= {"aside": None if aside is None else aside_document(aside)}
     write_json(document, target)
     if target != "-":
         print(tuning_sentence(tuned))
         if aside is not None:
-            metric = column_title(plan.spec.metric_name)
+            metric = column_title(tuned.tuning.spec.metric_name)
             print(aside_sentence(aside, metric, len(tuned.configurations)))
     return OK
 

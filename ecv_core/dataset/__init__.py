@@ -13,7 +13,13 @@ from ecv_core.dataset._catalogue import (
 )
 from ecv_core.dataset._dirs import cache_dir, data_dir, search_dirs
 from ecv_core.dataset._download import download
-from ecv_core.dataset._hashing import changed, check_content, own_sha256, source_key
+from ecv_core.dataset._hashing import (
+    changed,
+    check_content,
+    file_sha256,
+    own_sha256,
+    source_key,
+)
 from ecv_core.dataset._load import check_own, load
 
 __all__ = [
@@ -28,6 +34,7 @@ __all__ = [
     "data_dir",
     "download",
     "entry",
+    "file_sha256",
     "how_to_supply",
     "listing",
     "load",

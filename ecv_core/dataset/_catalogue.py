@@ -50,6 +50,15 @@ class SourceFile:
     """Roles that the file may leave out."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Held:
+    """Interactions that this process has in memory."""
+
+    interactions: Interactions
+    sha256: str
+    """Of their content, whatever their name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetEntry:
     """What is known of a dataset before it is read."""
@@ -79,11 +88,13 @@ class DatasetEntry:
     """Official file first, the plain CSV and Parquet forms last; none for `synthetic`."""
     about: About | None = None
     """Of a dataset that was added: where it came from, and what could not be used."""
+    held: Held | None = None
+    """Of data that are in memory, which need no file."""
 
     @property
     def generated(self) -> bool:
         """True for the dataset that is made by code and needs no file."""
-        return not self.files
+        return not self.files and self.held is None
 
     @property
     def url(self) -> str | None:
@@ -142,6 +153,26 @@ def catalogue() -> dict[str, DatasetEntry]:
     return official | {own: found[own] for own in sorted(found) if own not in official}
 
 
+_in_memory: dict[str, DatasetEntry] = {}
+"""What `hold` was given, by id; gone with this process."""
+
+
+def hold(interactions: Interactions, sha256: str) -> str:
+    """Make data in memory a dataset of this process; its content names it.
+
+    Args:
+        interactions: as they were given, at most one per user and item.
+        sha256: of their content.
+    Returns: its id, the same for the same content.
+    """
+    dataset_id = f"memory-{sha256[:12]}"
+    held = Held(interactions=replace(interactions, dataset=dataset_id), sha256=sha256)
+    _in_memory[dataset_id] = replace(
+        _own_entry(dataset_id), description="Data in memory.", files=(), held=held
+    )
+    return dataset_id
+
+
 def _names_in(folder: Path) -> set[str]:
     with suppress(OSError):
         return {path.name for path in folder.iterdir()}
@@ -162,16 +193,16 @@ def misnamed() -> list[str]:
 
 
 def entry(dataset_id: str) -> DatasetEntry:
-    """The entry of one dataset.
+    """The entry of one dataset, also of data in memory.
 
     Raises: UnknownName if neither the catalogue nor a folder of `search_dirs()` has it.
     """
-    if official := _official().get(dataset_id):
-        return official  # without a look into the folders
-    known = catalogue()
-    if dataset_id not in known:
-        raise UnknownName("dataset", dataset_id, known)
-    return known[dataset_id]
+    if known := _official().get(dataset_id) or _in_memory.get(dataset_id):
+        return known  # without a look into the folders
+    entries = catalogue()
+    if dataset_id not in entries:
+        raise UnknownName("dataset", dataset_id, entries)
+    return entries[dataset_id]
 
 
 @cache
@@ -267,7 +298,7 @@ def locate(entry: DatasetEntry) -> Path | None:
 
 def available(entry: DatasetEntry) -> bool:
     """True if the dataset can be loaded without a download."""
-    return entry.generated or locate(entry) is not None
+    return entry.generated or entry.held is not None or locate(entry) is not None
 
 
 def listing() -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ def download(entry: DatasetEntry, progress: Callable[[int, int], None]) -> Path:
     target = data_dir() / file.names[0]
     try:
         _remove_stale_parts(target)
-        with replacing(target) as part:
+        with replacing(target, for_others=True) as part:
             _fetch(file.url, part, progress)
             read(entry, part, file)
     except Unreadable as error:

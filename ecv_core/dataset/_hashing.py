@@ -17,7 +17,7 @@ from ecv_core.dataset._catalogue import (
     how_to_supply,
 )
 from ecv_core.dataset._dirs import cache_dir
-from ecv_core.records.errors import DatasetError
+from ecv_core.records.errors import DatasetError, UnknownName
 from ecv_core.untrusted.files import replacing
 
 _LOADER_VERSION = 2
@@ -64,11 +64,12 @@ def changed(dataset_id: str, sha256: str | None) -> str:
     """In a sentence, why a run's dataset is not what it was; empty where it is."""
     if sha256 is None:
         return ""
-    entries = catalogue()
-    now = _content_or_none(entries[dataset_id]) if dataset_id in entries else None
+    now = None
+    with suppress(UnknownName):
+        now = _content_or_none(entry(dataset_id))
     if now == sha256:
         return ""
-    own = (one for one in entries.values() if one.domain == OWN_DOMAIN)
+    own = (one for one in catalogue().values() if one.domain == OWN_DOMAIN)
     called = next((one.id for one in own if _content_or_none(one) == sha256), None)
     there = "is not here any more" if now is None else "has changed since"
     what = f"the data of this run, '{dataset_id}' (SHA-256 {sha256[:12]}...), {there}"
@@ -85,6 +86,8 @@ def _content_or_none(dataset: DatasetEntry) -> str | None:
 
 
 def _content(dataset: DatasetEntry) -> str:
+    if dataset.held is not None:
+        return dataset.held.sha256
     path, _ = find(dataset)
     try:
         return file_sha256(path)

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -141,7 +142,7 @@ def read_columns(path: Path, file: SourceFile) -> Columns:
         raise Unreadable("it holds no interactions")
     if file.rows is not None and table.num_rows != file.rows:
         raise Unreadable(f"it holds {table.num_rows:,} rows where {file.rows:,} are published")
-    return {role: _checked(role, table[role]) for role in table.column_names}
+    return {role: checked(role, table[role]) for role in table.column_names}
 
 
 def check_columns(path: Path, file: SourceFile) -> None:
@@ -177,7 +178,7 @@ def _delimited(content: bytes, file: SourceFile) -> pa.Table:
         present = _present(file, _header(content.split(b"\n", 1)[0], separator))
     convert = pyarrow.csv.ConvertOptions(
         include_columns=list(present.values()),
-        column_types={column: _type(role) for role, column in present.items()},
+        column_types={column: type_of(role) for role, column in present.items()},
         # Only an empty field is missing: "NA" and "null" are fine names for an item.
         null_values=[""],
         strings_can_be_null=True,
@@ -199,7 +200,7 @@ def _delimited(content: bytes, file: SourceFile) -> pa.Table:
 
 
 def _json_lines(content: bytes, file: SourceFile) -> pa.Table:
-    schema = pa.schema([(str(column), _type(role)) for role, column in file.columns])
+    schema = pa.schema([(str(column), type_of(role)) for role, column in file.columns])
     table = pyarrow.json.read_json(
         pa.BufferReader(content),
         read_options=pyarrow.json.ReadOptions(block_size=_BLOCK_BYTES),
@@ -219,7 +220,7 @@ def _parquet(content: bytes, file: SourceFile) -> pa.Table:
         values = table[column]
         if pa.types.is_timestamp(values.type):
             values = values.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-        columns[role] = values.cast(_type(role))
+        columns[role] = values.cast(type_of(role))
     return pa.table(columns)
 
 
@@ -242,11 +243,14 @@ def _columns(missing: list[str | int]) -> str:
     return f"column {names}" if len(missing) == 1 else f"columns {names}"
 
 
-def _type(role: str) -> pa.DataType:
+def type_of(role: str) -> pa.DataType:
+    """Of the column that has this role."""
+    """Of the column that has this role."""
     return pa.string() if role in _TEXT_ROLES else pa.float64()
 
 
-def _checked(role: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+def checked(role: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column whose every value is one of its role. Raises: Unreadable, with the row."""
     bad = pc.is_null(values, nan_is_null=True)
     if role in _TEXT_ROLES:
         bad = pc.or_(bad, pc.equal(pc.fill_null(values, ""), ""))
@@ -284,6 +288,8 @@ def load(dataset_id: str) -> Interactions:
     known = entry(dataset_id)
     if known.generated:
         return synthetic.generate()
+    if known.held is not None:
+        return known.held.interactions
     path, file = find(known)
     try:
         return read(known, path, file)
@@ -312,8 +318,14 @@ def _refused(known: DatasetEntry, path: Path, error: Unreadable) -> DatasetError
 
 def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
     """Read one file as `file` describes it. Raises: Unreadable."""
+    found = interactions_of(known.id, read_columns(path, file))
+    if _in_order(known, path, file):
+        return replace(found, sequence=_places(found.users))
+    return found
 
-    columns = read_columns(path, file)
+
+def interactions_of(dataset_id: str, columns: Columns) -> Interactions:
+    """Checked columns -> one interaction per user and item. Raises: Unreadable for the ids."""
     users, user_ids = _encode(columns["user_id"])
     items, item_ids = _encode(columns["item_id"])
     numbers = {
@@ -327,7 +339,7 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
         timestamps = _seconds(numbers["day"], numbers["month"], numbers["year"])
     keep = one_per_pair(users, items, len(item_ids), baskets if timestamps is None else timestamps)
     return Interactions(
-        dataset=known.id,
+        dataset=dataset_id,
         users=users[keep],
         items=items[keep],
         user_ids=user_ids,
@@ -335,7 +347,6 @@ def read(known: DatasetEntry, path: Path, file: SourceFile) -> Interactions:
         ratings=None if ratings is None else ratings[keep].astype(np.float32),
         timestamps=None if timestamps is None else timestamps[keep].astype(np.int64),
         baskets=None if baskets is None else numbered(baskets[keep]),
-        sequence=_places(users[keep]) if _in_order(known, path, file) else None,
     )
 
 

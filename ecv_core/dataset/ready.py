@@ -204,6 +204,8 @@ def _ratings(dataset: str, key: str) -> Interactions:
 
 
 def _pruned(dataset: str, key: str, core: int) -> Interactions:
+    if entry(dataset).held is not None:
+        return prepare(load(dataset), core=core)  # what is in memory leaves nothing on disk
     return cached(key, cache_dir(), lambda: prepare(load(dataset), core=core))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.baselines import Entry
-from ecv_core.figures.palette import base_layout, lay_out, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 from ecv_core.records.run import Run
 
 WHO = {
@@ -27,6 +28,7 @@ _SYMBOLS = {
     "here": "circle",
     "yours": "star",
 }
+_RMSE = "RMSE (lower is better)"
 ROW = 25
 """Height of one entry of the board, in pixels."""
 
@@ -72,39 +74,26 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{customdata[0]}: RMSE %{x:.4f}<br>%{customdata[1]}<br>"
             "%{customdata[2]}<extra></extra>",
         )
-    lay_out(
+    return lay_out(
         figure,
-        base_layout(colours, height_of(frame))
-        | {
-            "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
-            "showlegend": True,
-            "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom"},
-            "xaxis": {
-                "title": {"text": "RMSE (lower is better)"},
-                "gridcolor": colours.grid,
-                "zeroline": False,
-                "automargin": True,
-            },
-            "yaxis": {
-                "tickvals": frame.index.tolist(),
-                "ticktext": frame["method"].tolist(),
-                "range": [len(frame) - 0.5, -0.5],
-                "zeroline": False,
-                "gridcolor": colours.grid,
-                "automargin": True,
-            },
+        _layout(colours, 130 + ROW * len(frame)),
+        xaxis=plain_axis(_RMSE, gridcolor=colours.grid),
+        yaxis={
+            "tickvals": frame.index.tolist(),
+            "ticktext": frame["method"].tolist(),
+            "range": [len(frame) - 0.5, -0.5],
+            "zeroline": False,
+            "gridcolor": colours.grid,
+            "automargin": True,
         },
     )
-    return figure
 
 
-def progress_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 420) -> go.Figure:
+def progress_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """Figures 1 and 2: published results by year, with runs of ours as lines across them.
 
     Args:
         frame: from `board_frame`; results without a year are left out.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     colours = palette(dark)
     figure = go.Figure()
@@ -134,34 +123,26 @@ def progress_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 42
                 "x": 0,
             },
         )
-    layout = {
+    return lay_out(
+        figure,
+        _layout(colours, 460),
+        xaxis=plain_axis(
+            "year", range=[years.min() - 2, years.max() + 2], tickformat="d", showgrid=False
+        ),
+        yaxis=plain_axis(_RMSE, gridcolor=colours.grid),
+    )
+
+
+def _layout(colours: Palette, height: int) -> dict[str, Any]:
+    return base_layout(colours, height) | {
         "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
         "showlegend": True,
         "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom"},
-        "xaxis": {
-            "title": {"text": "year"},
-            "range": [years.min() - 2, years.max() + 2],
-            "tickformat": "d",
-            "showgrid": False,
-            "automargin": True,
-        },
-        "yaxis": {
-            "title": {"text": "RMSE (lower is better)"},
-            "gridcolor": colours.grid,
-            "automargin": True,
-        },
     }
-    lay_out(figure, base_layout(colours, height) | layout)
-    return figure
 
 
-def height_of(frame: pd.DataFrame) -> int:
-    """Of the board, in pixels."""
-    return 130 + ROW * len(frame)
-
-
-def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str], fold: int = 0) -> pd.DataFrame:
-    """One row per algorithm and dimension: the RMSE of one fold that all of them have."""
+def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str]) -> pd.DataFrame:
+    """One row per algorithm and dimension: the RMSE of the first fold, which all of them have."""
     rows = [
         {
             "algorithm": run.spec.algorithm,
@@ -171,34 +152,30 @@ def dimension_frame(runs: Sequence[Run], algorithms: Sequence[str], fold: int = 
         for run in runs
         if run.spec.algorithm in algorithms
         for result in run.folds
-        if result.fold == fold
+        if result.fold == 0
     ]
     frame = pd.DataFrame(rows, columns=["algorithm", "dimension", "rmse"])
     return frame.sort_values(["algorithm", "dimension"]).drop_duplicates(["algorithm", "dimension"])
 
 
-def steps_frame(runs: Sequence[Run], fold: int = 0) -> pd.DataFrame:
-    """One row per algorithm and step of its fit: the RMSE of one fold after it."""
+def steps_frame(runs: Sequence[Run]) -> pd.DataFrame:
+    """One row per algorithm and step of its fit: the RMSE of the first fold after it."""
     rows = [
         {"algorithm": run.spec.algorithm, "step": step, "rmse": value}
         for run in runs
         for result in run.folds
-        if result.fold == fold
+        if result.fold == 0
         for step, value in enumerate(result.inner_curve, start=1)
     ]
     return pd.DataFrame(rows, columns=["algorithm", "step", "rmse"])
 
 
-def curves_figure(
-    frame: pd.DataFrame, *, across: str, dark: bool = False, height: int = 380
-) -> go.Figure:
+def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go.Figure:
     """RMSE against dimension (figures 3 and 5) or steps (figure 4), one line per algorithm.
 
     Args:
         frame: from `dimension_frame` or `steps_frame`.
         across: its column for the x axis, on a logarithmic scale.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     colours = palette(dark)
     figure = go.Figure()
@@ -215,26 +192,14 @@ def curves_figure(
             },
             hovertemplate=f"{name}, {across} %{{x}}: RMSE %{{y:.4f}}<extra></extra>",
         )
-    layout = {
-        "margin": {"l": 12, "r": 20, "t": 40, "b": 12},
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom"},
-        "xaxis": {
-            "title": {"text": across},
-            "type": "log",
-            "gridcolor": colours.grid,
-            "automargin": True,
-            "tickvals": [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-        },
-        "yaxis": {
-            "title": {"text": "RMSE (lower is better)"},
-            "gridcolor": colours.grid,
-            "automargin": True,
-            "tickformat": ".3f",
-        },
-    }
-    lay_out(figure, base_layout(colours, height) | layout)
-    return figure
+    return lay_out(
+        figure,
+        _layout(colours, 380),
+        xaxis=plain_axis(
+            across, type="log", gridcolor=colours.grid, tickvals=[2**power for power in range(10)]
+        ),
+        yaxis=plain_axis(_RMSE, gridcolor=colours.grid, tickformat=".3f"),
+    )
 
 
 def spread_frame(set_ups: Sequence[float], entries: Sequence[Entry]) -> pd.DataFrame:
@@ -269,14 +234,10 @@ def spread_figure(frame: pd.DataFrame, *, dark: bool = False, height: int = 210)
             hovertemplate="%{customdata}: RMSE %{x:.4f}<extra></extra>",
             showlegend=False,
         )
-    layout = {
-        "margin": {"l": 12, "r": 20, "t": 10, "b": 12},
-        "xaxis": {
-            "title": {"text": "RMSE (lower is better)"},
-            "gridcolor": colours.grid,
-            "automargin": True,
-        },
-        "yaxis": {"automargin": True, "gridcolor": colours.grid},
-    }
-    lay_out(figure, base_layout(colours, height) | layout)
-    return figure
+    return lay_out(
+        figure,
+        base_layout(colours, height),
+        margin={"l": 12, "r": 20, "t": 10, "b": 12},
+        xaxis=plain_axis(_RMSE, gridcolor=colours.grid),
+        yaxis={"automargin": True, "gridcolor": colours.grid},
+    )

@@ -18,7 +18,7 @@ from ecv_core.figures.efold import (
     stop_words,
     whole_words,
 )
-from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, note, palette, plain_axis
 from ecv_core.figures.steps import Steps
 from ecv_core.records.run import Moment
 
@@ -47,8 +47,6 @@ def efold_figure(
         metric: the score's name as shown, such as 'nDCG@10'.
         stopped_at: folds used (e); None while the run has not stopped.
         confidence: of the interval, for the legend.
-        dark: colours for a dark page.
-        height: in pixels.
         span: of the score axis; by default what fits the frame.
     """
     colours = palette(dark)
@@ -88,26 +86,22 @@ def efold_figure(
         _waiting(figure, colours)
     lay_out(
         figure,
-        base_layout(colours, height)
-        | {
-            "xaxis": {
-                "title": {"text": "folds seen (n)"},
-                "range": [0.5, k + 0.5],
-                "tickmode": "linear" if k <= 20 else "auto",
-                "dtick": 1,
-                "tick0": 1,
-                "fixedrange": False,
-                "showgrid": False,
-                "zeroline": False,
-                "showline": True,
-                "linecolor": colours.muted,
-                "automargin": True,
-            },
-            "yaxis": _axis(metric, colours.mean, [low, top], colours) | {"gridcolor": colours.grid},
-            "yaxis2": _axis("interval width", colours.width, [0, top - low], colours)
-            | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
-            "uirevision": "figure-1",
-        },
+        base_layout(colours, height),
+        xaxis=plain_axis(
+            "folds seen (n)",
+            range=[0.5, k + 0.5],
+            tickmode="linear" if k <= 20 else "auto",
+            dtick=1,
+            tick0=1,
+            fixedrange=False,
+            showgrid=False,
+            showline=True,
+            linecolor=colours.muted,
+        ),
+        yaxis=_axis(metric, colours.mean, [low, top], colours) | {"gridcolor": colours.grid},
+        yaxis2=_axis("interval width", colours.width, [0, top - low], colours)
+        | {"overlaying": "y", "side": "right", "showgrid": False, "rangemode": "nonnegative"},
+        uirevision="figure-1",
     )
     if frame.empty and span is None:  # there is no scale yet
         figure.update_yaxes(showticklabels=False, showgrid=False)
@@ -196,13 +190,15 @@ def _widths(figure: go.Figure, rows: pd.DataFrame, colours: Palette, opacity: fl
 
 def _waiting(figure: go.Figure, colours: Palette) -> None:
     figure.add_annotation(
-        x=0.5,
-        xref="paper",
-        y=0.5,
-        yref="paper",
-        text="waiting for the first fold",
-        showarrow=False,
-        font={"color": colours.muted, "size": 19},
+        note(
+            "waiting for the first fold",
+            19,
+            colours.muted,
+            x=0.5,
+            xref="paper",
+            y=0.5,
+            yref="paper",
+        )
     )
 
 
@@ -223,13 +219,15 @@ def _stop(figure: go.Figure, k: int, stopped_at: int, checked: bool, colours: Pa
         line={"color": colours.stop, "width": 3, "dash": "dash"},
     )
     figure.add_annotation(
-        x=stopped_at,
-        y=(1 + marks) / 2,
-        yref="paper",
-        xanchor=side_of_stop(k, stopped_at),
-        text=f"<b>{stop}</b>, {rest}",
-        showarrow=False,
-        font={"color": colours.stop, "size": 17},
+        note(
+            f"<b>{stop}</b>, {rest}",
+            17,
+            colours.stop,
+            x=stopped_at,
+            y=(1 + marks) / 2,
+            yref="paper",
+            xanchor=side_of_stop(k, stopped_at),
+        )
     )
 
 
@@ -266,8 +264,6 @@ def efold_figures(
         metric: the score's name as shown.
         stopped_at: folds used (e); the stop is shown from its fold on. None where there is none.
         confidence: of the interval.
-        dark: colours for a dark page.
-        height: in pixels.
         type_scale: how much larger than usual all type is, for a lecture hall.
     """
     span = score_range(efold_frame(moments, stopped_at))
@@ -314,6 +310,6 @@ def larger(figure: go.Figure, scale: float) -> go.Figure:
     layout.margin.t *= scale
     for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
         axis.title.font.size = (axis.title.font.size or 17) * scale
-    for note in layout.annotations:
-        note.font.size *= scale
+    for words in layout.annotations:
+        words.font.size *= scale
     return figure

@@ -1,4 +1,4 @@
-"""Datasets x algorithms -> a heatmap with the numbers in its cells, following alpha (fig. 2, 3)."""
+"""Datasets x algorithms -> heatmaps of numbers, of ranks and of scores (figures 2, 3 and 4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
-from ecv_core.figures.scales import CellScale
+from ecv_core.figures.scales import KEPT_SCALE, CellScale, rank_scale
 from ecv_core.figures.steps import Steps
 
 ROW_HEIGHT, ABOVE, BELOW = 56, 108, 46
@@ -82,7 +82,6 @@ def heatmap_figure(
         scale: of the colours; the same for all alphas.
         hover: what the number is, with `%{text}` for it.
         marks: of cells without a number.
-        dark: colours for a dark page.
     """
     colours = palette(dark)
     datasets, algorithms, values = grid(frame, value, [frame["alpha"].iloc[0]])
@@ -100,8 +99,7 @@ def heatmap_figure(
         )
     )
     missing_cells(figure, datasets, algorithms, values[0], colours, marks)
-    lay_out(figure, cells_layout(datasets, algorithms, colours, height_of(frame)))
-    return figure
+    return lay_out(figure, cells_layout(datasets, algorithms, colours, height_of(frame)))
 
 
 def heatmap_steps(
@@ -255,3 +253,187 @@ def cells_layout(
             "ticksuffix": " ",
         },
     }
+
+
+SAME = {"same_order_percent": "same order", "same_winner_percent": "same winner"}
+"""Columns of the stability frame and their names in the figure."""
+
+RANKS, KEPT = 0, 1
+"""Numbers of the traces that move."""
+
+
+def ranks_figure(
+    ranks: pd.DataFrame, stability: pd.DataFrame, *, marks: Marks = NO_MARKS, dark: bool = False
+) -> go.Figure:
+    """Ranks as a heatmap, and beside it how often they are those of k folds.
+
+    Args:
+        ranks: with alpha, dataset, algorithm, rank_k_fold and rank_e_fold.
+        stability: with alpha, dataset, same_order_percent and same_winner_percent.
+        marks: of cells without a rank.
+    """
+    colours = palette(dark)
+    first = [ranks["alpha"].iloc[0]]
+    datasets, algorithms, values = grid(ranks, "rank_e_fold", first)
+    scale = rank_scale(len(algorithms))
+    figure = go.Figure()
+    figure.add_trace(
+        cells_trace(
+            datasets,
+            algorithms,
+            values[0],
+            scale,
+            "rank %{text}",
+            dark,
+            **legend(scale),
+        )
+    )
+    figure.add_trace(
+        cells_trace(
+            datasets,
+            list(SAME.values()),
+            _kept(stability, datasets, first)[0],
+            KEPT_SCALE,
+            "in %{text} of orders",
+            dark,
+            xaxis="x2",
+        )
+    )
+    missing_cells(figure, datasets, algorithms, values[0], colours, marks)
+    layout = cells_layout(datasets, algorithms, colours, height_of(ranks))
+    share = len(algorithms) / (len(algorithms) + len(SAME) + 0.4)
+    layout["xaxis"] |= {"domain": [0, share - 0.01]}
+    layout["xaxis2"] = layout["xaxis"] | {
+        "domain": [share + 0.02, 1],
+        "range": [-0.5, len(SAME) - 0.5],
+        "tickvals": list(SAME.values()),
+        "anchor": "y",
+    }
+    return lay_out(figure, layout)
+
+
+def ranks_steps(
+    ranks: pd.DataFrame, stability: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]
+) -> Steps:
+    """What both parts show at each alpha of a slider; frames as for `ranks_figure`."""
+    datasets, _, stopped = grid(ranks, "rank_e_fold", alphas)
+    whole = grid(ranks, "rank_k_fold", alphas[:1])[2][0]
+    kept = _kept(stability, datasets, alphas)
+    patches, alts = [], []
+    for at, same, text in zip(stopped, kept, texts, strict=True):
+        words = [
+            [f"<b>{e}</b> ({k})" if e else "" for e, k in zip(under_e, under_k, strict=True)]
+            for under_e, under_k in zip(
+                labels(at, lambda rank: f"{rank:.1f}"), labels(whole, _rank), strict=True
+            )
+        ]
+        patches.append(
+            {
+                RANKS: {"z": rounded(at), "text": words},
+                KEPT: {"z": rounded(same), "text": labels(same, lambda share: f"{share:.0f} %")},
+            }
+        )
+        parts = [
+            f"{dataset} order {order:.0f} %, winner {winner:.0f} %"
+            for dataset, (order, winner) in zip(datasets, same.tolist(), strict=True)
+        ]
+        alts.append(
+            f"Ranks under e-CV at alpha {text} beside k-fold ranks. Of the orders, these keep the "
+            f"k-fold ranking: {'; '.join(parts)}."
+        )
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def _rank(rank: float) -> str:
+    """'2', and '2.5' for two that share the ranks 2 and 3."""
+    return f"{rank:g}"
+
+
+def _kept(
+    stability: pd.DataFrame, datasets: Sequence[str], alphas: Sequence[float]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Shape (alphas, datasets, 2)."""
+    parts = [
+        stability.pivot(index="alpha", columns="dataset", values=column)
+        .reindex(index=list(alphas), columns=list(datasets))
+        .to_numpy(dtype=np.float64)
+        for column in SAME
+    ]
+    return np.stack(parts, axis=-1)
+
+
+EARLY = "†"
+"""Behind the score of a run that ended at its stop."""
+
+_SCALE = CellScale(
+    best=0.0, worst=50.0, best_words="as good as the best", worst_words="half of it or less"
+)
+"""Of how far behind the best, in percent."""
+
+
+def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """A heatmap: the fainter the colour, the nearer to the dataset's best; the best is bold.
+
+    Args:
+        scores: as `figures.study_summary.scores_frame` makes it.
+    """
+    datasets, algorithms = list(scores["dataset"].unique()), list(scores["algorithm"].unique())
+    shape = (len(datasets), len(algorithms))
+    values = np.full(shape, np.nan)
+    words, about = (np.full(shape, "", dtype=object) for _ in range(2))
+    for row in scores.to_dict("records"):
+        at = datasets.index(row["dataset"]), algorithms.index(row["algorithm"])
+        values[at] = 100 - row["of_best_percent"]
+        words[at], about[at] = _cell(row), score_words(row)
+    figure = go.Figure(
+        cells_trace(
+            datasets,
+            algorithms,
+            values,
+            _SCALE,
+            "",
+            dark,
+            **legend(_SCALE),
+            text=words.tolist(),
+            customdata=about.tolist(),
+            hovertemplate="%{x} on %{y}<br>%{customdata}<extra></extra>",
+            textfont={"size": number_size(len(algorithms), 13), "color": palette(dark).ink},
+        )
+    )
+    missing_cells(figure, datasets, algorithms, values, palette(dark))
+    return lay_out(figure, cells_layout(datasets, algorithms, palette(dark), height_of(scores)))
+
+
+def scores_words(scores: pd.DataFrame) -> str:
+    """Which algorithm is best on which dataset, those that win most first, as a sentence.
+
+    Empty where there is one algorithm.
+    """
+    count = scores["algorithm"].nunique()
+    if count < 2:
+        return ""
+    best = scores[scores["of_best_percent"] == 100.0].drop_duplicates("dataset")
+    wins = best.groupby("algorithm", sort=False)["dataset"].agg(list)
+    parts = [
+        f"{algorithm} on {', '.join(datasets)}"
+        for algorithm, datasets in sorted(wins.items(), key=lambda one: -len(one[1]))
+    ]
+    return f"Best of {count} algorithms by {scores['metric'].iloc[0]}: {'; '.join(parts)}."
+
+
+def score_words(row: Mapping[Any, Any]) -> str:
+    """'nDCG@10 0.0702, all 10 folds', or after how many which rule ended it, and what it knew."""
+    text = f"{row['metric']} {row['score']:.4f}"
+    if row["folds"] == row["k"]:
+        return f"{text}, all {row['k']} folds"
+    text = f"{text}, ended by its rule ({row['rule']}) after {row['folds']} of {row['k']} folds"
+    if row["low"] == row["low"]:
+        between = f"between {row['low']:.4f} and {row['high']:.4f}"
+        sure = f"with {100 * row['confidence']:g} % confidence"
+        text += f";<br>the mean of all {row['k']} is {between} {sure}"
+    return text
+
+
+def _cell(row: Mapping[Any, Any]) -> str:
+    text = f"{row['score']:.4f}" + (EARLY if row["folds"] != row["k"] else "")
+    return f"<b>{text}</b>" if row["of_best_percent"] == 100.0 else text

@@ -1,4 +1,4 @@
-"""Colours, looks and the common layout of all figures, for light and for dark pages."""
+"""Colours, looks and the common layouts of all figures, for light and for dark pages."""
 
 from __future__ import annotations
 
@@ -86,13 +86,36 @@ def base_layout(colours: Palette, height: int) -> dict[str, Any]:
     }
 
 
-def lay_out(figure: go.Figure, layout: Mapping[str, Any]) -> None:
-    """Give a figure its layout, beside the shapes and notes that it has.
+def lay_out(figure: go.Figure, layout: Mapping[str, Any], **more: object) -> go.Figure:
+    """Give a figure its layout, `more` over it, beside the shapes and notes that it has.
 
     All of it at once and without Plotly's template: `update_layout` takes twenty times as long.
     """
-    figure.layout = figure.layout.to_plotly_json() | layout | {"template": "none"}
+    figure.layout = figure.layout.to_plotly_json() | layout | more | {"template": "none"}
     figure.layout.template = None
+    return figure
+
+
+def plain_axis(
+    title: str, *, size: int | None = None, standoff: int | None = None, **more: object
+) -> dict[str, Any]:
+    """An axis without a line at zero; `more` as Plotly's layout.xaxis takes it.
+
+    Args:
+        title: may be empty.
+        size: of the title's type, if not that of the figure, in pixels.
+        standoff: from the axis to its title, in pixels; by default Plotly's.
+    """
+    words: dict[str, Any] = {"text": title}
+    words |= {} if size is None else {"font": {"size": size}}
+    words |= {} if standoff is None else {"standoff": standoff}
+    return {"title": words, "zeroline": False, "automargin": True} | more
+
+
+def note(text: str, size: int, colour: str, **more: object) -> dict[str, Any]:
+    """Words on a figure, without an arrow; `more` as `add_annotation` takes it."""
+    font = {"size": size, "color": colour}
+    return {"text": text, "showarrow": False, "font": font} | more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,3 +138,43 @@ def part_styles(colours: Palette) -> dict[str, PartStyle]:
         "unused": PartStyle(colour=colours.muted, symbol="circle-open", pattern="-"),
         "unknown": PartStyle(colour=ink, symbol="x", pattern="x"),
     }
+
+
+TEXT, LABEL, BIG = 19, 21, 26
+"""Type sizes in pixels: axes and legends, words beside marks, the one number to remember."""
+FIGURE_1_SCALE = 1.2
+"""What makes figure 1, which the working pages show too, as legible as the rest of a lecture."""
+
+
+def lecture_layout(colours: Palette, height: int) -> dict[str, Any]:
+    """`base_layout` with larger type and no hover box over several traces."""
+    layout = base_layout(colours, height)
+    layout["font"] = layout["font"] | {"size": TEXT}
+    layout["legend"] = layout["legend"] | {"font": {"size": TEXT, "color": colours.ink}}
+    return layout | {"hovermode": "closest"}
+
+
+def axis(title: str, colours: Palette, **more: object) -> dict[str, Any]:
+    """An axis in the type of a lecture; `more` as Plotly's layout.xaxis takes it."""
+    looks = {"gridcolor": colours.grid, "linecolor": colours.muted, "fixedrange": True}
+    return plain_axis(title, size=TEXT, standoff=10, **looks) | more
+
+
+def fold_axis(title: str, k: int, colours: Palette) -> dict[str, Any]:
+    """An axis over the folds 1 .. k."""
+    return axis(
+        title,
+        colours,
+        range=[0.5, k + 0.5],
+        tickmode="linear" if k <= 20 else "auto",
+        tick0=1,
+        dtick=1,
+        showgrid=False,
+        showline=True,
+    )
+
+
+def bar_label(bar: str, words: str, colours: Palette, size: int = LABEL) -> dict[str, Any]:
+    """A note above a horizontal bar: beside it, narrow screens have no room for words."""
+    place = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
+    return note(words, size, colours.ink, x=0, y=bar, **place)

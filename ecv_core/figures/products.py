@@ -9,8 +9,16 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.lecture import BIG, LABEL, axis, fold_axis, lecture_layout
-from ecv_core.figures.palette import lay_out, palette
+from ecv_core.figures.palette import (
+    BIG,
+    LABEL,
+    axis,
+    fold_axis,
+    lay_out,
+    lecture_layout,
+    note,
+    palette,
+)
 from ecv_core.figures.steps import Steps
 from ecv_core.records.run import Moment
 from ecv_core.records.spec import RunSpec
@@ -38,8 +46,6 @@ def products_figure(
 
     Args:
         frame: with the PRODUCTS_COLUMNS.
-        dark: colours for a dark page.
-        height: in pixels.
         span: least and greatest product of the axis; by default powers of ten around the products.
     """
     colours = palette(dark)
@@ -107,25 +113,16 @@ def products_figure(
         hoverinfo="skip",
     )
     figure.add_annotation(
-        x=1.5,
-        y=0.06,
-        yref="paper",
-        yanchor="bottom",
-        text="too early",
-        showarrow=False,
-        font={"size": LABEL, "color": colours.muted},
+        note("too early", LABEL, colours.muted, x=1.5, y=0.06, yref="paper", yanchor="bottom")
     )
-    lay_out(
+    return lay_out(
         figure,
-        lecture_layout(colours, height)
-        | {
-            "xaxis": fold_axis("folds seen (n)", k, colours),
-            "yaxis": axis("width x change", colours, type="log", range=[low, high])
-            | {"exponentformat": "power", "dtick": 1},
-            "uirevision": "products",
-        },
+        lecture_layout(colours, height),
+        xaxis=fold_axis("folds seen (n)", k, colours),
+        yaxis=axis("width x change", colours, type="log", range=[low, high])
+        | {"exponentformat": "power", "dtick": 1},
+        uirevision="products",
     )
-    return figure
 
 
 def products_steps(
@@ -191,8 +188,6 @@ def round_figure(
         frame: with the PRODUCTS_COLUMNS, missing for folds that have not been voted on.
         alpha: of the round.
         text: it, as shown.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     figure = products_figure(frame, dark=dark, height=height, span=(alpha / 300, alpha * 300))
     k = int(frame["n"].max())
@@ -202,16 +197,12 @@ def round_figure(
     return figure
 
 
-def threshold_figure(
-    moments: Sequence[Moment], spec: RunSpec, *, dark: bool = False, height: int = 320
-) -> go.Figure:
+def threshold_figure(moments: Sequence[Moment], spec: RunSpec, *, dark: bool = False) -> go.Figure:
     """The number that decides after each fold, and the line at which the rule stops.
 
     Args:
         moments: of the run, as its rule told it.
         spec: of the run, or of its telling; its rule has an axis and says what is watched.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     rule, colours = RULES[spec.rule], palette(dark)
     assert rule.axis is not None
@@ -238,16 +229,13 @@ def threshold_figure(
     )
     log = {"type": "log", "exponentformat": "power"} if rule.axis.scale == "logarithmic" else {}
     percent = {"tickformat": ".1%"} if rule.axis.scale == "percent" else {}
-    lay_out(
+    return lay_out(
         figure,
-        lecture_layout(colours, height)
-        | {
-            "xaxis": fold_axis("folds seen (n)", spec.max_folds, colours),
-            "yaxis": axis(rule.watched.label.lower(), colours) | log | percent,
-            "uirevision": "threshold",
-        },
+        lecture_layout(colours, 400),
+        xaxis=fold_axis("folds seen (n)", spec.max_folds, colours),
+        yaxis=axis(rule.watched.label.lower(), colours) | log | percent,
+        uirevision="threshold",
     )
-    return figure
 
 
 PICTURES: dict[str, Callable[..., go.Figure]] = {"threshold": threshold_figure}

@@ -9,8 +9,6 @@ import plotly.graph_objects as go
 
 from ecv_core.figures.palette import base_layout, lay_out, palette
 
-HEIGHT = 340
-"""Pixels."""
 _UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 """From so many seconds on: seconds per unit, and its name."""
 
@@ -52,13 +50,11 @@ def race_lanes(race: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(lanes, ignore_index=True)
 
 
-def race_figure(lanes: pd.DataFrame, *, dark: bool = False, height: int = HEIGHT) -> go.Figure:
+def race_figure(lanes: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """The lanes below each other on one axis of time.
 
     Args:
         lanes: as `race_lanes` makes them.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     colours = palette(dark)
     kinds = {
@@ -97,25 +93,22 @@ def race_figure(lanes: pd.DataFrame, *, dark: bool = False, height: int = HEIGHT
             },
             hovertemplate=f"%{{y}}, fold %{{text}}: %{{x:.3g}} {unit}, {style.name}<extra></extra>",
         )
-    lay_out(
+    return lay_out(
         figure,
-        base_layout(colours, height)
-        | {
-            "barmode": "overlay",
-            "hovermode": "closest",
-            "showlegend": True,
-            "xaxis": {
-                "title": {"text": f"{unit} of computing"},
-                "gridcolor": colours.grid,
-                "range": [0, 1.01 * total / per],
-                "automargin": True,
-            },
-            "yaxis": {
-                "categoryorder": "array",
-                "categoryarray": list(lanes["lane"].unique())[::-1],
-                "automargin": True,
-                "tickfont": {"size": 20},
-            },
+        base_layout(colours, 340),
+        barmode="overlay",
+        hovermode="closest",
+        showlegend=True,
+        xaxis={
+            "title": {"text": f"{unit} of computing"},
+            "gridcolor": colours.grid,
+            "range": [0, 1.01 * total / per],
+            "automargin": True,
+        },
+        yaxis={
+            "categoryorder": "array",
+            "categoryarray": list(lanes["lane"].unique())[::-1],
+            "automargin": True,
+            "tickfont": {"size": 20},
         },
     )
-    return figure

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.figures.heatmap import ABOVE, BELOW, ROW_HEIGHT, cells_layout, cells_trace, legend
-from ecv_core.figures.palette import base_layout, lay_out, palette
+from ecv_core.figures.palette import base_layout, lay_out, note, palette, plain_axis
 from ecv_core.figures.scales import CellScale
 
 # Scores under two splits -> one point per algorithm, as figure 2 of Meng et al. (2020).
 
 
-HEIGHT, WIDTH = 540, 640
+WIDTH = 640
 """Pixels; on a narrower page the figure scrolls sideways."""
 
 
@@ -26,7 +28,6 @@ def rank_scatter_figure(
         points: as `rank_swaps.points_frame` makes it.
         metric: its name as shown.
         tau: Kendall's tau between both, as shown.
-        dark: colours for a dark page.
     """
     colours = palette(dark)
     across, upwards = points["split"].iloc[0], points["other"].iloc[0]
@@ -51,27 +52,28 @@ def rank_scatter_figure(
             cliponaxis=False,
         )
     )
+    looks: dict[str, Any] = {"standoff": 8, "gridcolor": colours.grid, "fixedrange": True}
     lay_out(
         figure,
-        base_layout(colours, HEIGHT)
-        | {
-            "hovermode": "closest",
-            "showlegend": False,
-            "margin": {"l": 12, "r": 12, "t": 44, "b": 12},
-            "xaxis": _axis(f"{metric} under {across}", _range(points, ""), colours.grid),
-            "yaxis": _axis(f"{metric} under {upwards}", _range(points, "other_"), colours.grid),
-        },
+        base_layout(colours, 540),
+        hovermode="closest",
+        showlegend=False,
+        margin={"l": 12, "r": 12, "t": 44, "b": 12},
+        xaxis=plain_axis(f"{metric} under {across}", range=_range(points, ""), **looks),
+        yaxis=plain_axis(f"{metric} under {upwards}", range=_range(points, "other_"), **looks),
     )
     figure.add_annotation(
-        text=f"Kendall's tau {tau}",
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=1.02,
-        xanchor="left",
-        yanchor="bottom",
-        showarrow=False,
-        font={"size": 18, "color": colours.ink},
+        note(
+            f"Kendall's tau {tau}",
+            18,
+            colours.ink,
+            xref="paper",
+            yref="paper",
+            x=0,
+            y=1.02,
+            xanchor="left",
+            yanchor="bottom",
+        )
     )
     return figure
 
@@ -111,17 +113,6 @@ def _range(points: pd.DataFrame, which: str) -> list[float]:
     return [low - room, high + room]
 
 
-def _axis(title: str, span: list[float], grid: str) -> dict[str, object]:
-    return {
-        "title": {"text": title, "standoff": 8},
-        "range": span,
-        "gridcolor": grid,
-        "zeroline": False,
-        "automargin": True,
-        "fixedrange": True,
-    }
-
-
 # Lost, kept, gained: the arrow says it too. Ink is easy to read on each of them.
 _LIGHT = [[0.0, "#F4B183"], [0.5, "#F1F5F7"], [1.0, "#7FBCE6"]]
 _DARK = [[0.0, "#8A4A20"], [0.5, "#1C2833"], [1.0, "#1B6699"]]
@@ -135,7 +126,6 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
     Args:
         ranks: as `rank_swaps.ranks_frame` makes it: the reference first.
-        dark: colours for a dark page.
     """
     splits, algorithms = list(ranks["split"].unique()), list(ranks["algorithm"].unique())
     shape = (len(splits), len(algorithms))
@@ -156,13 +146,10 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
         )
     )
-    lay_out(figure, cells_layout(algorithms, splits, palette(dark), rank_table_height(ranks)))
-    return figure
-
-
-def rank_table_height(ranks: pd.DataFrame) -> int:
-    """Pixels that the table takes."""
-    return ABOVE + 20 + ROW_HEIGHT * int(ranks["algorithm"].nunique())
+    return lay_out(
+        figure,
+        cells_layout(algorithms, splits, palette(dark), ABOVE + 20 + ROW_HEIGHT * len(algorithms)),
+    )
 
 
 def arrow(up: float) -> str:
@@ -189,7 +176,6 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
 
     Args:
         taus: as `rank_swaps.taus_frame` makes it.
-        dark: colours for a dark page.
     """
     columns, rows = list(taus["split"].unique()), list(taus["other"].unique())
     wide = (
@@ -218,13 +204,8 @@ def tau_figure(taus: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             hovertemplate="%{y} and %{x}<br>%{customdata}<extra></extra>",
         )
     )
-    lay_out(figure, cells_layout(rows, columns, palette(dark), tau_height(taus)))
-    return figure
-
-
-def tau_height(taus: pd.DataFrame) -> int:
-    """Pixels that the triangle takes."""
-    return ABOVE + 20 + ROW_HEIGHT * int(taus["other"].nunique()) + BELOW
+    height = ABOVE + 20 + ROW_HEIGHT * len(rows) + BELOW
+    return lay_out(figure, cells_layout(rows, columns, palette(dark), height))
 
 
 def tau_words(taus: pd.DataFrame) -> str:

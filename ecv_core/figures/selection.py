@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, note, palette, plain_axis
 from ecv_core.figures.steps import Steps
 
 _Row = dict[Hashable, Any]
@@ -19,20 +19,16 @@ _LANE = 46
 """Pixels."""
 _AROUND = 118
 """Pixels above and below the lanes: the legend, and the axis with its title."""
-_OUT = ("out", "placed", "waiting")
+_OUT = ("out", "worse", "placed", "waiting")
 _KINDS = {
     "leader": ("leader", "diamond"),
     "in": ("can still win", "circle"),
     "tied": ("no difference found", "square"),
     "behind": ("behind after all folds", "triangle-up"),
     "placed": ("place is known", "triangle-right"),
-    "out": ("out: cannot win any more", "x"),
+    "out": ("out: no difference shown on new data", "x"),
+    "worse": ("out: worse on new data too", "cross"),
 }
-
-
-def height_of(contenders: int) -> int:
-    """Pixels of the figure with so many lanes."""
-    return _AROUND + _LANE * contenders
 
 
 def axis_range(lanes: pd.DataFrame) -> tuple[float, float]:
@@ -59,7 +55,6 @@ def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Fig
         lanes: as `analysis.selection.document.lanes` makes them: step, contender, state, behind,
         low, high
             (percent of the leader's mean), says.
-        dark: colours for a dark page.
     """
     colours = palette(dark)
     span = axis_range(lanes)
@@ -86,44 +81,40 @@ def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> Steps:
 def _figure(rows: pd.DataFrame, span: tuple[float, float], colours: Palette) -> go.Figure:
     """All traces in one call: Plotly takes much longer to add one after the other."""
     drawn = [row | {"at": -place} for place, row in enumerate(rows.to_dict("records"))]
-    layout = base_layout(colours, height_of(len(drawn)))
+    layout = base_layout(colours, _AROUND + _LANE * len(drawn))
     figure = go.Figure([*_bars(drawn, span, colours), *_marks(drawn, span, colours)])
-    lay_out(
+    return lay_out(
         figure,
-        layout
-        | {
-            "hovermode": "closest",
-            "showlegend": True,
-            "legend": layout["legend"] | {"itemclick": False, "itemdoubleclick": False},
-            "annotations": [_words(row, colours) for row in drawn],
-            "shapes": [
-                {
-                    "type": "line",
-                    "xref": "x",
-                    "x0": 0,
-                    "x1": 0,
-                    "yref": "y domain",
-                    "y0": 0,
-                    "y1": 1,
-                    "line": {"color": colours.mean, "width": 2, "dash": "dot"},
-                }
-            ],
-            "xaxis": {
-                "title": {"text": "behind the leader, % of its mean", "standoff": 8},
-                "range": list(span),
-                "gridcolor": colours.grid,
-                "zeroline": False,
-                "automargin": True,
-                "fixedrange": True,
-            },
-            "yaxis": {
-                "range": [-len(drawn) + 0.5, 0.75],
-                "visible": False,
-                "fixedrange": True,
-            },
+        layout,
+        hovermode="closest",
+        showlegend=True,
+        legend=layout["legend"] | {"itemclick": False, "itemdoubleclick": False},
+        annotations=[_words(row, colours) for row in drawn],
+        shapes=[
+            {
+                "type": "line",
+                "xref": "x",
+                "x0": 0,
+                "x1": 0,
+                "yref": "y domain",
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": colours.mean, "width": 2, "dash": "dot"},
+            }
+        ],
+        xaxis=plain_axis(
+            "behind the leader, % of its mean",
+            standoff=8,
+            range=list(span),
+            gridcolor=colours.grid,
+            fixedrange=True,
+        ),
+        yaxis={
+            "range": [-len(drawn) + 0.5, 0.75],
+            "visible": False,
+            "fixedrange": True,
         },
     )
-    return figure
 
 
 def _bars(rows: list[_Row], span: tuple[float, float], colours: Palette) -> Iterator[_Trace]:
@@ -175,20 +166,20 @@ def _words(row: Mapping[Hashable, Any], colours: Palette) -> dict[str, Any]:
     """Name and state of a contender, above its lane."""
     grey = row["state"] in _OUT
     name = row["contender"] if grey else f"<b>{row['contender']}</b>"
-    return {
-        "xref": "paper",
-        "yref": "y",
-        "x": 0,
-        "y": row["at"],
-        "yshift": 17,
-        "xanchor": "left",
-        "align": "left",
-        "showarrow": False,
-        "bgcolor": colours.ground,
-        "borderpad": 0,
-        "text": f"{name} · {row['says']}",
-        "font": {"size": 15, "color": colours.muted if grey else colours.ink},
-    }
+    return note(
+        f"{name} · {row['says']}",
+        15,
+        colours.muted if grey else colours.ink,
+        xref="paper",
+        yref="y",
+        x=0,
+        y=row["at"],
+        yshift=17,
+        xanchor="left",
+        align="left",
+        bgcolor=colours.ground,
+        borderpad=0,
+    )
 
 
 def _colour(state: str, colours: Palette) -> str:

@@ -1,14 +1,16 @@
-"""The trade-off frame -> energy against difference, with a point that follows alpha."""
+"""Frames of curves -> energy against difference, and where the rule stops; both follow alpha."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTEM
-from ecv_core.figures.palette import Palette, base_layout, lay_out, palette
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
 from ecv_core.figures.scales import highest_difference
 from ecv_core.figures.steps import Steps
 from ecv_core.figures.words import setting_words
@@ -25,16 +27,12 @@ def legend(rule: str) -> str:
     return (RULES[rule].legend if rule in RULES else "") or rule
 
 
-def tradeoff_figure(
-    frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False, height: int = 520
-) -> go.Figure:
+def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False) -> go.Figure:
     """What is spent against how far off it is, for every alpha.
 
     Args:
         frame: from `tradeoff.tradeoff_frame`.
         cost: what is counted: 'energy', or 'folds' where there is no energy.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     colours = palette(dark)
     average, fixed = frame[frame["kind"] == AVERAGE], frame[frame["kind"] == FIXED]
@@ -81,21 +79,15 @@ def tradeoff_figure(
         "difference %{y:.2f} %<extra></extra>",
     )
     _paper(figure, frame[frame["kind"] == PAPER], colours)
-    lay_out(
+    return lay_out(
         figure,
-        base_layout(colours, height)
-        | {
-            # Margins that Plotly finds by itself make it draw everything twice.
-            "margin": {"l": 84, "r": 24, "t": 64, "b": 60},
-            "hovermode": "closest",
-            "xaxis": _axis(f"{cost} used (% of all folds)", [0, 104], colours),
-            "yaxis": _axis(
-                "difference to k-fold mean (%)", [0, highest_difference(frame)], colours
-            ),
-            "uirevision": "tradeoff",
-        },
+        base_layout(colours, 500),
+        margin={"l": 84, "r": 24, "t": 64, "b": 60},
+        hovermode="closest",
+        xaxis=_axis(f"{cost} used (% of all folds)", [0, 104], colours),
+        yaxis=_axis("difference to k-fold mean (%)", [0, highest_difference(frame)], colours),
+        uirevision="tradeoff",
     )
-    return figure
 
 
 def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]) -> Steps:
@@ -212,13 +204,119 @@ def _paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
 
 
 def _axis(title: str, span: list[float], colours: Palette) -> dict[str, object]:
-    return {
-        "title": {"text": title, "font": {"size": 17}, "standoff": 8},
-        "range": span,
-        "gridcolor": colours.grid,
-        "zeroline": False,
-        "showline": True,
+    looks = {"gridcolor": colours.grid, "linecolor": colours.muted, "automargin": False}
+    return plain_axis(
+        title, size=17, standoff=8, range=span, showline=True, nticks=7, ticksuffix=" %", **looks
+    )
+
+
+BARS, MEAN = 0, 1
+
+
+def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Bars over the folds 1 .. k and a mark at the mean; `stops_steps` fills them in.
+
+    Args:
+        frame: from `tradeoff.stops_frame`.
+    """
+    colours = palette(dark)
+    k = int(frame["n"].max())
+    figure = go.Figure()
+    figure.add_bar(
+        x=[],
+        y=[],
+        text=[],
+        textposition="outside",
+        textfont={"size": 15, "color": colours.ink},
+        cliponaxis=False,
+        marker={"color": colours.mean},
+        name="orders that stop here",
+        showlegend=False,
+        hovertemplate="%{y:.1f} % stop after fold %{x}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[],
+        y=[],
+        text=[],
+        mode="lines+text",
+        textposition="top center",
+        textfont={"size": 18, "color": colours.stop},
+        line={"color": colours.stop, "width": 4, "dash": "dash"},
+        cliponaxis=False,
+        name="mean stop",
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    looks: dict[str, Any] = {
         "linecolor": colours.muted,
-        "nticks": 7,
-        "ticksuffix": " %",
-    }
+        "automargin": False,
+    }  # which would draw it twice
+    return lay_out(
+        figure,
+        base_layout(colours, 500),
+        margin={"l": 90, "r": 12, "t": 56, "b": 60},
+        bargap=0.18,
+        hovermode="closest",
+        xaxis=plain_axis(
+            "stops after fold",
+            size=17,
+            range=[0.4, k + 0.6],
+            tickmode="linear" if k <= 12 else "auto",
+            tick0=1,
+            dtick=1,
+            showgrid=False,
+            **looks,
+            showline=True,
+        ),
+        yaxis=plain_axis(
+            "share of all orders",
+            size=17,
+            standoff=8,
+            range=[0, 112],
+            tickvals=[0, 25, 50, 75, 100],
+            ticktext=["0 %", "25 %", "50 %", "75 %", "100 %"],
+            gridcolor=colours.grid,
+            **looks,
+        ),
+        uirevision="stops",
+    )
+
+
+def stops_steps(frame: pd.DataFrame, alphas: Sequence[float], texts: Sequence[str]) -> Steps:
+    """The bars at each alpha of a slider.
+
+    Args:
+        frame: from `tradeoff.stops_frame`.
+        alphas: each one of the frame's.
+        texts: each alpha as shown.
+    """
+    patches, alts = [], []
+    by_alpha = frame.pivot(index="alpha", columns="n", values="percent")
+    folds = [int(n) for n in by_alpha.columns]
+    for alpha, text in zip(alphas, texts, strict=True):
+        percent = by_alpha.loc[alpha].to_numpy()
+        mean = float(percent @ np.array(folds)) / 100
+        patches.append(
+            {
+                BARS: {
+                    "x": folds,
+                    "y": [round(float(share), 3) for share in percent],
+                    "text": [_share(float(share)) for share in percent],
+                },
+                MEAN: {
+                    "x": [mean, mean],
+                    "y": [min(float(percent.max()) + 14, 104), 104],
+                    "text": ["", f"<b>mean {mean:.1f}</b>"],
+                },
+            }
+        )
+        likely = int(np.argmax(percent))
+        alts.append(
+            f"Where the rule stops over all orders at alpha {text}: after {mean:.2f} folds on "
+            f"average, most often after fold {folds[likely]} ({percent[likely]:.0f} % of orders)."
+        )
+    return Steps(patches=patches, alts=alts, notes=[f"alpha {text}" for text in texts])
+
+
+def _share(percent: float) -> str:
+    return f"{percent:.0f}%" if percent >= 1 else ""

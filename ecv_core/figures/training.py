@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from ecv_core.figures.palette import base_layout, lay_out, palette
+from ecv_core.figures.palette import base_layout, lay_out, palette, plain_axis
 
 COLUMNS = ("fold", "epoch", "ndcg", "best", "newest")
 METRIC = "inner nDCG@100"
@@ -65,7 +65,6 @@ def training_figure(
     epochs: int,
     metric: str = METRIC,
     dark: bool = False,
-    height: int = 260,
 ) -> go.Figure:
     """The newest fold's curve, and the earlier folds' behind it; a star marks the best epoch.
 
@@ -73,8 +72,6 @@ def training_figure(
         frame: from `training_frame`.
         epochs: at most so many; fixes the x axis while no fold has stopped.
         metric: METRIC, or HELD_OUT, which has no best to be chosen by.
-        dark: colours for a dark page.
-        height: in pixels.
     """
     colours = palette(dark)
     figure = go.Figure()
@@ -109,27 +106,13 @@ def training_figure(
                 hoverinfo="skip",
             )
     longest = int(frame["epoch"].max()) if len(frame) else epochs
-    lay_out(
+    return lay_out(
         figure,
-        base_layout(colours, height)
-        | {
-            "margin": {"l": 12, "r": 20, "t": 20, "b": 12},
-            "xaxis": {
-                "title": {"text": step},
-                "range": [0.5, min(epochs, max(10, 1.15 * longest)) + 0.5],
-                "showgrid": False,
-                "zeroline": False,
-                "automargin": True,
-            },
-            "yaxis": {
-                "title": {"text": metric},
-                "gridcolor": colours.grid,
-                "zeroline": False,
-                "automargin": True,
-                "nticks": 5,
-                "tickformat": ".3~f",
-            },
-            "uirevision": "training",
-        },
+        base_layout(colours, 280),
+        margin={"l": 12, "r": 20, "t": 20, "b": 12},
+        xaxis=plain_axis(
+            step, range=[0.5, min(epochs, max(10, 1.15 * longest)) + 0.5], showgrid=False
+        ),
+        yaxis=plain_axis(metric, gridcolor=colours.grid, nticks=5, tickformat=".3~f"),
+        uirevision="training",
     )
-    return figure

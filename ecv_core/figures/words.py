@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from math import floor, log10
 from typing import Protocol
@@ -106,12 +107,20 @@ def verdict(run: Run) -> str:
     k, at = run.k, run.at_stop
     if at is None:
         return f"No fold of {k} is finished."
-    half = _spread(run, at)
+    half = "" if run.doubt else _spread(run, at)
+    said = _said(run, at, half)
+    return f"{said} {run.doubt}" if run.doubt else said
+
+
+def _said(run: Run, at: Moment, half: str) -> str:
+    k = run.k
     if run.stopped_early:
         rule = RULES.get(run.spec.rule)  # None for one that only an imported run's home knows
         meaning = rule.meaning if rule else ""
         meaning = meaning or f"satisfies the rule {rule.title if rule else run.spec.rule}"
         text = f"Stopped after {at.n} of {k} folds: the mean, {at.mean:.4f}, {meaning}{half}."
+        if run.doubt:
+            text = f"Stopped after {at.n} of {k} folds: the mean is {at.mean:.4f}."
         return text if run.k_fold_mean is None else f"{text} {_check(at.mean, run.k_fold_mean, k)}"
     if k == 1:
         return f"The one fold that was asked for has run: its score is {at.mean:.4f}."
@@ -134,6 +143,28 @@ def reused_words(run: Run) -> str:
         f"{reused} of {counted(len(run.folds), 'fold')} {verb} there already: no time or energy "
         f"was spent on {spent} again."
     )
+
+
+def node_words(run: Run) -> str:
+    """On what a run was computed, as far as its joules depend on it, and what came after its stop;
+    empty where there is nothing to say."""
+    said = []
+    late = run.folds[run.stopped_at :] if run.stopped_at and not run.spec.full else ()
+    if late:
+        spent = watt_hours(sum(fold.energy.joules for fold in late))
+        said.append(f"{counted(len(late), 'fold')}, {spent}, came after the stop.")
+    kinds = Counter(fold.node.hardware for fold in run.folds if fold.node is not None)
+    if len(kinds) > 1:
+        on = "; ".join(f"{counted(many, 'fold')} on {kind}" for kind, many in kinds.most_common())
+        said.append(
+            f"It ran on {len(kinds)} kinds of machines ({on}), whose joules are not comparable."
+        )
+    own = [fold for fold in run.folds if fold.node and fold.node.slurm_joules is not None]
+    if own:
+        slurm = watt_hours(sum(fold.node.slurm_joules or 0.0 for fold in own if fold.node))
+        ours = watt_hours(sum(fold.energy.joules for fold in own))
+        said.append(f"SLURM measured {slurm} for {counted(len(own), 'fold')}, this meter {ours}.")
+    return " ".join(said)
 
 
 def _spread(run: Run, at: Moment) -> str:
@@ -197,8 +228,9 @@ def interval_lines(run: Run) -> list[str]:
     if wide:
         text = f"{level} interval that allows for the stop: {_ends(wide)}"
         lines.append(f"{text}, holds wherever the rule stops)")
-    if at and at.interval and at.interval.kind is IntervalKind.K_FOLD_MEAN and at.n < run.k:
-        text = f"distance to the {run.k}-fold mean: at most {at.interval.width / 2:.4f}"
+    near = at.interval if at and at.n < run.k and not run.doubt else None
+    if near and near.kind is IntervalKind.K_FOLD_MEAN:
+        text = f"distance to the {run.k}-fold mean: at most {near.width / 2:.4f}"
         lines.append(f"{text} ({level} confidence)")
     return lines
 

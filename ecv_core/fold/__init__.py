@@ -23,8 +23,8 @@ from ecv_core.dataset import ready
 from ecv_core.dataset.ready import CORE, for_task
 from ecv_core.dataset.ready import prepared as prepared  # also for those who take it from here
 from ecv_core.dataset.ready import ratings as ratings
-from ecv_core.energy import EnergyMeter, NoMeter
 from ecv_core.energy.load import own_seconds
+from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.models.base import Fitted, Model, RatingPredictor, Recommender
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratings

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from ecv_core import models, splits
-from ecv_core.energy import EnergyMeter, NoMeter
 from ecv_core.energy.load import own_seconds
+from ecv_core.energy.meter import EnergyMeter, NoMeter
 from ecv_core.fold import data_of, fold_seed, folds_of, ranked
 from ecv_core.models.base import SharedFit
 from ecv_core.records.interactions import Need

@@ -8,13 +8,13 @@ from inspect import Parameter, Signature, signature
 from typing import Any
 
 import ecv_core.dataset as datasets
-from ecv_core import energy, evaluation, models, splits, stopping
+from ecv_core import evaluation, models, splits, stopping
 from ecv_core.dataset import ready
+from ecv_core.energy import meter
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import FoldsError, InputError, UnknownName
 from ecv_core.records.parameters import Params, ParamValue
 from ecv_core.records.spec import OLDER, RATING_METRICS, SETTINGS, RunSpec, Task
-from ecv_core.stopping import StoppingRule
 
 
 def make_spec(
@@ -42,6 +42,7 @@ def make_spec(
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
+    settings = _with_length(settings)
     short = stopping.said_by_name()
     asked = _asked({name: value for name, value in settings.items() if name not in short})
     if asked["tracked"]:
@@ -100,7 +101,7 @@ def make_spec(
             "a machine that is shared is not waited for; leave out share_machine "
             "(--share-machine) or wait_for_quiet (--wait-for-quiet)"
         )
-    asked["country"] = energy.country(asked["country"]).code
+    asked["country"] = meter.country(asked["country"]).code
     spec = RunSpec(
         dataset=dataset,
         algorithm=algorithm,
@@ -110,8 +111,18 @@ def make_spec(
         **asked,
     )
     _check_cheap_models(spec)
-    rule_of(spec)  # refuses a rule or a setting of it that cannot work
+    stopping.rule_for(spec)  # refuses a rule or a setting of it that cannot work
     return spec
+
+
+def _with_length(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A metric that names its list length, 'ndcg@10', as metric and n. Raises: InputError."""
+    if "@" not in str(settings.get("metric")):
+        return dict(settings)
+    metric, n = evaluation.id_and_length(settings["metric"])
+    if settings.get("n") not in (None, n):
+        raise InputError(f"the metric {metric}@{n} and n = {settings['n']} differ; leave n out")
+    return dict(settings) | {"metric": metric, "n": n}
 
 
 def _items(entry: datasets.DatasetEntry) -> int | None:
@@ -122,15 +133,6 @@ def _items(entry: datasets.DatasetEntry) -> int | None:
     if entry.items is None and entry.domain == datasets.OWN_DOMAIN:
         return ready.prepared(entry.id).n_items
     return entry.items
-
-
-def rule_of(spec: RunSpec) -> StoppingRule:
-    """The rule that a run is stopped by; it knows whether the run's model draws random numbers.
-
-    Raises: as `stopping.rule_for`.
-    """
-    known = models.ALGORITHMS.get(spec.algorithm)  # none for a run of another program
-    return stopping.rule_for(spec, random=known is None or known.random)
 
 
 _ASKED = {

@@ -20,8 +20,12 @@ from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
 from ecv_core.records.spec import SCORES, Role, RunSpec
+from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
+from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
+from ecv_core.store.quota import add_lost, lost_seconds
+from ecv_core.store.rescue import KeptRun, check_kept, rescue
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
 
@@ -74,7 +78,7 @@ class Says:
     """Who is told what happens; nobody, unless it is said."""
 
     fold: Callable[[Run], object] = lambda run: None
-    """After each fold is on disk."""
+    """After each fold is on disk and its turn has come, with the run as it stands after it."""
     ended: Callable[[Run], object] = lambda run: None
     """After a run has ended, however it did."""
     trouble: Callable[[str | None], object] = lambda sentence: None
@@ -93,6 +97,7 @@ class Book:
         owner: str = "",
         started_by: str = "",
         waiting: Collection[str] = (),
+        left: Collection[str] = (),
         rule: StoppingRule | None = None,
         anew: bool = False,
         recorded: bool = False,
@@ -107,6 +112,7 @@ class Book:
             owner: who has its runs; by default this process.
             started_by: the id of a person, as of `Store.create`.
             waiting: ids of runs that wait for these: cancelling one of them cancels the plan.
+            left: ids of its runs that somebody has taken out of the queue: they do not go on here.
             rule: stops `runs`, where it is none that their specs could name.
             anew: compute every fold, also those that another run has.
             recorded: whether runs outside the database count for `folds`.
@@ -123,7 +129,9 @@ class Book:
         self._ids = {_key(run.spec): run.run_id for run in known}
         self._queued = {run.run_id for run in known if run.state is RunState.QUEUED}
         self._running: set[str] = set()
-        self._ended: dict[str, RunState] = {}
+        self._kept: dict[str, KeptRun] = {}
+        """What was computed for this book, in case that its database is damaged meanwhile."""
+        self._ended = dict.fromkeys(left, RunState.CANCELLED)
         self._rules: dict[str, StoppingRule] = {}
         self._seen: dict[str, Run] = {}
         """Runs that are claimed, as they are: nobody else changes what is looked at of them."""
@@ -162,11 +170,15 @@ class Book:
         return self._running
 
     def start(self) -> None:
-        """Claim what waits in the queue; finish what has all its folds and never said so."""
+        """Claim what waits in the queue; finish what has all its folds and never said so.
+
+        Of several, each goes on waiting until it is its turn.
+        """
         for run_id in self._given:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                self._start(run_id)
+                if len(self._given) == 1:
+                    self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
                 self.store.requeue(run_id, run.spec, owner=self.owner)
                 if self._start(run_id):
@@ -201,7 +213,7 @@ class Book:
         folds = run.spec.only_folds
         if more := [fold for fold in spec.only_folds if folds and fold not in folds]:
             asked = replace(run.spec, only_folds=(*folds, *more))
-            self.store.ask_more(run_id, asked, owner=self.owner)
+            self.store.ask_for(run_id, asked, owner=self.owner)
             self._seen.pop(run_id, None)
 
     def _wait(self, spec: RunSpec) -> str:
@@ -263,20 +275,27 @@ class Book:
         Returns: whether the owner still has the run; if not, the fold is kept all the same.
         """
         run_id = self._ids[_key(task.specs[place])]
+        self._kept.setdefault(run_id, KeptRun(spec=task.specs[place])).add(run_id, result)
+        return self._commit(run_id, result)
+
+    def _commit(self, run_id: str, result: FoldResult) -> bool:
         run = self._look(run_id)
         rule = self._rule_of(run)
         there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
-        if stopping.needs_user_scores(rule):
+        if METRICS[run.spec.metric].per_user:
             scores = self.store.user_scores(run_id, [fold for fold in there if fold != result.fold])
             there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
         moments = _moments(run, rule, there)
         new = {moment.fold: moment for moment in moments if moment not in run.moments}
-        mine = new.pop(result.fold, None)
-        kept = self._insist(
+        mine = new.get(result.fold)
+        stopped_at = stopping.stop_of(moments, run.k)
+        if run_id in self._kept:
+            self._kept[run_id].stopped_at = stopped_at
+        still_ours = self._insist(
             lambda: self.store.add_fold(
                 run_id,
                 result,
-                stopped_at=stopping.stop_of(moments, run.k),
+                stopped_at=stopped_at,
                 moment=mine,
                 others=tuple(new.values()),
                 ahead=mine is None,
@@ -284,11 +303,13 @@ class Book:
             )
         )
         self._seen.pop(run_id, None)
-        if kept:
-            self.says.fold(self._look(run_id))
+        if still_ours:
+            now = self._look(run_id)
+            for n in range(len(run.folds) + 1, len(now.folds) + 1):
+                self.says.fold(_after(now, n))
         else:
             self._lose(run_id)
-        return kept
+        return still_ours
 
     def _rule_of(self, run: Run) -> StoppingRule:
         if self._rule is not None and run.run_id in self._given:
@@ -321,6 +342,25 @@ class Book:
             if next_fold(self._look(run_id)) is None:
                 self._end(run_id, RunState.FINISHED, None)
 
+    def forgo(self, task: Task, under_way: Iterable[Task]) -> None:
+        """The task's fold is not computed: nobody needs it any more.
+
+        Args:
+            task: what was cancelled.
+            under_way: other tasks, as of `settle`.
+        """
+        self.begin_on(task, None)
+        for run_id in {self._ids[_key(spec)] for spec in task.specs} & self._running:
+            run = self._look(run_id)
+            if next_fold(run) is not None and task.fold in run.spec.only_folds:
+                left = tuple(fold for fold in run.spec.only_folds if fold != task.fold)
+                asked = replace(run.spec, only_folds=left)
+                self.store.ask_for(run_id, asked, owner=self.owner)
+                self._seen.pop(run_id, None)
+                if run.ahead:  # their turn may have come with this
+                    self._commit(run_id, run.ahead[0])
+        self.settle(task.specs, under_way)
+
     def end(
         self, state: RunState, error: str | None = None, specs: Iterable[RunSpec] | None = None
     ) -> None:
@@ -329,6 +369,36 @@ class Book:
         ids = self._running if specs is None else {self._ids[_key(spec)] for spec in specs}
         for run_id in list(ids & self._running):
             self._end(run_id, state, error)
+
+    def check_kept(self) -> None:
+        """Read anew that every fold of this book is on disk.
+
+        Raises: StoreError where one is not.
+        """
+        if self._kept:
+            check_kept(self.store, self._kept)
+
+    def rescue(self, error: StoreError | RunError) -> RunError | None:
+        """Keep the folds of this book in a file of their own, where the database lacks one.
+
+        Args:
+            error: that has ended the plan.
+        Returns: what says where; None where all of them can be read again.
+        """
+        try:
+            self.check_kept()
+        except StoreError as found:
+            many = sum(len(run.rows) for run in self._kept.values())
+            said = error if isinstance(error, RunError) else found
+            try:
+                path = rescue(self.store, self._kept)
+            except StoreError as refused:
+                return RunError(f"{said}. {many} folds are lost with this program: {refused}")
+            return RunError(
+                f"{said}. The folds that this program has computed, {many} in all, are kept in "
+                f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
+            )
+        return None
 
     @property
     def all_finished(self) -> bool:
@@ -361,14 +431,24 @@ class Book:
         """How long a task may take; what several runs share is shared out equally.
 
         Args:
-            task: of its runs the one that took longest counts.
+            task: of its runs the one that took longest counts, with folds that were cut off.
             most: seconds that a run may take with all its folds.
         """
-        runs = [self.store.run(self._ids[_key(spec)]) for spec in task.specs]
-        took = max(
-            sum(result.total_seconds for result in run.folds if not result.reused) for run in runs
-        )
-        return (most - took) * len(runs)
+        ids = [self._ids[_key(spec)] for spec in task.specs]
+        lost = lost_seconds(self.store, ids)
+        took = max(self.store.run(run_id).spent_seconds + lost[run_id] for run_id in ids)
+        return (most - took) * len(ids)
+
+    def lose(self, task: Task, seconds: float) -> None:
+        """Note the seconds of a fold that did not come to its end: they were spent."""
+        with suppress(StoreError):  # a database that is away now has worse to tell
+            add_lost(self.store, [self._ids[_key(spec)] for spec in task.specs], seconds)
+
+    def begin_on(self, task: Task, node: str | None) -> None:
+        """Note which node has begun with a task; None: none has it any more."""
+        with suppress(StoreError):  # only for those who look
+            for spec in task.specs:
+                self.store.begin_on(self._ids[_key(spec)], task.fold, node)
 
     def progress_of(self, task: Task, writer: ProgressWriter) -> Progress:
         """Tells the writer where the task is; of several runs the first one tells it."""
@@ -389,8 +469,17 @@ class Book:
 
 
 def _asked(run: Run, spec: RunSpec) -> RunSpec:
-    """The run's own spec, with the folds that this one asks for."""
-    return replace(run.spec, only_folds=spec.only_folds, full=spec.full or run.spec.full)
+    """The run's own spec, with the folds that this one asks for, and those before their turn."""
+    folds, ahead = spec.only_folds, {result.fold for result in run.ahead}
+    if folds and not ahead <= set(folds):
+        folds = tuple(sorted({*folds, *ahead}))
+    return replace(run.spec, only_folds=folds, full=spec.full or run.spec.full)
+
+
+def _after(run: Run, n: int) -> Run:
+    """A run as it stood after its n-th fold."""
+    stopped_at = run.stopped_at if run.stopped_at is not None and run.stopped_at <= n else None
+    return replace(run, folds=run.folds[:n], moments=run.moments[:n], stopped_at=stopped_at)
 
 
 def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> list[Moment]:
@@ -405,6 +494,16 @@ def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> l
     if stopping.stop_of(moments, run.k) is not None and len(turns) < len(there):
         turns += [fold for fold in order if fold in there and fold not in turns]
         moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
+    if not exchangeable(run.spec.split):  # windows in time may well rise or fall
+        return moments
+    known = {moment.fold: moment for moment in run.moments}
+    for n, moment in enumerate(moments, 1):
+        before = known.get(moment.fold)
+        if before is not None and replace(before, doubt="") == moment:
+            moments[n - 1] = before
+            continue
+        seen = [there[fold] for fold in turns[:n]]
+        moments[n - 1] = replace(moment, doubt=doubt(seen, run.spec.metric_name))
     return moments
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from ecv_core.fold import run_fold
 from ecv_core.jobs.machine import machine_for
 from ecv_core.records.errors import EcvError, RunError
-from ecv_core.records.run import FoldResult, Progress
+from ecv_core.records.extras import what_to_install
+from ecv_core.records.run import FoldResult, Node, Progress
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.environment import hardware, host
 
 log = logging.getLogger(__name__)
 
@@ -29,22 +33,31 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """
-    from ecv_core.energy import meter_for
+    from ecv_core.energy.meter import meter_for
     from ecv_core.fold.shared import run_shared_fold
 
     meter = meter_for(specs[0])
     try:
         with machine_for(specs[0], progress):
             if len(specs) > 1:
-                yield from run_shared_fold(specs, index, meter=meter, progress=progress)
+                for place, result in run_shared_fold(specs, index, meter=meter, progress=progress):
+                    alone = result.shared.alone_seconds if result.shared else 0.0
+                    yield place, replace(result, node=node_here(alone))
                 return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
     except EcvError:
         raise
     except Exception as error:  # a stranger's exception may not survive the way to the driver
-        log.exception("fold %d of %s failed", index, specs[0].algorithm)
+        if what_to_install(error) is None:
+            log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure(error)) from None
-    yield 0, result
+    yield 0, replace(result, node=node_here(result.total_seconds))
+
+
+def node_here(seconds: float) -> Node:
+    """Where a fold was computed that has just ended, after so many seconds."""
+    began = datetime.now(UTC) - timedelta(seconds=seconds)
+    return Node(host=host(), hardware=hardware(), alone=None, began_at=began)
 
 
 class WorkerDied(RunError):
@@ -52,23 +65,30 @@ class WorkerDied(RunError):
 
     def __init__(self, how: str) -> None:
         """Args: how: the signal, or its exit code."""
+        self.how = how
         super().__init__(
             f"the worker process was killed ({how}) before the fold was done, most likely because "
             "memory ran out; finished folds are kept: close other programs or pick a smaller "
             "dataset or model, and resume"
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return WorkerDied, (self.how,)
+
 
 def failure(error: BaseException) -> str:
     """Why a run failed, as one sentence for its user."""
     if isinstance(error, EcvError):
         return str(error)
+    if said := what_to_install(error):
+        return said
     if isinstance(error, MemoryError) or re.search("not enough memory|out of memory", str(error)):
         return (
             "memory ran out in this fold; finished folds are kept: "
             "pick a smaller dataset or model, or a machine with more memory, and resume"
         )
-    return (
+    said = (
         f"an error nobody expected ended this run ({type(error).__name__}: {error}); "
         "finished folds are kept, and the program's log has the details"
     )
+    return str(RunError(said))  # one line that every database takes

@@ -9,22 +9,26 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 
 from ecv_core.jobs.book import Book, ProgressWriter, writing_progress
-from ecv_core.jobs.computing import failure
-from ecv_core.jobs.executors import Computed, Ended, Executor, Here
+from ecv_core.jobs.computing import WorkerDied, failure
+from ecv_core.jobs.executors import Begun, Computed, Ended, Executor, Here
 from ecv_core.jobs.owner import beating
-from ecv_core.jobs.plan import Plan, Task
-from ecv_core.records.errors import Cancelled, EcvError, RunError, Terminated
-from ecv_core.records.run import RunState
+from ecv_core.jobs.plan import Plan, Task, folds_of
+from ecv_core.records.errors import Cancelled, EcvError, RunError, StoreError, Terminated
+from ecv_core.records.run import Progress, RunState
 from ecv_core.store.ownership import GONE
 
 log = logging.getLogger(__name__)
 
 CANCEL_POLL_SECONDS = 0.2
+TRIES = 3
+"""So often in a row a fold is computed whose process dies: memory may be short only for a while."""
 
 
 def drive(
@@ -43,12 +47,14 @@ def drive(
         book: keeps them; its runs say how they ended, and `book.check_finished` raises what failed.
         executor: computes them; by default this very process, here and now.
         closing: whether this program is about to end; what goes is interrupted then.
-        seconds: by the clock, that all folds of a run may take together; then it is cancelled.
+        seconds: by the clock, that all folds of a run may take together, those that were cut off
+            too; then it is cancelled. A worker's start and waiting for the machine do not count.
         gives_way: return as soon as none of the plan's runs is claimed, though it is not done, so
             that others who wait come first.
     Raises: KeyboardInterrupt, and Terminated while this program is not about to end anyway;
         InputError where the plan cannot go on, as where only other code can compute a fold;
-        RunError and StoreError where something else than a fold fails, as saving one in the end.
+        RunError and StoreError where something else than a fold fails, as saving one in the end;
+        the folds of this book are in a file of their own then, which the error names.
     """
     executor = executor or Here()
     with beating(book.store), _ending(book, closing), writing_progress(book.store) as writer:
@@ -59,6 +65,38 @@ def drive(
         finally:
             drive.cancel_rest()
         book.end(RunState.INTERRUPTED)
+        book.check_kept()
+
+
+class _UnderWay:
+    """A task that the executor has, and how long."""
+
+    def __init__(self, seconds: float, tell: Progress) -> None:
+        """Nothing of it is done yet. Args: seconds: that it may take; tell: told every step."""
+        self._seconds, self._tell = seconds, tell
+        self._began: float | None = None
+        self._since: float | None = None
+
+    def told(self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+        """Its first step that is no waiting begins it."""
+        if self._began is None and not phase.startswith("wait"):
+            self._began = self._since = time.monotonic()
+        self._tell(phase, step, steps, curve=curve)
+
+    def kept(self) -> None:
+        """A result of it is kept, with its seconds."""
+        self._since = time.monotonic()
+
+    @property
+    def lost_seconds(self) -> float:
+        """That it has taken since its newest result, if it had any."""
+        return 0.0 if self._since is None else time.monotonic() - self._since
+
+    @property
+    def over(self) -> bool:
+        """Whether it has had its time."""
+        spent = 0.0 if self._began is None else time.monotonic() - self._began
+        return spent >= self._seconds
 
 
 class _Drive:
@@ -75,8 +113,8 @@ class _Drive:
     ) -> None:
         self._plan, self._book, self._executor, self._writer = plan, book, executor, writer
         self._closing, self._seconds = closing, seconds
-        self._begun: dict[Task, float] = {}
-        """Tasks under way, and until when each may take, by `time.monotonic`."""
+        self._begun: dict[Task, _UnderWay] = {}
+        self._deaths: Counter[Task] = Counter()
 
     def to_its_end(self, *, gives_way: bool) -> None:
         """Until nothing is left to do."""
@@ -92,54 +130,84 @@ class _Drive:
 
     def cancel_rest(self) -> None:
         """End what is still under way."""
-        for task in self._begun:
-            self._executor.cancel(task)
-        self._begun.clear()
+        for task in list(self._begun):
+            self._end(task)
 
     def _begin_more(self) -> bool:
         """Begin with the plan's next folds, if there is a free place; whether there were any."""
         free = self._executor.places - len(self._begun)
-        tasks = self._plan.next(self._book, tuple(self._begun)) if free else ()
-        for task in tasks[:free]:
+        if free <= 0:  # or fewer than there were: a node may leave
+            return False
+        tasks = list(islice(self._plan.next(self._book, tuple(self._begun)), free))
+        for task in tasks:
             if not self._book.claim(task):
                 return True  # its run has ended here: the plan is to see that
             if self._book.reuse(task):
-                self._book.settle(task.specs)
+                self._book.settle(task.specs, self._begun)
+                self._drop_needless()
                 return True
-            until = math.inf
-            if self._seconds is not None:
-                until = time.monotonic() + self._book.seconds_left(task, self._seconds)
-            if self._may_go_on(task, until):
-                self._executor.submit(task, self._book.progress_of(task, self._writer))
-                self._begun[task] = until
+            most = self._seconds
+            seconds = math.inf if most is None else self._book.seconds_left(task, most)
+            begun = _UnderWay(seconds, self._book.progress_of(task, self._writer))
+            if self._may_go_on(task, begun):
+                self._executor.submit(task, begun.told)
+                self._begun[task] = begun
         return bool(tasks)
 
     def _take_what_is_finished(self) -> None:
         with closed_after(self._executor.finished(CANCEL_POLL_SECONDS)) as finished:
             for said in finished:
-                if isinstance(said, Computed):
+                if isinstance(said, Begun):
+                    self._book.begin_on(said.task, said.node)
+                elif isinstance(said, Computed):
                     self._writer.forget()
                     self._book.commit(said.task, said.place, said.result)
+                    if said.task in self._begun:
+                        self._begun[said.task].kept()
                     self._check_goes_on()
-                elif self._begun.pop(said.task, None) is not None:
+                elif (begun := self._begun.pop(said.task, None)) is not None:
+                    if said.error is not None:
+                        self._book.lose(said.task, begun.lost_seconds)
                     self._take_end(said)
-        for task, until in list(self._begun.items()):
-            if not self._may_go_on(task, until):
-                self._executor.cancel(task)
-                del self._begun[task]
+        cancelled = self._plan.independent and self._book.cancelled()
+        for task, begun in list(self._begun.items()):
+            if (cancelled or begun.over) and not self._may_go_on(task, begun):
+                self._end(task)
+
+    def _drop_needless(self) -> None:
+        """End what the plan no longer wants, by what is known now; and what has failed already."""
+        bets = [task for task in self._begun if task.bet]
+        wanted = folds_of(self._plan.next(self._book, ())) if bets else set()
+        for task in list(self._begun):
+            needless = task in bets and wanted.isdisjoint(task.folds)
+            if needless or all(self._book.ended(spec) for spec in task.specs):
+                self._end(task)
+                self._book.forgo(task, self._begun)
+
+    def _end(self, task: Task) -> None:
+        """End a task that is under way; what it has taken so far counts all the same."""
+        self._executor.cancel(task)
+        self._book.lose(task, self._begun.pop(task).lost_seconds)
 
     def _take_end(self, ended: Ended) -> None:
         error = ended.error
         if error is None:
-            self._book.settle(ended.task.specs)
+            self._book.settle(ended.task.specs, self._begun)
         elif self._closing():  # the worker has ended with this program
             raise Terminated
         elif isinstance(error, Cancelled):
             self._cancel(ended.task, error)
+        elif isinstance(error, WorkerDied):
+            self._deaths[ended.task] += 1
+            log.warning("fold %d: %s", ended.task.fold, error)
+            if self._deaths[ended.task] == TRIES:  # else the plan gives it again
+                why = f"{TRIES} times in a row {error}"
+                self._book.end(RunState.INTERRUPTED, why, ended.task.specs)
         else:
             if not isinstance(error, EcvError):
                 log.error("fold %d failed", ended.task.fold, exc_info=error)
             self._book.end(RunState.FAILED, failure(error), ended.task.specs)
+        self._drop_needless()
 
     def _check_goes_on(self) -> None:
         if self._closing():
@@ -147,11 +215,11 @@ class _Drive:
         if not self._plan.independent and self._book.cancelled():
             raise Cancelled
 
-    def _may_go_on(self, task: Task, until: float) -> bool:
+    def _may_go_on(self, task: Task, begun: _UnderWay) -> bool:
         """Whether nobody has cancelled the task, and it has time left; else its runs end."""
         if self._plan.independent and self._book.cancelled(task.specs):
             self._cancel(task, Cancelled())
-        elif time.monotonic() >= until:
+        elif begun.over:
             self._cancel(
                 task, Cancelled(f"a run has {self._seconds:g} s here, and this one has had them")
             )
@@ -180,6 +248,10 @@ def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
         if not closing():
             raise
     except Exception as error:
+        if isinstance(error, StoreError | RunError) and (rescued := book.rescue(error)):
+            with suppress(StoreError, RunError):
+                book.end(RunState.FAILED, str(rescued))
+            raise rescued from error
         if closing():
             book.end(RunState.INTERRUPTED, GONE)
             return

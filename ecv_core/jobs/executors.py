@@ -36,6 +36,10 @@ NICENESS = 10
 """The dashboard goes first: on a small machine a fit would otherwise delay every click."""
 
 
+_WARM_UP = None
+"""To a worker, instead of a task."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
     """One result of a task; there may be more."""
@@ -47,6 +51,14 @@ class Computed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A node of a cluster has begun with a task."""
+
+    task: Task
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """Nothing more comes of this task."""
 
@@ -54,15 +66,16 @@ class Ended:
     error: Exception | None = None
 
 
-Finished = Generator[Computed | Ended, None, None]
+Finished = Generator[Begun | Computed | Ended, None, None]
 """What has come of tasks, in the order in which it came."""
 
 
 class Executor(Protocol):
     """Computes tasks somewhere."""
 
-    places: int
-    """How many tasks it computes at once."""
+    @property
+    def places(self) -> int:
+        """How many tasks it computes at once."""
 
     def submit(self, task: Task, progress: Progress) -> None:
         """Begin with a task, or have it wait for its place.
@@ -151,7 +164,10 @@ class Worker:
 
     def __init__(self, compute: Compute = compute) -> None:
         """Nothing starts yet. Args: compute: a function of a module, done with each task."""
-        self._compute = compute
+        self.compute = compute
+        """May change from task to task."""
+        self.surroundings: dict[str, str] = {}
+        """What its environment has besides, from its next start on."""
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
@@ -160,16 +176,16 @@ class Worker:
 
     def warm_up(self) -> None:
         """Start the process, so that the first fold does not wait for it."""
-        self._send(None)
+        self._send(_WARM_UP)
 
     def submit(self, task: Task, progress: Progress) -> None:
         """Give the process something to do; a new process if the last one is gone."""
         self._task, self._progress = task, progress
         try:
-            self._send((self._compute, task.specs, task.fold))
+            self._send((self.compute, task.specs, task.fold))
         except (OSError, ValueError):  # it died while it was idle; its input may be closed already
             self._kill()
-            self._send((self._compute, task.specs, task.fold))
+            self._send((self.compute, task.specs, task.fold))
 
     def finished(self, seconds: float) -> Finished:
         """What the process has written since."""
@@ -202,12 +218,18 @@ class Worker:
     def _send(self, message: object) -> None:
         with self._lock:
             if self._process is None or self._process.poll() is not None:
-                self._process = _started()
+                self._process = _started(self.surroundings)
+                if message is not _WARM_UP and self.compute is compute:  # not in a fold's time
+                    self._say(self._process, _WARM_UP)
                 reader = threading.Thread(
                     target=self._read, args=(self._process,), name="ecv-worker", daemon=True
                 )
                 reader.start()
             process = self._process
+        self._say(process, message)
+
+    @staticmethod
+    def _say(process: subprocess.Popen[bytes], message: object) -> None:
         assert process.stdin is not None
         pickle.dump(message, process.stdin)
         process.stdin.flush()
@@ -247,8 +269,9 @@ class Worker:
         process.wait()
 
 
-def _started() -> subprocess.Popen[bytes]:
-    surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+def _started(besides: dict[str, str]) -> subprocess.Popen[bytes]:
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    surroundings = os.environ | path | besides
     return subprocess.Popen(
         [sys.executable, "-c", "from ecv_core.jobs.executors import work; work()"],
         stdin=subprocess.PIPE,
@@ -277,7 +300,7 @@ def work() -> None:
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:
         task = tasks.get()
-        if task is None:
+        if task is _WARM_UP:
             warm_up()
             continue
         calls, specs, index = task
@@ -328,7 +351,7 @@ def warm_up() -> None:
     """Import what folds need and let the meter find its hardware, before anyone waits for it."""
     import torch  # noqa: F401
 
-    from ecv_core.energy import CodeCarbonMeter
+    from ecv_core.energy.meter import CodeCarbonMeter
 
     meter = CodeCarbonMeter("DEU")  # CodeCarbon keeps what it finds for all meters of the process
     meter.start()

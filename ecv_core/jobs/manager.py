@@ -1,30 +1,33 @@
-"""The dashboard's manager: a queue in the database, one thread, one worker process."""
+"""The dashboard's manager: a queue in the database, one thread, one worker process or a cluster."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from itertools import islice
 
-from ecv_core.jobs.book import RETRY_SECONDS, Book, Says
+from ecv_core.jobs.book import RETRY_SECONDS, Says
+from ecv_core.jobs.cluster.choose import executor_on, place_asked
 from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Worker
+from ecv_core.jobs.executors import Executor, Worker
 from ecv_core.jobs.owner import Heart, recover
-from ecv_core.jobs.plan import Plan
-from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.jobs.plans.select import SelectPlan, selection_book
+from ecv_core.jobs.plans.behind import plan_of
 from ecv_core.jobs.queue import Queue
-from ecv_core.records.errors import EcvError, StoreError
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.errors import DamagedRun, EcvError, StoreError
+from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.packing import START, give_back, pack_some
-from ecv_core.store.plans import SELECTION, plan_behind
 from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
+RUN: ContextVar[str] = ContextVar("run", default="")
+"""The id of the run that this thread computes: every line of a log may have it."""
 
 QUIET_SECONDS = 5.0
 """After so long without work the manager looks for what it can do besides."""
@@ -33,7 +36,8 @@ CLOSE_SECONDS = 3.0
 
 
 class RunManager(Queue):
-    """Computes what is queued, one fold at a time, in the background. One per process."""
+    """Computes what is queued, in the background: one fold at a time, or where ECV_CLUSTER says, on
+    as many nodes as there are. One per process."""
 
     def __init__(
         self, store: Store, *, compute: Compute = compute, seconds: float | None = None
@@ -47,7 +51,9 @@ class RunManager(Queue):
         """
         super().__init__(store)
         self._seconds = seconds
+        self._calls = compute
         self._worker = Worker(compute)
+        self._executor: Executor | None = None
         self._wake = threading.Event()
         self._closing = False
         self._packed = False
@@ -72,9 +78,11 @@ class RunManager(Queue):
         self.wake()
         return group
 
-    def resume(self, run_id: str, *, full: bool = False) -> bool:
+    def resume(
+        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
+    ) -> bool:
         """As `Queue.resume`; it starts as soon as the runs before it are done."""
-        resumed = super().resume(run_id, full=full)
+        resumed = super().resume(run_id, full=full, started_by=started_by, quota=quota)
         if resumed:
             self.wake()
         return resumed
@@ -86,7 +94,13 @@ class RunManager(Queue):
 
     def warm_up(self) -> None:
         """Start the worker process, so that the first fold does not wait for it."""
-        self._worker.warm_up()
+        if not place_asked():
+            self._worker.warm_up()
+
+    @property
+    def alive(self) -> bool:
+        """Whether what is queued is computed."""
+        return self._thread.is_alive()
 
     def close(self) -> None:
         """End the thread and the worker; the run that is going is interrupted, the queue waits."""
@@ -96,6 +110,8 @@ class RunManager(Queue):
         self._wake.set()
         self._worker.close()
         self._thread.join(CLOSE_SECONDS)
+        if self._executor is not None:
+            self._executor.close()
         self._heart.stop()
 
     def _loop(self) -> None:
@@ -103,7 +119,8 @@ class RunManager(Queue):
             try:
                 run_id = self._store.next_queued(self.owner)
                 if run_id is not None:
-                    self._compute(self._store.run(run_id))
+                    with self._logged(run_id):
+                        self._compute(run_id)
                     continue
                 if not self._wake.wait(QUIET_SECONDS):
                     self._pack()
@@ -111,44 +128,58 @@ class RunManager(Queue):
                 self._wake.clear()
             except StoreError as error:  # the thread outlives a database that comes and goes
                 log.error("%s", error)
-                self._set_trouble(str(error))
+                self._tell(str(error))
                 time.sleep(RETRY_SECONDS)
 
-    def _compute(self, run: Run) -> None:
-        """Compute a run, or a fold of the selection that has queued it; queue what comes next."""
+    @contextmanager
+    def _logged(self, run_id: str) -> Iterator[None]:
+        """Say that a run begins and how it ended, and its id in every line meanwhile."""
+        token, begin = RUN.set(run_id), time.monotonic()
+        try:
+            log.info("computing begins")
+            yield
+            with suppress(EcvError):  # it may be deleted by now
+                run = self._store.run(run_id)
+                took = time.monotonic() - begin
+                log.info("%s, with %d folds, after %.1f s", run.state, len(run.folds), took)
+        finally:
+            RUN.reset(token)
+
+    def _compute(self, run_id: str) -> None:
+        """Compute a run, or a fold of the selection that has queued it; queue what comes next.
+
+        Raises: StoreError where the database is away: the run waits until it is there again.
+        """
         queued: list[str] = []
         refusal: str | None = None
         try:
-            plan, book = self._plan_of(run)
+            says = Says(trouble=self._tell)
+            if self._executor is None:  # a cluster that does not answer is asked again next time
+                self._executor = executor_on(otherwise=lambda: self._worker, compute=self._calls)
+            together = self._executor.places > 1
+            plan, book = plan_of(self._store, self._store.run(run_id), says, together=together)
             drive(
                 plan,
                 book,
-                self._worker,
+                self._executor,
                 closing=lambda: self._closing,
                 seconds=self._seconds,
                 gives_way=True,
             )
             if book.all_finished and not self._closing:
-                for task in plan.next(book, ())[:1]:
+                for task in islice(plan.next(book, ()), 1):
                     queued += book.queue(task)
         except EcvError as error:  # what cannot go on says so itself, on its page
+            if isinstance(error, StoreError) and not isinstance(error, DamagedRun):
+                raise
             log.info("%s", error)
             refusal = str(error)
         except Exception as error:  # whatever it is, the queue goes on
-            log.exception("run %s could not be computed", run.run_id)
+            log.exception("run %s could not be computed", run_id)
             refusal = failure(error)
-        if not self._closing and run.run_id not in queued:  # nobody needs its fold any more
+        if not self._closing and run_id not in queued:  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
-            self._store.leave_queue(run.run_id, state, error=refusal, owner=self.owner)
-
-    def _plan_of(self, run: Run) -> tuple[Plan, Book]:
-        """What a run that has waited is for: a selection, or itself."""
-        says = Says(trouble=self._set_trouble)
-        record = plan_behind(self._store, run.group)
-        if record is not None and record.kind == SELECTION:
-            return SelectPlan.of(record), selection_book(self._store, record, says)
-        book = Book(self._store, runs=[run], started_by=run.started_by, anew=run.anew, says=says)
-        return RunPlan(run.spec), book
+            self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
 
     def _pack(self) -> None:
         """What an earlier version left large is packed while nothing runs, here or elsewhere."""
@@ -162,5 +193,5 @@ class RunManager(Queue):
         except StoreError as error:  # nobody waits for it
             log.warning("%s", error)
 
-    def _set_trouble(self, sentence: str | None) -> None:
+    def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence

@@ -7,8 +7,8 @@ keeps them. So a plan can be tested without either, and decides the same whereve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ecv_core.records.run import FoldResult, Run
@@ -24,6 +24,18 @@ class Task:
     `only_folds` are those that the run is to have where it has to be made or goes on."""
     fold: int
     """The held-out fold, 0 .. k-1."""
+    bet: bool = field(default=False, compare=False)
+    """Whether it may turn out that nobody needs it, as when the rule stops before."""
+
+    @property
+    def folds(self) -> set[tuple[RunSpec, int]]:
+        """What it computes, whichever other folds are asked for."""
+        return {(replace(spec, only_folds=(), full=False), self.fold) for spec in self.specs}
+
+
+def folds_of(tasks: Iterable[Task]) -> set[tuple[RunSpec, int]]:
+    """What these tasks compute, as of `Task.folds`."""
+    return set().union(*(task.folds for task in tasks))
 
 
 class ScoresKnown(Protocol):
@@ -45,8 +57,11 @@ class Plan(Protocol):
     independent: bool
     """Whether cancelling one of its runs ends only that run, and not the plan."""
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterable[Task]:
         """Folds to compute now, the most urgent first; asked again while there is a free place.
+
+        A driver with one place takes the first only, so bets come last. A bet under way that the
+        plan would not make any more is cancelled; to see that it is asked as if nothing were.
 
         Args:
             known: the results so far.

@@ -57,17 +57,22 @@ class Queue:
         )
         return plan_id or run_ids[0]
 
-    def resume(self, run_id: str, *, full: bool = False) -> bool:
+    def resume(
+        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
+    ) -> bool:
         """Go on with a run at its next missing fold; `full` runs the folds after the stop too.
 
         One that is queued or going already, here or elsewhere, is left as it is.
+        Args and other errors: as of `Store.requeue`.
         Returns: whether it is queued here now.
         Raises: InputError for one that other code computes.
         """
         run = self._store.run(run_id)
         models.computing(run.spec)
         spec = to_the_end(run.spec) if full else run.spec
-        return self._store.requeue(run_id, spec, owner=self.owner)
+        return self._store.requeue(
+            run_id, spec, owner=self.owner, started_by=started_by, quota=quota
+        )
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop; its finished folds are kept."""

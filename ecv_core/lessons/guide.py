@@ -25,7 +25,7 @@ def complete_runs() -> list[Run]:
     if not runs:
         raise InputError(
             "no recorded run came with this copy, and this chapter is told with one; restore "
-            "data/recorded, or record runs with: python -m ecv_core study"
+            "data/recorded, or record runs with: python -m ecv_core study --folder data/recorded"
         )
     return runs
 

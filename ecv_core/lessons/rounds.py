@@ -43,11 +43,6 @@ class GameRound:
         """Number of folds."""
         return len(self.moments)
 
-    @property
-    def never(self) -> bool:
-        """Whether all folds were used although the rule never said stop."""
-        return not any(moment.decision.stop for moment in self.moments)
-
 
 def round_of(runs: Sequence[Run], number: int) -> GameRound:
     """The round with this number: the same for the same runs.

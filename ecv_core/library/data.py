@@ -12,13 +12,15 @@ from scipy.sparse import csr_array
 import ecv_core.dataset as on_disk
 from ecv_core import evaluation, fold, splits
 from ecv_core.evaluation import Scorer
+from ecv_core.evaluation.any_scores import AnyScores
+from ecv_core.library.in_memory import dataset_id
+from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
 
 if TYPE_CHECKING:
     import pandas as pd
-    import torch
 
 
 def datasets() -> pd.DataFrame:
@@ -33,22 +35,44 @@ def datasets() -> pd.DataFrame:
     return pd.DataFrame(on_disk.listing()).set_index("id").astype(counts)
 
 
-def load(dataset: str, *, download: bool = False) -> Interactions:
+def algorithms() -> pd.DataFrame:
+    """What there is to evaluate: the package's algorithms, and those of plug-ins.
+
+    Returns: one row per algorithm, by id: `title`, `task`, `parameters` (name -> default),
+        `summary`.
+    """
+    import pandas as pd
+
+    rows = {
+        name: (
+            known.title,
+            known.task.value,
+            {one.name: one.default for one in known.parameters},
+            known.summary,
+        )
+        for name, known in ALGORITHMS.items()
+    }
+    columns = ["title", "task", "parameters", "summary"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("id")
+
+
+def load(dataset: object, *, download: bool = False) -> Interactions:
     """A dataset as runs use it: implicit feedback, 5-core; users and items as codes from 0.
 
     Args:
-        dataset: an id of `datasets()`.
+        dataset: an id of `datasets()`; or data in memory, as of `evaluate`.
         download: get it if it is not on disk; its licence is in `datasets()`.
     Raises: UnknownName; DatasetError if it is not on disk, damaged, or cannot be downloaded.
     """
-    entry = on_disk.entry(dataset)
+    name = dataset_id(dataset)
+    entry = on_disk.entry(name)
     if download and not on_disk.available(entry):
         on_disk.download(entry, lambda done, total: None)
-    return fold.prepared(dataset)
+    return fold.prepared(name)
 
 
 def split(
-    data: Interactions | str,
+    data: object,
     strategy: str = "user-k-fold",
     *,
     k: int | None = None,
@@ -58,7 +82,7 @@ def split(
     """The folds of a dataset: those that a run with the same strategy, k and seed has.
 
     Args:
-        data: from `load`, or a dataset's id.
+        data: from `load`; or an id or data in memory, as of `evaluate`.
         strategy: how it is split: an id of `splits.SPLITS`.
         k: number of folds; by default the strategy's, mostly 10.
         seed: fixes every random choice.
@@ -67,7 +91,7 @@ def split(
         folds, i)` gives its matrices.
     Raises: InputError for a name or a value; FoldsError if the data cannot be split so.
     """
-    interactions = fold.prepared(data) if isinstance(data, str) else data
+    interactions = data if isinstance(data, Interactions) else load(data)
     folds = splits.strategy(strategy).default_k if k is None else k
     splits.strategy(strategy).check_k(folds)
     return splits.split(interactions, strategy, folds, seed, params)
@@ -84,35 +108,22 @@ def metrics(
     """Every metric of a model's scores, under full ranking, averaged over users.
 
     Args:
-        scores: of every user and item, higher is better, shape (users, items); or a fitted model
-            with `score(users)`, as in `models.base.Recommender`.
+        scores: of every user and item, higher is better, shape (users, items), dense or sparse; or
+            a fitted model with `score(users)`, as in `models.base.Recommender`.
         train: nonzero where the user has the item in training: never a candidate; shape (users,
             items).
         held_out: nonzero where it is held out; users without any do not count; same shape.
         cutoffs: list lengths.
         names: ids of metrics; by default all that cost little beside ranking.
     Returns: 'ndcg@10' -> mean.
-    Raises: InputError for shapes that differ, nothing held out, a bad cut-off or an unknown name;
-        RunError for scores that are not finite.
+    Raises: InputError for shapes that differ, nothing held out, a bad cut-off, an unknown name
+        or a score that is no finite number.
     """
-    shape = np.shape(scores) if not isinstance(scores, Scorer) else train.shape
-    if not shape == train.shape == held_out.shape:
+    if train.shape != held_out.shape:
         raise InputError(
-            "scores, train and held_out must have the same shape (users, items), but have "
-            f"{shape}, {train.shape} and {held_out.shape}"
+            "train and held_out must have the same shape (users, items), but have "
+            f"{train.shape} and {held_out.shape}"
         )
-    model = scores if isinstance(scores, Scorer) else _Table(scores)
+    model = AnyScores(scores, train.shape)
     found = evaluation.evaluate(model, train, held_out, cutoffs, metrics=names)
     return dict(found.means)
-
-
-class _Table:
-    """Scores that are all there, as a model gives them."""
-
-    def __init__(self, scores: NDArray[np.floating]) -> None:
-        self._scores = np.asarray(scores)
-
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        import torch
-
-        return torch.from_numpy(self._scores[users].astype(np.float32))

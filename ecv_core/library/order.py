@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
 from ecv_core.analysis.exploration import DRAWS
-from ecv_core.analysis.orders import Outcome
+from ecv_core.analysis.orders.outcomes import Outcome
 from ecv_core.library.run import Run
+from ecv_core.library.settings import rule_over
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.splits import check_exchangeable
@@ -22,7 +23,7 @@ from ecv_core.store.store import open_store
 
 def orders(
     scores: Sequence[float] | NDArray[np.floating] | Run,
-    rule: StoppingRule,
+    rule: StoppingRule | str,
     *,
     confidence: float = 0.95,
     draws: int = DRAWS,
@@ -38,7 +39,7 @@ def orders(
     Args:
         scores: one per fold; or a run all of whose folds are in, so that costs are joules and
             rules see what else is known of each fold.
-        rule: any object with `decide(results)`.
+        rule: any object with `decide(results)`; or an id, with its usual parameters.
         confidence: of the interval at the stop, for the coverage, where the rule has none.
         draws: how many orders are drawn.
         seed: same seed, same orders.
@@ -46,9 +47,11 @@ def orders(
     Raises: InputError for bad scores, a run that is not complete, or a rule that needs users'
         scores which are not there.
     """
+    k = scores.k if isinstance(scores, Run) else np.size(np.asarray(scores))
+    chosen = rule_over(k, rule)
     return exploration.outcome(
-        _of_run(scores, rule) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),
-        rule,
+        _of_run(scores, chosen) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),
+        chosen,
         confidence=confidence,
         draws=draws,
         seed=seed,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ecv_core.figures.words import metric_label, run_name
@@ -13,7 +16,8 @@ from ecv_core.records.run import IntervalKind
 from ecv_core.records.run import Run as RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
-from ecv_core.store.recorded import recorded_under_splits
+from ecv_core.store.imports import origins
+from ecv_core.store.recorded import recorded_run, recorded_under_splits
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -99,6 +103,11 @@ class Run:
         """What the rule said where it stopped, or after the newest fold."""
         at = self.record.at_stop
         return at.decision.reason if at else "No fold has run yet."
+
+    @property
+    def doubt(self) -> str:
+        """What makes its folds no base for a promise (a fold far off, a drift); mostly empty."""
+        return self.record.doubt
 
     def frame(self) -> pd.DataFrame:
         """One row per fold: score, running mean with its interval, metrics, seconds, energy."""
@@ -220,12 +229,49 @@ class Runs(Sequence[Run]):
         return str(self.frame().to_html()) if self._runs else "<p>no runs</p>"
 
 
-def runs(*, recorded: bool = False) -> Runs:
+def runs(
+    *,
+    recorded: bool = False,
+    dataset: str | None = None,
+    algorithm: str | None = None,
+    since: date | None = None,
+) -> Runs:
     """The runs of the database, in the order of their start.
 
     Args:
         recorded: those that come with the project instead, every fold of each.
+        dataset, algorithm: ids; those of all others are left out.
+        since: those that were started before this day (UTC) are left out.
     Raises: StoreError if the database cannot be read.
     """
     found = recorded_under_splits() if recorded else open_store().runs()
-    return Runs([Run(run) for run in found])
+    return Runs(
+        [
+            Run(run)
+            for run in found
+            if dataset in (None, run.spec.dataset)
+            and algorithm in (None, run.spec.algorithm)
+            and (since is None or run.created_at.date() >= since)
+        ]
+    )
+
+
+def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
+    """A run as one HTML page with everything in it, to print or to send.
+
+    Args:
+        run: a run, or the id of one of the database, or of a recorded one.
+        path: where it is also written.
+    Raises: InputError for an id that is not known; OSError if it cannot be written.
+    """
+    from ecv_core.figures.report.provenance import provenance
+    from ecv_core.figures.report.run_report import run_report
+
+    store = open_store()
+    record = recorded_run(run) or store.run(run) if isinstance(run, str) else run.record
+    origin = origins(store).get(record.run_id)
+    known = provenance([record.spec.dataset], origin.made_with if origin else None)
+    text = run_report(record, known)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text

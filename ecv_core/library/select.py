@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ecv_core.analysis.selection.document import selection_document
-from ecv_core.analysis.selection.rounds import Until
+from ecv_core.analysis.selection.rounds import Budget, Until
 from ecv_core.jobs.plans.select import (
     Standing,
     compute,
@@ -18,6 +18,8 @@ from ecv_core.jobs.plans.select import (
     tracked_names,
 )
 from ecv_core.library.evaluate import kept_or_not
+from ecv_core.library.in_memory import dataset_id
+from ecv_core.library.settings import ScoreSettings
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -102,36 +104,49 @@ class Selected:
 
 
 def select(
-    dataset: str,
+    dataset: object,
     contenders: Sequence[str],
     *,
     until: Until = "winner",
     indifference: float = 0.0,
     confidence: float = 0.95,
+    expected_loss: float | None = None,
+    budget: str | None = None,
     keep: bool = True,
     on_fold: Callable[[Standing], None] = lambda now: None,
-    **settings: Any,  # noqa: ANN401  checked by make_spec
+    **settings: Unpack[ScoreSettings],
 ) -> Selected:
     """Find the best of several contenders, each stopped as soon as it cannot win any more.
 
     Folds run one after the other in this process; those of the database are used.
 
     Args:
-        dataset: an id of `datasets()`, on disk; see `load`.
+        dataset: an id of `datasets()`, on disk, or data in memory; as of `evaluate`.
         contenders: at least two, 'ALGORITHM[:name=value[,name=value]...]' each; names of tracked
             models too, whose folds must be there.
         until: 'winner', or 'order' for the place of everybody.
         indifference: contenders closer than this share of the leader's mean are equally good.
         confidence: of the verdict, in (0, 1).
+        expected_loss: which one to use: it ends once at most this share of the leader's mean is
+            expected to be lost by taking it. None: it ends once it is certain who is best.
+        budget: '50 Wh', '20 min' or '30 folds': the best that is found within it.
         keep: leave it in the database, where the page "Which is best?" finds it.
         on_fold: told where the selection is after every fold.
         settings: as of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
     """
-    tracked = tracked_names(open_store(), dataset)
-    named = named_contenders(dataset, contenders, tracked=tracked, **settings)
+    name = dataset_id(dataset)
+    tracked = tracked_names(open_store(), name)
+    named = named_contenders(name, contenders, tracked=tracked, **settings)
     spec = named[0][1]
-    terms = terms_for(spec, confidence=confidence, indifference=indifference, until=until)
+    terms = terms_for(
+        spec,
+        confidence=confidence,
+        indifference=indifference,
+        until=until,
+        expected_loss=expected_loss,
+        budget=None if budget is None else Budget.parse(budget),
+    )
     with kept_or_not(keep) as store:
         _, standing = compute(store, named, terms, on_fold=on_fold)
-    return Selected(standing, dataset, spec.metric_name)
+    return Selected(standing, name, spec.metric_name)

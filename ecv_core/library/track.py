@@ -11,11 +11,10 @@ import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
-from ecv_core.energy import EnergyMeter, meter_for
 from ecv_core.energy.load import own_seconds
-from ecv_core.evaluation import id_and_length
+from ecv_core.energy.meter import EnergyMeter, meter_for
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.owner import beating
@@ -23,7 +22,7 @@ from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
 from ecv_core.jobs.tracking import Handed, measure
 from ecv_core.library.run import Run
-from ecv_core.library.settings import spec_for
+from ecv_core.library.settings import Settings, spec_for
 from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
@@ -41,12 +40,11 @@ _loops: weakref.WeakValueDictionary[str, Tracked] = weakref.WeakValueDictionary(
 def track(
     name: str,
     *,
-    dataset: str,
-    metric: str = "ndcg",
+    dataset: object,
     rule: StoppingRule | str | None = None,
     resume: bool = True,
     keep: bool = True,
-    **settings: Any,  # noqa: ANN401  checked by make_spec
+    **settings: Unpack[Settings],
 ) -> Tracked:
     """Evaluate any code, fold by fold: loop over what this gives, and report each fold.
 
@@ -60,20 +58,15 @@ def track(
 
     Args:
         name: what the model is called everywhere; not that of an algorithm of e-fold.
-        dataset: an id of `datasets()`, on disk; see `load`.
-        metric: an id, 'ndcg', or with its list length, 'ndcg@10'; 'rmse' and 'mae' for ratings.
+        dataset: as of `evaluate`.
         rule: as of `evaluate`.
         resume: False for a new run in any case.
         keep: as of `evaluate`.
-        settings: as of `fold.spec.make_spec`: k, n, split, seed, full, ...; `params` may say what
-        is to
+        settings: as of `evaluate`; metric 'rmse' or 'mae' for ratings; `params` may say what is to
             be known of the model, name -> value.
     Raises: InputError for what cannot be run.
     """
-    settings["metric"], length = id_and_length(metric)
-    if length is not None and settings.setdefault("n", length) != length:
-        raise InputError(f"the metric {metric} and n = {settings['n']} differ; leave n out")
-    spec, strange = spec_for(dataset, name, rule, settings | {"tracked": True})
+    spec, strange = spec_for(dataset, name, rule, {**settings, "tracked": True})
     return Tracked(spec, strange, keep=keep and strange is None, resume=resume)
 
 
@@ -134,7 +127,8 @@ class Tracked:
             reported: user -> score (a dict or a Series), for every user of `fold.test`; or the
                 fold's score as one number; or recommendations, a table with `user_id` and
                 `item_id` and where rows are not in order `rank` or `score`, which are evaluated
-                here under full ranking; or predicted ratings, with `prediction`.
+                here under full ranking; or predicted ratings, with `prediction`; or the scores of
+                all users and items, in the order of `fold.matrices`, shape (users, items).
         Raises: InputError for what cannot be a report of this fold, or outside the loop.
         """
         now = self._open
@@ -172,6 +166,13 @@ class Tracked:
         """End the loop where it is, if there is one; the same `track` goes on there."""
         if (folds := self._loop()) is not None:
             folds.close()
+
+    def forget_if_empty(self) -> None:
+        """End the loop, and keep nothing of a run that has no fold."""
+        self.close()
+        if self._run_id is not None and not self._store.run(self._run_id).folds:
+            self._store.delete(self._run_id)
+            self._run_id = None
 
     def __repr__(self) -> str:
         return f"<tracked: {self.run!r}>" if self._run_id else f"<tracked: {self.spec.algorithm}>"

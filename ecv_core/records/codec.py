@@ -38,15 +38,19 @@ _BOUNDS = {"less_than_equal": ("at most", "le"), "greater_than_equal": ("at leas
 
 def to_json(record: object, kind: object = None) -> Any:  # noqa: ANN401  JSON values
     """A record as plain JSON values; `kind` is its type where that is none of its own."""
-    return _adapter(kind or type(record)).dump_python(record, mode="json")
+    return _adapter(kind or type(record)).dump_python(record, mode="json", warnings=False)
 
 
-def written(record: object, kind: object = None) -> str:
+def written(record: object, kind: object = None, *, canonical: bool = False) -> str:
     """A record as JSON text: see `to_json`.
 
+    Args:
+        record, kind: as of `to_json`.
+        canonical: with sorted keys and no spaces, so that equal records have equal texts.
     Raises: InputError for a record that `read` would refuse.
     """
-    text = json.dumps(to_json(record, kind))
+    how: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")} if canonical else {}
+    text = json.dumps(to_json(record, kind), **how)
     try:
         _adapter(kind or type(record)).validate_json(text, strict=True)
     except ValidationError as error:
@@ -88,9 +92,10 @@ def sentence(error: ValueError) -> str:
     return f"{what} must be {wanted}, but is {value}" if wanted else f"{what} cannot be {value}"
 
 
-def shown(value: object) -> str:
-    """The beginning of a value in one line, for a message."""
-    return " ".join(str(value)[:40].split())
+def shown(value: object, most: int = 40) -> str:
+    """The beginning of a value in one line of printable characters, for a message."""
+    text = "".join(sign if sign.isprintable() else " " for sign in str(value)[:most])
+    return " ".join(text.split())
 
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}

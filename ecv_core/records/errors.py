@@ -7,6 +7,7 @@ EcvError
 │   ├── FoldsError        a fold file, or a number of folds, that does not fit the data
 │   └── RightsError       somebody asks for what they may not do here
 ├── StoreError            the database cannot be read or written
+│   └── DamagedRun        one run of it cannot be read; the others can
 └── RunError              a run that was going and failed: exit code 1
     └── Cancelled         someone asked the run to stop; not a failure
 
@@ -21,6 +22,7 @@ from difflib import get_close_matches
 
 __all__ = [
     "Cancelled",
+    "DamagedRun",
     "DatasetError",
     "EcvError",
     "FoldsError",
@@ -33,7 +35,8 @@ __all__ = [
 ]
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]+")
+"""What breaks a line, and halves of characters, which no database takes."""
 _LONG_WORD = re.compile(r"(\S{100})\S{101,}")
 
 
@@ -82,6 +85,10 @@ class RightsError(InputError):
 
 class StoreError(EcvError):
     """The database of runs cannot be read or written."""
+
+
+class DamagedRun(StoreError):
+    """One run of the database cannot be read; the others can."""
 
 
 class RunError(EcvError):

@@ -14,7 +14,7 @@ from ecv_core.records.errors import FoldsError
 from ecv_core.records.parameters import ParamValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Interactions:
     """Who interacted with what: one entry per (user, item), users and items as codes from 0.
 
@@ -37,6 +37,10 @@ class Interactions:
 
     def __len__(self) -> int:
         return len(self.users)
+
+    def __repr__(self) -> str:
+        counts = f"{self.n_users:,} users, {self.n_items:,} items, {len(self):,} interactions"
+        return f"<{self.dataset}: {counts}>"
 
     @property
     def n_users(self) -> int:

@@ -15,5 +15,8 @@ _IN_CHECKOUT = (_CHECKOUT / "catalogue.toml").is_file()
 SHIPPED = _CHECKOUT if _IN_CHECKOUT else _PACKAGE / "data"
 """What comes with the project: catalogue.toml, energy/, lessons/, recorded/. Only read."""
 
+DASHBOARD = _PACKAGE.parent if _IN_CHECKOUT else _PACKAGE / "dashboard"
+"""Where app.py and the pages are."""
+
 OWN = _CHECKOUT if _IN_CHECKOUT else Path.home() / ".e-fold"
 """Where downloads and runs go unless the environment says another place; may not be there yet."""

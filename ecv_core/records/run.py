@@ -198,6 +198,11 @@ class FoldResult:
     """Where it was computed; None where that was not written yet, or other code computed it."""
     user_scores: UserScores | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def host(self) -> str | None:
+        """The machine that computed it, where that is known."""
+        return None if self.node is None else self.node.host
+
 
 def other_work_words(folds: Sequence[FoldResult]) -> str:
     """Why the joules of these folds are not theirs alone; empty where they are."""
@@ -265,6 +270,8 @@ class Moment:
     interval: Interval | None
     """None after one fold: one score has no interval."""
     decision: Decision
+    doubt: str = ""
+    """What makes the folds so far no base for a promise, in a sentence: a fold far off, a drift."""
 
 
 # How work says where it is.
@@ -401,6 +408,9 @@ class Run:
     """In the order in which the rule sees them, without per-user scores."""
     ahead: tuple[FoldResult, ...] = ()
     """Finished before their turn: a fold that the rule has to see first is missing still."""
+    damaged: Mapping[int, str] = field(default_factory=dict)
+    """Folds that are kept but cannot be read -> a sentence. They are in no sum, and computed again
+    where the run goes on."""
     moments: Sequence[Moment] = ()
     """Where the run stood after each fold, as recorded then; of old runs worked out again."""
     created_at: datetime
@@ -445,12 +455,12 @@ class Run:
     @property
     def resumable(self) -> bool:
         """Whether it was cut off: it ended before its rule let it end, and can go on."""
-        return self.state.resumable
+        return self.state.resumable or (self.state is RunState.FINISHED and bool(self.damaged))
 
     @property
     def can_be_checked(self) -> bool:
         """Whether it ended at its stop with folds left, which would show how good the stop is."""
-        return self.state is RunState.FINISHED and not self.complete
+        return self.state is RunState.FINISHED and not (self.complete or self.damaged)
 
     @property
     def stopped_early(self) -> bool:
@@ -473,6 +483,11 @@ class Run:
         return self.moments[self.folds_used - 1] if self.moments else None
 
     @property
+    def doubt(self) -> str:
+        """What makes its folds no base for a promise, in a sentence; empty where nothing does."""
+        return self.moments[-1].doubt if self.moments else ""
+
+    @property
     def k_fold_mean(self) -> float | None:
         """The mean of all planned folds; None until they are in."""
         return self.moments[-1].mean if self.moments and self.complete else None
@@ -491,3 +506,8 @@ class Run:
     def seconds(self) -> float:
         """How long all folds so far took, those that checked the stop too."""
         return sum(result.total_seconds for result in self.folds)
+
+    @property
+    def spent_seconds(self) -> float:
+        """As `seconds`, without folds that another run has computed."""
+        return sum(result.total_seconds for result in self.folds if not result.reused)

@@ -435,10 +435,13 @@ class RunSpec:
         return mine.part(*SCORES, Role.STOP) == other.part(*SCORES, Role.STOP)
 
     def to_json(self) -> str:
-        """Canonical JSON: sorted keys, no spaces; parameters as objects."""
+        """Canonical JSON: sorted keys, no spaces; parameters as objects.
+
+        Raises: InputError for a spec that `from_json` would refuse.
+        """
         from ecv_core.records import codec
 
-        return json.dumps(codec.to_json(self), sort_keys=True, separators=(",", ":"))
+        return codec.written(self, canonical=True)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

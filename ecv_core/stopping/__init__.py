@@ -13,7 +13,7 @@ from ecv_core.records.plugins import Registry
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
-from ecv_core.stopping.efold import E_FOLD, EFold
+from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE, EFold, EFoldRelative
 from ecv_core.stopping.fixed import FIXED, Fixed
 from ecv_core.stopping.interval import (
     difference_percent,
@@ -33,6 +33,7 @@ __all__ = [
     "PAPERS_RULE",
     "RULES",
     "EFold",
+    "EFoldRelative",
     "Fixed",
     "Never",
     "Precision",
@@ -59,7 +60,7 @@ __all__ = [
 
 
 _OWN: dict[str, Rule] = {
-    known.id: known for known in (E_FOLD, PRECISION, STD_STAGNATION, FIXED, NEVER)
+    known.id: known for known in (E_FOLD, E_FOLD_RELATIVE, PRECISION, STD_STAGNATION, FIXED, NEVER)
 }
 PAPERS_RULE = E_FOLD.id
 """The rule of the paper on e-fold cross-validation, whose study pages and commands reproduce."""
@@ -186,12 +187,9 @@ def rule(rule_id: str) -> Rule:
     return RULES[rule_id]
 
 
-def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
-    """The rule that a run is stopped by, with its settings; `fold.spec.rule_of` is of a run.
+def rule_for(spec: RunSpec) -> StoppingRule:
+    """The rule that a run is stopped by, with its settings.
 
-    Args:
-        spec: what is run.
-        random: whether its model draws random numbers; True is the careful answer.
     Raises: UnknownName for the rule; InputError for a setting that cannot work.
     """
     chosen = rule(spec.rule)
@@ -203,7 +201,7 @@ def rule_for(spec: RunSpec, *, random: bool = True) -> StoppingRule:
             f"the minimum number of folds must be from {chosen.least_folds} to k = {spec.k} for "
             f"the rule '{chosen.id}', but is {spec.min_folds}"
         )
-    return chosen.build(spec, random=random)
+    return chosen.build(spec)
 
 
 def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> list[Moment]:

@@ -20,31 +20,29 @@ from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores
-from ecv_core.stopping.fold_variance import TRUST, FoldVariance, user_moments
+from ecv_core.stopping.fold_variance import FoldVariance, user_moments
 
 Floats = NDArray[np.float64]
 
 _SINGULAR = 1e-8
 """Of the largest, below which directions of the regression do not count."""
 _ROUNDING = 1e-12
+_STEADY = 12.0
+"""How many folds the users' part of the cheap models is worth beside the folds seen."""
 
 
 class Aids:
     """Cheap models, all of whose folds are in."""
 
-    def __init__(
-        self, models: Mapping[str, Mapping[int, UserScores]], metric: str, *, random: bool
-    ) -> None:
+    def __init__(self, models: Mapping[str, Mapping[int, UserScores]], metric: str) -> None:
         """Of the same folds each.
 
         Args:
             models: name -> fold -> per-user scores; at least one, with at least two folds.
             metric: as in UserScores.metrics: 'ndcg@10'.
-            random: whether one of them draws random numbers in training.
         Raises: InputError where they have other folds or users, or not this metric.
         """
         self.names = tuple(models)
-        self.random = random
         first = models[self.names[0]]
         self.folds = sorted(first)
         self.users = np.unique(np.concatenate([one.users for one in first.values()]))
@@ -129,8 +127,6 @@ def adjusted(
     values: NDArray[np.floating],
     aids: Aids,
     chosen: NDArray[np.bool_],
-    *,
-    random: bool,
 ) -> Adjusted:
     """The k-fold mean of a model as each set of its folds tells it, corrected by cheap models.
 
@@ -140,7 +136,6 @@ def adjusted(
             throughout a fold in no set; on the users of `aids`, shape (k, users).
         aids: the cheap models.
         chosen: the folds of each set, at least one; shape (sets, k).
-        random: whether the model draws random numbers in training.
     Source: regression estimator, Cochran (1977, chapter 7); control variates with estimated
         coefficients, Lavenberg, Welch (1981).
     """
@@ -158,19 +153,17 @@ def adjusted(
     # Z: its fold means, and how much of it all users of a fold share with the cheap models only.
     explained = slopes @ of_folds
     by_users = np.einsum("si,ij,sj->s", slopes, aids.covariances, slopes)
-    trust = TRUST[aids.random]
-    seen = (trust * by_users + (k - 1) * explained.var(axis=1, ddof=1)) / (trust + k - 1)
+    seen = (_STEADY * by_users + (k - 1) * explained.var(axis=1, ddof=1)) / (_STEADY + k - 1)
     own = np.maximum(seen - by_users, 0)
 
     plain = np.where(chosen, scores, 0.0).sum(axis=1) / sizes
     middle = np.where(chosen, explained, 0.0).sum(axis=1) / sizes
     one = np.where(chosen, np.where(chosen, scores, 0.0) - plain[:, None], 0.0)
     other = np.where(chosen, explained - middle[:, None], 0.0)
-    steady = TRUST[False]
     common = np.einsum("si,si->s", slopes, shared)
     with np.errstate(invalid="ignore", divide="ignore"):
-        weights = (steady * common + (one * other).sum(axis=1)) / (
-            steady * (common + own) + (other**2).sum(axis=1)
+        weights = (_STEADY * common + (one * other).sum(axis=1)) / (
+            _STEADY * (common + own) + (other**2).sum(axis=1)
         )
     weights = np.clip(np.nan_to_num(weights), 0, 1)
 
@@ -203,7 +196,5 @@ def adjusted(
     return Adjusted(
         means=means,
         weights=weights,
-        variance=FoldVariance(
-            sizes=sizes, users=users, users_freedom=spare, observed=observed, random=random
-        ),
+        variance=FoldVariance(sizes=sizes, users=users, users_freedom=spare, observed=observed),
     )

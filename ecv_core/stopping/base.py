@@ -93,8 +93,6 @@ class FoldSets:
     """Which folds each set holds; shape (2^k, k)."""
     users: NDArray[np.floating] | None
     """Per-user scores, NaN where a user has nothing held out; shape (k, users)."""
-    random: bool
-    """Whether the model draws random numbers in training."""
     aids: Aids | None
     """Cheap models on the same users; None where there are none."""
 
@@ -204,7 +202,7 @@ class Rule:
     """What users choose."""
     told: tuple[str, ...] = ("confidence", "min_folds")
     """What it is told of the run beside them, of 'confidence', 'min_folds', 'k' (folds planned),
-    'metric' (its name) and 'random' (whether the model draws random numbers)."""
+    'metric' (its name)."""
     axis: Parameter | None = None
     """On which rules are compared: one of `parameters`, or AT_LEAST; by default the first of
     `parameters` that is a number."""
@@ -268,29 +266,23 @@ class Rule:
                 raise InputError(f"the {self.id} rule needs a {one.words}, {example}")
         return resolve(self.parameters, given, of=f"the rule {self.id}")
 
-    def values(self, spec: RunSpec, *, random: bool = True) -> dict[str, Any]:
-        """Its parameters in a run, and what it is told of that run, unchecked.
-
-        Args:
-            spec: of the run.
-            random: whether the run's model draws random numbers; True is the careful answer.
-        """
+    def values(self, spec: RunSpec) -> dict[str, Any]:
+        """Its parameters in a run, and what it is told of that run, unchecked."""
         given = dict(spec.rule_params)
         told = {
             "confidence": spec.confidence,
             "min_folds": spec.min_folds,
             "k": spec.max_folds,
             "metric": spec.metric_name,
-            "random": random,
         }
         params = {one.name: given.get(one.name, one.default) for one in self.parameters}
         return params | {name: told[name] for name in self.told}
 
-    def build(self, spec: RunSpec, *, random: bool = True) -> StoppingRule:
+    def build(self, spec: RunSpec) -> StoppingRule:
         """The rule with its settings in a run, unchecked: `stopping.rule_for` checks them."""
         if self.instance is not None:
             return self.instance
-        rule: StoppingRule = (self.make or self.kind)(**self.values(spec, random=random))
+        rule: StoppingRule = (self.make or self.kind)(**self.values(spec))
         return rule
 
     def words(self, spec: RunSpec, *, alone: bool = False) -> str:

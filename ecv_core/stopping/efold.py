@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.parameters import Parameter, scientific
-from ecv_core.records.run import Decision, FoldResult, Moment
+from ecv_core.records.run import Decision, FoldResult, Interval, Moment
 from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
 from ecv_core.stopping.interval import mean_interval
 
@@ -42,12 +42,22 @@ class EFold:
         """The first fold that can stop: a change needs two widths, a width two scores."""
         return max(3, self.min_folds)
 
+    def widths(self, wide: ArrayLike, means: ArrayLike) -> NDArray[np.float64]:
+        """What counts as the width of intervals so wide about these means."""
+        return np.asarray(wide, dtype=np.float64)
+
+    def words(self, width: float) -> str:
+        """Such a width: '0.0123'."""
+        return f"{width:.3g}"
+
     def steps(self, sets: FoldSets) -> SetSteps:
         """Width times change, from every set of folds to the next."""
         half = sets.half_widths(self.confidence)
-        widths = 2 * half
+        widths = self.widths(2 * half, sets.means)
         return SetSteps(
-            step=lambda before, after: least_alpha(widths[before], widths[after]),
+            step=lambda before, after: np.nan_to_num(
+                least_alpha(widths[before], widths[after]), nan=np.inf
+            ),
             half_widths=half,
             setting=self.alpha,
         )
@@ -63,15 +73,19 @@ class EFold:
                 reason=f"{after(n)}: one score has no interval yet, and the earliest stop is after "
                 f"{first}: go on.",
             )
-        if n < first:
+        before = mean_interval(scores[:-1], self.confidence)
+        width = self._width(now)
+        if n < first or before is None:
             return Decision(
                 stop=False,
-                reason=f"{after(n)}: the interval is {now.width:.3g} wide, and the earliest stop "
-                f"is after {first}: go on.",
+                reason=f"{after(n)}: the interval is {self.words(width)} wide, and the earliest "
+                f"stop is after {first}: go on.",
             )
-        before = mean_interval(scores[:-1], self.confidence)
-        assert before is not None  # n >= 3
-        product = least_alpha(before.width, now.width)
+        product = least_alpha(self._width(before), width)
+        if math.isnan(product):
+            return Decision(
+                stop=False, reason=f"{after(n)}: the mean is or was 0, which has no shares: go on."
+            )
         stop = product <= self.alpha
         said = scientific(float(f"{product:.2e}"))  # written like alpha, to be compared with it
         verdict = (
@@ -81,9 +95,35 @@ class EFold:
         )
         return Decision(
             stop=stop,
-            reason=f"{after(n)}: the interval is {now.width:.3g} wide, {before.width:.3g} before; "
-            f"width x change = {said} {verdict}",
+            reason=f"{after(n)}: the interval is {self.words(width)} wide, "
+            f"{self.words(self._width(before))} before; width x change = {said} {verdict}",
         )
+
+    def _width(self, interval: Interval) -> float:
+        return float(self.widths(interval.width, (interval.low + interval.high) / 2))
+
+
+class EFoldRelative(EFold):
+    """The same with widths as shares of the mean, so that alpha has no unit.
+
+    A score in other units stops at the same fold. About a mean of 0 no share is known: go on.
+    """
+
+    __slots__ = ()
+
+    @property
+    def relative_alpha(self) -> float:
+        """A share squared; larger stops earlier."""
+        return self.alpha
+
+    def widths(self, wide: ArrayLike, means: ArrayLike) -> NDArray[np.float64]:
+        size = np.abs(np.asarray(means, dtype=np.float64))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares: NDArray[np.float64] = np.where(size > 0, np.asarray(wide) / size, np.nan)
+        return shares
+
+    def words(self, width: float) -> str:
+        return f"{width:.1%} of the mean"
 
 
 def _sentence(say: Phrases) -> str:
@@ -98,7 +138,10 @@ def _sentence(say: Phrases) -> str:
 
 def products(moments: Sequence[Moment]) -> list[float | None]:
     """Width times change after each fold, which is the least alpha that stops there."""
-    widths = [moment.interval.width if moment.interval else None for moment in moments]
+    return _products([moment.interval.width if moment.interval else None for moment in moments])
+
+
+def _products(widths: Sequence[float | None]) -> list[float | None]:
     return [
         None if before is None or now is None else least_alpha(before, now)
         for before, now in zip([None, *widths], widths, strict=False)
@@ -156,6 +199,70 @@ E_FOLD = Rule(
         label="Width x change",
         help="The rule stops when this is at most alpha.",
         of=products,
+    ),
+    picture="threshold",
+)
+
+
+def _relative_sentence(say: Phrases) -> str:
+    formula = say.maths("w_n * |w_(n-1) - w_n| <= alpha", r"w_n \cdot |w_{n-1} - w_n| \le \alpha")
+    w_n = say.maths("w_n", "w_n")
+    return (
+        f"Evaluation stopped after fold n, after {say.least} at the earliest, as soon as {formula} "
+        f"with alpha = {scientific(say.values['relative_alpha'])}, where {w_n} is the width of "
+        f"{say.interval}, as a share of that mean; this is e-fold cross-validation{say.paper} with "
+        "relative widths."
+    )
+
+
+def _relative_products(moments: Sequence[Moment]) -> list[float | None]:
+    """The least relative alpha that stops after each fold."""
+    widths = [
+        moment.interval.width / abs(moment.mean) if moment.interval and moment.mean else None
+        for moment in moments
+    ]
+    return _products(widths)
+
+
+RELATIVE_ALPHA = replace(
+    ALPHA,
+    name="relative_alpha",
+    default=5e-3,
+    label="Relative alpha",
+    help="Larger saves energy, smaller is more certain. It has no unit: one value serves all "
+    "metrics and datasets.",
+    said="the relative alpha",
+    way_out="values from 1e-4 to 1e-1 make sense",
+    steps=tuple(float(f"{step}e{power}") for power in range(-4, -1) for step in (1, 2, 5)),
+    presets=(("Thrifty", 2e-2), ("Balanced", 5e-3), ("Careful", 1e-3)),
+    meaning=lambda alpha: (
+        f"Stops once an interval {math.sqrt(10 * alpha):.1%} of the mean wide changes by no more "
+        f"than {math.sqrt(alpha / 10):.1%} from one fold to the next; a wider one must be steadier."
+    ),
+    flag="",
+    always_told=False,
+)
+
+E_FOLD_RELATIVE = Rule(
+    id="e-fold-relative",
+    title="e-fold, relative",
+    help=(
+        "The paper's rule with the interval's widths as shares of the mean. Its alpha has no unit, "
+        "so one value serves all metrics and datasets."
+    ),
+    source="this project; the paper's rule with relative widths",
+    kind=EFoldRelative,
+    make=lambda relative_alpha, **told: EFoldRelative(alpha=relative_alpha, **told),
+    parameters=(RELATIVE_ALPHA,),
+    least_folds=2,
+    meaning="has settled",
+    short=lambda values: f"relative alpha {scientific(values['relative_alpha'])}",
+    legend="relative e-fold, all alphas",
+    sentence=_relative_sentence,
+    watched=Watched(
+        label="Relative width x change",
+        help="The rule stops when this is at most the relative alpha.",
+        of=_relative_products,
     ),
     picture="threshold",
 )

@@ -15,7 +15,7 @@ from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import Aids, adjusted
 from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
-from ecv_core.stopping.fold_variance import ONE_FOLD, UNSTABLE, FoldVariance, fold_variance
+from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
 
 MAX_SETS_K = 16
@@ -39,7 +39,7 @@ def least_tolerance(
 class Precision:
     """Stop when the interval of the k-fold mean reaches at most `tolerance` of the mean each way.
 
-    Looks at per-user scores, so that the first fold can be enough on large data.
+    Looks at per-user scores, so that two folds can be enough on large data.
     """
 
     needs_user_scores: ClassVar[bool] = True
@@ -52,8 +52,6 @@ class Precision:
     """As in UserScores.metrics; in a run, that run's."""
     confidence: float = 0.95
     min_folds: int = 1
-    random: bool = True
-    """Whether the model draws random numbers in training; in a run, as its algorithm says."""
     adjust_by: Sequence[str] | str = ()
     """Algorithms whose folds cost little, or text with commas between their ids: they run all k,
     and correct the mean of the others."""
@@ -91,9 +89,13 @@ class Precision:
         half = variance.half_widths(self.k, self.confidence)
         known = float(least_tolerance(half, np.array([mean]))[0])
         if math.isinf(known):
-            return Decision(
-                stop=False, reason=f"{after(n)}: too few users to tell how far it is off: go on."
-            )
+            why = "too few users to tell how far it is off"
+            if not math.isnan(half[0]):
+                why = (
+                    f"the mean is 0, at most {half[0]:.2g} from that of all {self.k} folds, and no "
+                    "share of 0 is asked for"
+                )
+            return Decision(stop=False, reason=f"{after(n)}: {why}: go on.")
         found = f"{after(n)}: known within {known:.1%}, asked for {self.tolerance:.1%}"
         if self.adjust_by and n < self.k:
             plain, _ = mean_and_deviation([result.score for result in results])
@@ -128,17 +130,17 @@ class Precision:
         values = np.asarray(sets.users, dtype=np.float64)
         if len(values) != k:
             raise InputError(f"there are {k} folds, but users' scores of {len(values)}")
-        random, corrected = self.random and sets.random, None
+        corrected = None
         chosen = sets.chosen()[1:]
         if sets.aids is None:
-            variance = fold_variance(values, chosen, random=random)
+            variance = fold_variance(values, chosen)
         elif k > MAX_ADJUSTED_K:
             raise InputError(
                 f"means corrected by cheap models are explored for up to {MAX_ADJUSTED_K} folds, "
                 f"but there are {k}; use fewer folds"
             )
         else:
-            sharper = adjusted(sets.folds, values, sets.aids, chosen, random=random)
+            sharper = adjusted(sets.folds, values, sets.aids, chosen)
             variance = sharper.variance
             corrected = np.concatenate([[np.nan], sharper.means])
         half = np.full(len(sets.means), np.nan)
@@ -158,7 +160,7 @@ class Precision:
         if self.adjust_by:
             return self._corrected(results)
         everything = np.ones((1, len(results)), dtype=np.bool_)
-        variance = fold_variance(values, everything, random=self.random)
+        variance = fold_variance(values, everything)
         return mean_and_deviation(scores)[0], variance
 
     def _corrected(self, results: Sequence[FoldResult]) -> tuple[float, FoldVariance]:
@@ -175,25 +177,22 @@ class Precision:
         scores[places] = [result.score for result in results]
         users = {one.fold: one.user_scores for one in results if one.user_scores is not None}
         values = aids.matrix(users, self.metric)
-        found = adjusted(scores, values, aids, chosen, random=self.random)
+        found = adjusted(scores, values, aids, chosen)
         return float(found.means[0]), found.variance
 
     def _noted(self, variance: FoldVariance, n: int) -> str:
         """What the reader of a decision must know beside the numbers; mostly nothing."""
         if n == self.k:
             return ""
-        if n == 1 and self.random:
-            return (
-                f" (one fold cannot show how much training itself varies; {ONE_FOLD:g} times the "
-                "variance that users explain is allowed for)"
-            )
+        if n == 1:
+            return " (one fold cannot show what all its users have in common, so much is allowed)"
         if variance.p_values[0] < UNSTABLE:
             times = float(variance.observed[0] / variance.users[0])
             times_text = f"{times:.1f} times" if times < 1000 else "over 1,000 times"
-            cause = "the training is unstable" if self.random else "something sets folds apart"
             return (
                 f"; fold means vary {times_text} as much as users explain "
-                f"(p {_p_text(float(variance.p_values[0]))}), so {cause} and only fold means count"
+                f"(p {_p_text(float(variance.p_values[0]))}): the training is unstable, or "
+                "something else sets folds apart, and is allowed for"
             )
         return ""
 
@@ -227,13 +226,13 @@ def user_matrix(results: Sequence[FoldResult], metric: str) -> NDArray[np.float6
 
 
 def _sentence(say: Phrases) -> str:
+    k, tolerance = say.values["k"], say.values["tolerance"]
     return (
         f"Evaluation stopped, after {say.least} at the earliest, as soon as the {say.level} "
-        f"confidence interval of the mean of all {say.values['k']} folds, estimated from the "
-        f"scores of single users and the fold means with the {say.values['k']} folds as a finite "
-        f"population, reached at most {100 * say.values['tolerance']:.3g} % of the mean to either "
-        f"side: a variant of e-fold cross-validation{say.paper}. The interval told is "
-        f"{say.interval}."
+        f"confidence interval of the mean of all {k} folds, estimated from the scores of single "
+        f"users and the fold means with the {k} folds as a finite population and for all looks at "
+        f"once, reached at most {100 * tolerance:.3g} % of the mean to either side: a variant of "
+        f"e-fold cross-validation{say.paper}. The interval told is {say.interval}."
     )
 
 
@@ -249,8 +248,8 @@ TOLERANCE = Parameter(
     name="tolerance",
     default=0.03,
     required=True,
-    help="How far the score may be from the mean of all k folds. Large data may need one "
-    "fold, noisy data nearly all: the rule looks at every user's scores.",
+    help="How far the score may be from the mean of all k folds. Large data may need two "
+    "folds, noisy data nearly all: the rule looks at every user's scores.",
     low=0,
     high=1,
     open=True,
@@ -285,12 +284,12 @@ PRECISION = Rule(
     help=(
         "Stops when the k-fold mean is known to within the tolerance you state, with the "
         "confidence you state. It compares every user's score from fold to fold, so large "
-        "data may need one fold and noisy data nearly all."
+        "data may need two folds and noisy data nearly all."
     ),
-    source="this project; moderated variance of the fold means (Smyth 2004), finite population",
+    source="this project; two-level variance of the fold means, all looks at once",
     kind=Precision,
     parameters=(TOLERANCE, ADJUST_BY),
-    told=("confidence", "min_folds", "k", "metric", "random"),
+    told=("confidence", "min_folds", "k", "metric"),
     default_folds=1,
     meaning="is as precise as asked for",
     short=lambda values: f"within {values['tolerance']:.1%}",

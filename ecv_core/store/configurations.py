@@ -8,6 +8,7 @@ and metric.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +26,13 @@ from ecv_core.store.recorded import FOLDER
 
 GRIDS = FOLDER / "grids"
 """Grids of one parameter, `<dataset>--<algorithm>--<parameter>`."""
-TUNINGS = FOLDER / "tunings"
-"""Tunings with all folds, `<dataset>--<algorithm>`."""
+TUNINGS = Path(os.environ.get("ECV_TUNINGS") or FOLDER / "tunings").expanduser()
+"""Tunings with all folds, `<dataset>--<algorithm>`; they are in the project, not in its wheel."""
+NO_TUNINGS = (
+    "recorded tunings do not come with the package; get data/recorded/tunings from the project and "
+    "name the folder in ECV_TUNINGS"
+)
+"""What is said where there is none."""
 
 Configuration = Mapping[str, ParamValue]
 """The parameters that differ between them, by name."""

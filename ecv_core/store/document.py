@@ -30,6 +30,7 @@ from ecv_core.records.run import (
     Interval,
     IntervalKind,
     Moment,
+    Node,
     Number,
     Run,
     RunState,
@@ -84,6 +85,9 @@ class FoldDocument(_Part):
     reused: bool = False
     """Whether another run had computed it; False in documents of before it was written."""
     shared: Shared | None = None
+    host: str | None = None
+    """Where it was computed; `node` has more of it."""
+    node: Node | None = None
 
     @classmethod
     def of(cls, result: FoldResult) -> Self:
@@ -106,6 +110,7 @@ class FoldDocument(_Part):
             energy=self.energy,
             reused=self.reused,
             shared=self.shared,
+            node=self.node,
         )
 
 
@@ -118,6 +123,7 @@ class MomentDocument(_Part):
     """None without an interval, and in documents of before it was written."""
     stop: bool
     reason: str
+    doubt: str = ""
 
     @classmethod
     def of(cls, moment: Moment) -> Self:
@@ -128,6 +134,7 @@ class MomentDocument(_Part):
             interval_kind=moment.interval.kind if moment.interval else None,
             stop=moment.decision.stop,
             reason=moment.decision.reason,
+            doubt=moment.doubt,
         )
 
     def record(self, n: int, fold: FoldResult, usual: IntervalKind) -> Moment:
@@ -145,6 +152,7 @@ class MomentDocument(_Part):
                 else None
             ),
             decision=Decision(stop=self.stop, reason=self.reason),
+            doubt=self.doubt,
         )
 
 
@@ -194,10 +202,14 @@ class RunDocument(_Part):
     difference_percent: FiniteFloat | None = None
     created_at: Time | None = None
     finished_at: Time | None = None
+    doubt: str = ""
+    """What makes its folds no base for a promise, in a sentence; empty where nothing does."""
     error: str | None = None
     other_work: str = ""
     """As in Run: such runs are left out where joules of runs are added up."""
     energy: EnergyDocument | None = None
+    hardware: list[str] = []
+    """On which the folds were computed: where there are several, their joules differ by it too."""
     folds: list[FoldDocument]
     moments: list[MomentDocument] = []
     made_with: Any = None
@@ -269,9 +281,11 @@ def _document(run: Run) -> RunDocument:
         ),
         created_at=run.created_at,
         finished_at=run.finished_at,
+        doubt=run.doubt,
         error=run.error,
         other_work=run.other_work,
         energy=EnergyDocument(**asdict(energy_of(run))),
+        hardware=sorted({result.node.hardware for result in run.folds if result.node}),
         folds=[FoldDocument.of(result) for result in run.folds],
         moments=[MomentDocument.of(moment) for moment in run.moments],
     )

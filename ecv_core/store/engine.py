@@ -6,9 +6,10 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, unquote_plus
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,9 +22,51 @@ from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
 # What a database complains of, as words for whoever reads the sentence.
 
 
-def without_password(text: str) -> str:
-    """An address that may be shown."""
-    return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", r"\1:***@", text)
+_SCHEME = re.compile(r"[\w+]+://")
+_PASSWORD_OF_QUERY = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
+_ASKED = "ecv-address"
+"""The address as it was given, in an engine's options: SQLAlchemy writes it in another order."""
+_LEAST = 4
+"""Characters of a piece of a password that is looked for in what a driver says."""
+
+
+def without_password(text: str, url: str) -> str:
+    """A text with the address of a database in it, or what a driver says of one, fit to be shown.
+
+    People write passwords into addresses in every way, and a driver then quotes pieces of them as
+    something else, such as a host. So more than the password may go: all up to the last at-sign,
+    and all after `password=`.
+
+    Args:
+        text: anything.
+        url: the address that was asked for.
+    """
+    begin = _SCHEME.match(url)
+    scheme = begin[0] if begin else ""
+    rest = url[len(scheme) :]
+    if scheme == "sqlite://":  # a path may have every sign, and there is no password
+        return text
+    before, _, host = rest.rpartition("@")
+    user, colon, secret = before.partition(":")
+    secrets = [secret] if colon else []
+    shown = f"{user}:***@{host}" if colon else rest
+    if query := _PASSWORD_OF_QUERY.search(rest):
+        secrets.append(query[2])
+        shown = _PASSWORD_OF_QUERY.sub(r"\1***", shown)
+    spellings = {spelling for one in secrets for spelling in (one, unquote(one), unquote_plus(one))}
+    pieces = spellings | {piece for one in spellings for piece in re.split(r"[\W_]+", one)}
+    hidden = sorted((piece for piece in pieces if len(piece) >= _LEAST), key=len, reverse=True)
+    around = text.split(url) if url else [text]
+    if hidden:
+        looked_for = re.compile("|".join(map(re.escape, hidden)))
+        around = [looked_for.sub("***", part) for part in around]
+    return f"{scheme}{shown}".join(around)
+
+
+def _shown(engine: sa.Engine, text: str | None = None) -> str:
+    """What a driver says, or else the address itself, without its password."""
+    url = engine.get_execution_options()[_ASKED]
+    return without_password(url if text is None else text, url)
 
 
 def first_line(error: BaseException) -> str:
@@ -31,7 +74,7 @@ def first_line(error: BaseException) -> str:
     return str(getattr(error, "orig", None) or error).splitlines()[0]
 
 
-def way_out(error: BaseException) -> str:
+def way_out(error: BaseException | str) -> str:
     """What to do about it."""
     text = str(error).lower()
     if "not a database" in text or "malformed" in text:
@@ -74,8 +117,8 @@ def connect(url: str) -> sa.Engine:
         engine = _engine(url)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise StoreError(
-            f"'{without_password(url)}' is not a usable database address "
-            f"({without_password(first_line(error))}); set ECV_DATABASE_URL to one like "
+            f"'{without_password(url, url)}' is not a usable database address "
+            f"({without_password(first_line(error), url)}); set ECV_DATABASE_URL to one like "
             "sqlite:////path/to/runs.sqlite, or postgresql://name@host/database with the package "
             "psycopg[binary] installed"
         ) from None
@@ -97,14 +140,24 @@ def connect(url: str) -> sa.Engine:
 
 def _engine(url: str) -> sa.Engine:
     address = sa.make_url(url)
+    if address.get_backend_name() != "sqlite" and url.count("@") > 1:
+        raise ValueError("a sign @ in the password, or after it, has to be written as %40")
     if address.drivername in ("postgresql", "postgres"):  # as most people write it
         address = address.set(drivername="postgresql+psycopg")
     if address.get_backend_name() == "sqlite":
-        return sa.create_engine(address, connect_args={"timeout": 15})
+        return sa.create_engine(
+            address, connect_args={"timeout": 15}, execution_options={_ASKED: url}
+        )
     return sa.create_engine(
         address,
+        execution_options={_ASKED: url},
         pool_pre_ping=True,  # a server that was restarted meanwhile is asked anew
     )
+
+
+def fresh(url: str) -> sa.Engine:
+    """An engine on this database that has read nothing yet; it makes no tables."""
+    return _engine(url)
 
 
 def _make_tables(engine: sa.Engine) -> None:
@@ -123,7 +176,7 @@ def _make_tables(engine: sa.Engine) -> None:
             connection.execute(schema.insert().values(version=SCHEMA_VERSION))
         elif version > SCHEMA_VERSION:
             raise StoreError(
-                f"the database {engine.url.render_as_string()} was written by a newer version "
+                f"the database {_shown(engine)} was written by a newer version "
                 f"(schema {version}, this one knows {SCHEMA_VERSION}); update e-fold, or set "
                 "ECV_DATABASE_URL to another file"
             )
@@ -148,13 +201,13 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
         with engine.begin() as connection:
             _insist_on_the_file(engine, connection)
             yield connection
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
             raise _other_file(engine) from error
         raise StoreError(
-            f"the database {engine.url.render_as_string()} cannot be {doing}: "
-            f"{first_line(error)}; {way_out(error)}"
-        ) from error
+            f"the database {_shown(engine)} cannot be {doing}: "
+            f"{_shown(engine, first_line(error))}; {way_out(error)}"
+        ) from RuntimeError(_shown(engine, str(error)))  # logged with it; a driver's own says more
 
 
 def _insist_on_the_file(engine: sa.Engine, connection: sa.Connection) -> None:
@@ -191,6 +244,8 @@ def _make_folder(path: str | None) -> None:
         return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError, PermissionError):  # SQLite says what else is wrong
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))  # of its owner alone
     except OSError as error:
         raise StoreError(
             f"the folder of the database {path} cannot be made: {error.strerror}; "

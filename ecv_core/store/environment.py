@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
+from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 
 import psutil
 
@@ -24,6 +28,27 @@ def environment() -> dict[str, object]:
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
     }
+
+
+def host() -> str:
+    """What this machine is called: by SLURM, if a job of it runs here."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+@cache
+def hardware() -> str:
+    """'AMD EPYC 7763, 64 cores, 256 GiB': what joules depend on, in words."""
+    memory = round(psutil.virtual_memory().total / 2**30)
+    words = [_processor(), f"{os.cpu_count()} cores", f"{memory} GiB", _gpu()]
+    return ", ".join(word for word in words if word)
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.split(":", 1)[1].split())
+    return platform.processor() or platform.machine()
 
 
 def _gpu() -> str | None:

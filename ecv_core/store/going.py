@@ -6,7 +6,6 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -126,7 +125,7 @@ def going_on(store: Store) -> Going:
                 run_id=row.active_id,
                 state=RunState(row.state),
                 folds=row.folds,
-                progress=_progress(row),
+                progress=None if row.run_id is None else progress_record(row),
                 owner=row.owner or "",
                 queued_at=row.queued_at,
                 stopped_at=row.stopped_at,
@@ -137,12 +136,3 @@ def going_on(store: Store) -> Going:
         ),
         removed=gone,
     )
-
-
-def _progress(row: sa.Row[Any]) -> FoldProgress | None:
-    if row.run_id is None:
-        return None
-    try:
-        return progress_record(row)
-    except (ValueError, TypeError):  # a damaged row is not worth a page
-        return None

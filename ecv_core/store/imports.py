@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -55,6 +56,8 @@ def import_run(
     Returns: the id that it has here, and whether it is new; False where it was here already.
     Raises: StoreError.
     """
+    from ecv_core.records import codec  # loads pydantic, which pages without runs do without
+
     with store.transaction("written") as connection:
         # One that was deleted is imported anew, whether it came from this file or ran here.
         same = sa.or_(imports.c.sha256 == sha256, removed.c.run_id == run.run_id)
@@ -74,7 +77,7 @@ def import_run(
                 run_id=run_id,
                 original_id=run.run_id,
                 sha256=sha256,
-                file_name=file_name[:120],
+                file_name=codec.shown(file_name, 120),
                 made_with=json.dumps(dict(made_with)),
                 imported_at=now(),
             )
@@ -89,15 +92,16 @@ def origins(store: Store) -> dict[str, Origin]:
     """
     with store.transaction("read") as connection:
         rows = connection.execute(imports.select()).all()
-    return {
-        row.run_id: Origin(
-            original_id=row.original_id,
-            file_name=row.file_name,
-            imported_at=datetime.fromisoformat(row.imported_at),
-            made_with=json.loads(row.made_with),
-        )
-        for row in rows
-    }
+    found = {}
+    for row in rows:
+        with suppress(ValueError, TypeError):  # a damaged one says nothing, and hides no other
+            found[row.run_id] = Origin(
+                original_id=row.original_id,
+                file_name=row.file_name,
+                imported_at=datetime.fromisoformat(row.imported_at),
+                made_with=dict(json.loads(row.made_with)),
+            )
+    return found
 
 
 def _insert(connection: sa.Connection, run: Run, run_id: str, started_by: str) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import fmean
 from typing import Any
 
 import sqlalchemy as sa
 
-from ecv_core.records.errors import InputError, StoreError
-from ecv_core.records.run import AMOUNT, QUIET, Energy, RunState
+from ecv_core.records.errors import DamagedRun, InputError
+from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.removal import kept
-from ecv_core.store.rows import damage
+from ecv_core.store.rows import AHEAD, damage, read_folds, stop_of_row
 from ecv_core.store.schema import folds, imports, labels, runs
 from ecv_core.store.store import Store
 
@@ -42,9 +44,11 @@ def checked_label(name: str = "", tags: Iterable[str] = (), note: str = "") -> L
     Raises: InputError for a text that is too long, or too many tags.
     """
     label = Label(
-        name=" ".join(name.split()),
-        tags=tuple(dict.fromkeys(tag for one in tags if (tag := " ".join(one.split())))),
-        note=note.strip(),
+        name=" ".join(_printable(name).split()),
+        tags=tuple(
+            dict.fromkeys(tag for one in tags if (tag := " ".join(_printable(one).split())))
+        ),
+        note="\n".join(map(_printable, note.strip().splitlines())),
     )
     texts = [("name", label.name, NAME_LENGTH), ("note", label.note, NOTE_LENGTH)]
     for what, text, most in [*texts, *(("tag", tag, TAG_LENGTH) for tag in label.tags)]:
@@ -55,6 +59,11 @@ def checked_label(name: str = "", tags: Iterable[str] = (), note: str = "") -> L
     if len(label.tags) > MOST_TAGS:
         raise InputError(f"a run has at most {MOST_TAGS} tags, but these are {len(label.tags)}")
     return label
+
+
+def _printable(text: str) -> str:
+    """With a blank for each other sign: PostgreSQL takes no NUL, and nothing half a character."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
@@ -75,10 +84,12 @@ def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
 
 def labels_in(connection: sa.Connection) -> dict[str, Label]:
     """What is written on each run that has a label, by run id."""
-    return {
-        row.run_id: Label(name=row.name, tags=tuple(json.loads(row.tags)), note=row.note)
-        for row in connection.execute(labels.select()).all()
-    }
+    found = {}
+    for row in connection.execute(labels.select()).all():
+        with suppress(ValueError, TypeError):  # a damaged label is as none
+            tags = tuple(map(str, json.loads(row.tags)))
+            found[row.run_id] = Label(name=row.name, tags=tags, note=row.note)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +129,8 @@ class ListedRun:
     imported: bool
     started_by: str = ""
     """As in Run."""
+    damaged: Mapping[int, str] = field(default_factory=dict)
+    """As in Run."""
 
     @property
     def mean(self) -> float | None:
@@ -135,7 +148,7 @@ class RunList:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._folds: dict[str, _Folds | StoreError] = {}
+        self._folds: dict[str, _Folds] = {}
         self.damaged: dict[str, str] = {}
         """Run id -> a sentence, for those that `rows` could not read and left out the last time."""
 
@@ -164,7 +177,7 @@ class RunList:
         for row in rows:
             try:
                 found.append(_listed(row, specs, done, written, imported))
-            except StoreError as error:
+            except DamagedRun as error:
                 self.damaged[row.run_id] = str(error)
         return found
 
@@ -172,13 +185,11 @@ class RunList:
 def _listed(
     row: Any,  # noqa: ANN401  a row
     specs: dict[str, RunSpec],
-    done: Mapping[str, _Folds | StoreError],
+    done: Mapping[str, _Folds],
     written: Mapping[str, Label],
     imported: Collection[str],
 ) -> ListedRun:
-    mine = done.get(row.run_id)
-    if isinstance(mine, StoreError):
-        raise mine
+    columns = done.get(row.run_id, _NO_FOLDS).columns
     try:
         if row.spec not in specs:  # each different one once
             specs[row.spec] = RunSpec.from_json(row.spec)
@@ -188,16 +199,11 @@ def _listed(
             spec=specs[row.spec],
             state=RunState(row.state),
             created_at=datetime.fromisoformat(row.created_at),
-            scores=mine.scores if mine else (),
-            joules=mine.joules if mine else None,
-            fold_seconds=mine.seconds if mine else (),
-            fold_joules=mine.fold_joules if mine else (),
-            spent=mine.spent if mine else (),
-            other_work=mine is not None and mine.other_work,
-            stopped_at=row.stopped_at,
+            stopped_at=stop_of_row(row, specs[row.spec], columns["damaged"]),
             label=written.get(row.run_id, Label()),
             imported=row.run_id in imported,
             started_by=row.started_by or "",
+            **columns,
         )
     except (ValueError, TypeError, KeyError) as error:
         raise damage(row.run_id, error) from error
@@ -205,91 +211,91 @@ def _listed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Folds:
-    """What the list shows of the folds of one run."""
+    """The folds of one run, as they are in the table."""
 
     version: tuple[int, int]
     """How many there are, and the newest row."""
-    scores: tuple[float, ...]
-    joules: float | None
-    seconds: tuple[float, ...]
-    fold_joules: tuple[float, ...]
-    spent: tuple[Spent, ...]
-    other_work: bool
+    columns: Mapping[str, Any]
+    """What a row says of them, by the field of ListedRun."""
 
 
-def _read_folds(
-    connection: sa.Connection, known: Mapping[str, _Folds | StoreError]
-) -> dict[str, _Folds | StoreError]:
+def _read_folds(connection: sa.Connection, known: Mapping[str, _Folds]) -> dict[str, _Folds]:
     """The folds of every run that has some; those that are as `known` are taken from there."""
     count, newest = sa.func.count(), sa.func.max(folds.c.sequence)
     counted = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id)
     versions = {run_id: (many, last) for run_id, many, last in connection.execute(counted)}
-    found: dict[str, _Folds | StoreError] = {
+    found = {
         run_id: same
         for run_id, version in versions.items()
-        if isinstance(same := known.get(run_id), _Folds) and same.version == version
+        if (same := known.get(run_id)) and same.version == version
     }
     missing = versions.keys() - found.keys()
-    query = sa.select(folds.c.run_id, folds.c.result).order_by(folds.c.sequence)
+    query = sa.select(folds.c.run_id, folds.c.fold, folds.c.result, folds.c.moment)
+    query = query.order_by(folds.c.sequence)
     if found:
         query = query.where(folds.c.run_id.in_(missing))
-    texts: defaultdict[str, list[str]] = defaultdict(list)
-    for run_id, text in connection.execute(query) if missing else ():
-        texts[run_id].append(text)
-    for run_id, version in versions.items():
-        if run_id in missing:
-            found[run_id] = _folds(run_id, version, texts[run_id])
+    rows: defaultdict[str, list[Any]] = defaultdict(list)
+    for row in connection.execute(query) if missing else ():
+        rows[row.run_id].append(row)
+    for run_id in missing:
+        good, damaged = read_folds(rows[run_id])
+        turn = {row.fold: _turn(row.moment) for row in rows[run_id]}
+        results = [good[fold] for fold in sorted(good, key=lambda fold: turn[fold])]
+        seen = sum(turn[fold] < _AHEAD for fold in good)
+        columns = _columns(results, seen, damaged)
+        found[run_id] = _Folds(version=versions[run_id], columns=columns)
     return found
 
 
-def _folds(run_id: str, version: tuple[int, int], texts: Sequence[str]) -> _Folds | StoreError:
-    try:
-        results = [json.loads(text) for text in texts]
-        energies = [fold["energy"] for fold in results]
-        metered = all(energy["source"] != "none" for energy in energies)
-        shared = [fold.get("shared") or {} for fold in results]
-        fold_joules = tuple(
-            float(own.get("alone_joules", energy["joules"]))
-            for own, energy in zip(shared, energies, strict=True)
-        )
-        seconds = tuple(
-            float(own.get("alone_seconds", fold["total_seconds"]))
-            for own, fold in zip(shared, results, strict=True)
-        )
-        joules = sum(float(energy["joules"]) for energy in energies)
-        scores = tuple(float(fold["score"]) for fold in results)
-        if not all(abs(value) <= AMOUNT for value in (*scores, *seconds, joules)):
-            raise ValueError(f"a score, time or energy of {max(*scores, *seconds, joules):g}")
-        return _Folds(
-            version=version,
-            scores=scores,
-            joules=joules if metered else None,
-            seconds=seconds,
-            fold_joules=fold_joules,
-            spent=_spent([fold for fold in results if not fold.get("reused")]),
-            other_work=any(
-                energy.get("machine_shared") or (energy.get("other_work") or 0) > QUIET
-                for energy in energies
-            ),
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        return damage(run_id, error)
+_AHEAD = sys.maxsize
 
 
-def _spent(results: Sequence[Mapping[str, Any]]) -> tuple[Spent, ...]:
+def _turn(moment: str | None) -> int:
+    """Whose fold the rule sees first: 0 where it is not known, and they are in their order."""
+    if moment == AHEAD:
+        return _AHEAD
+    with suppress(ValueError, TypeError, KeyError):
+        turn: int = json.loads(moment or "{}").get("n", 0)
+        return turn
+    return 0
+
+
+def _columns(
+    results: Sequence[FoldResult], seen: int, damaged: Mapping[int, str]
+) -> dict[str, Any]:
+    metered = bool(results) and all(one.energy.source != "none" for one in results)
+    return {
+        "scores": tuple(one.score for one in results[:seen]),  # what is ahead of them is spent only
+        "joules": sum(one.energy.joules for one in results) if metered else None,
+        "fold_seconds": tuple(map(_seconds, results)),
+        "fold_joules": tuple(map(_joules, results)),
+        "spent": _spent(results),
+        "other_work": any(not one.energy.own for one in results),
+        "damaged": damaged,
+    }
+
+
+def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
     """Of folds that this run has computed: one that it has from another run is counted there."""
+    of_source: defaultdict[str, list[FoldResult]] = defaultdict(list)
+    for result in results:
+        if not result.reused:
+            of_source[result.energy.source].append(result)
     found = []
-    for source in dict.fromkeys(str(fold["energy"]["source"]) for fold in results):
-        mine = [fold for fold in results if fold["energy"]["source"] == source]
-        sums: dict[str, Any] = {
-            name: sum(float(fold["energy"][name]) for fold in mine) for name in _AMOUNTS
-        }
-        seconds = sum(
-            float((fold.get("shared") or {}).get("alone_seconds", fold["total_seconds"]))
-            for fold in mine
-        )
+    for source, mine in of_source.items():
+        sums = {name: sum(getattr(one.energy, name) for one in mine) for name in _AMOUNTS}
+        seconds = sum(map(_seconds, mine))
         found.append(Spent(energy=Energy(source=source, **sums), total_seconds=seconds))
     return tuple(found)
 
 
+def _seconds(result: FoldResult) -> float:
+    return result.shared.alone_seconds if result.shared else result.total_seconds
+
+
+def _joules(result: FoldResult) -> float:
+    return result.shared.alone_joules if result.shared else result.energy.joules
+
+
 _AMOUNTS = ("joules", "cpu_joules", "gpu_joules", "ram_joules", "grams_co2e")
+_NO_FOLDS = _Folds(version=(0, 0), columns=_columns((), 0, {}))

@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ import sqlalchemy as sa
 
 from ecv_core.records.run import RunState
 from ecv_core.store.rows import now
-from ecv_core.store.schema import owners, progress, runs
+from ecv_core.store.schema import owners, progress, runs, under_way
 from ecv_core.store.store import Store
 
 _ACTIVE = runs.c.state.in_([RunState.QUEUED, RunState.RUNNING])
@@ -33,11 +34,13 @@ def active_owners(store: Store) -> dict[str, datetime | None]:
     )
     with store.transaction("read") as connection:
         found = connection.execute(query).all()
-    return {
-        owner: None if beat_at is None else datetime.fromisoformat(beat_at)
-        for owner, beat_at in found
-        if owner
-    }
+    return {owner: _moment(beat_at) for owner, beat_at in found if owner}
+
+
+def _moment(text: str | None) -> datetime | None:
+    with suppress(ValueError):  # what was never written so is no sign of life
+        return datetime.fromisoformat(text) if text else None
+    return None
 
 
 def owner_of(store: Store, run_id: str) -> str | None:
@@ -75,9 +78,9 @@ def interrupt(store: Store, gone: Collection[str]) -> None:
     """Mark the active runs of owners that are gone as interrupted."""
     theirs = (_ACTIVE, runs.c.owner.in_(gone))
     with store.transaction("written") as connection:
-        connection.execute(
-            progress.delete().where(progress.c.run_id.in_(sa.select(runs.c.run_id).where(*theirs)))
-        )
+        gone_runs = sa.select(runs.c.run_id).where(*theirs)
+        for table in (progress, under_way):
+            connection.execute(table.delete().where(table.c.run_id.in_(gone_runs)))
         connection.execute(
             runs.update()
             .where(*theirs)
@@ -103,6 +106,11 @@ def _machine() -> str:
     """Where process ids mean the same: this host since it was started, or this container."""
     space = "".join(map(_text, ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")))
     return f"{socket.gethostname()}/{hashlib.sha256(space.encode()).hexdigest()[:8]}"
+
+
+def is_gone(owner: str) -> bool:
+    """Whether it is certain, without a sign of life, that a process of this machine has ended."""
+    return owner.startswith(f"{_machine()}:") and not is_alive(owner, None)
 
 
 def _text(path: str) -> str:

@@ -49,7 +49,7 @@ def write_user_scores(scores: Mapping[int, UserScores], metrics: Sequence[str], 
             for metric in metrics
         }
     )
-    with replacing(path) as part:
+    with replacing(path, for_others=True) as part:
         parquet.write_table(
             table,
             part,
@@ -269,7 +269,7 @@ def record(
         known = [name for name in wanted if all(name in one.metrics for one in users.values())]
         if users and known:
             write_user_scores(users, known, user_scores_path(path))
-        with replacing(path) as part:
+        with replacing(path, for_others=True) as part:
             part.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}; free it and go on") from None

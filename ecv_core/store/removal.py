@@ -15,6 +15,7 @@ from ecv_core.store.schema import (
     progress,
     removed,
     runs,
+    under_way,
     user_scores,
 )
 
@@ -42,7 +43,7 @@ def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
 
 def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
     """Delete runs and everything that belongs to them for good."""
-    for table in (runs, folds, user_scores, progress, asked, imports, labels, removed):
+    for table in (runs, folds, user_scores, progress, under_way, asked, imports, labels, removed):
         connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
 
 

@@ -14,11 +14,10 @@ import numpy as np
 
 from ecv_core import models
 from ecv_core.evaluation import METRICS
-from ecv_core.fold.spec import rule_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Run, Scores, UserScores, user_table
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_models
+from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_models, rule_for
 from ecv_core.stopping.adjustment import Aids
 from ecv_core.store.recorded import has_user_scores, recorded_like, recorded_user_scores
 from ecv_core.store.store import Store
@@ -247,8 +246,7 @@ def aids_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Aids:
                 "needed, with the same settings; run it with the rule 'never'"
             )
         found[name] = {fold: scores[fold] for fold in aid.fold_order}
-    random = any(models.algorithm(name).random for name in found)
-    return Aids(found, spec.metric_name, random=random)
+    return Aids(found, spec.metric_name)
 
 
 def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
@@ -256,7 +254,7 @@ def adjusted_rule(results: Results, spec: RunSpec) -> StoppingRule:
 
     Raises: InputError where such a model lacks a fold.
     """
-    rule = rule_of(spec)
+    rule = rule_for(spec)
     if not (isinstance(rule, TakesAids) and rule.needs_aids):
         return rule
     return rule.with_aids(aids_of(results, spec, rule.needs_aids))

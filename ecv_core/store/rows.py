@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from ecv_core.records.errors import StoreError
+from ecv_core.records.errors import DamagedRun, StoreError
 from ecv_core.records.run import (
     FoldProgress,
     FoldResult,
@@ -124,43 +125,65 @@ def _run(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # n
         raise damage(row.run_id, error) from error
 
 
-def damage(run_id: str, error: Exception) -> StoreError:
+def damage(run_id: str, error: Exception) -> DamagedRun:
     """The sentence about a run whose rows cannot be read."""
-    from ecv_core.records import codec
-
-    said = codec.sentence(error) if isinstance(error, ValueError) else repr(error)
-    return StoreError(
-        f"run {run_id} in the database is damaged: {said[:200]}; delete it on the page Runs, or "
+    return DamagedRun(
+        f"run {run_id} in the database is damaged: {_said(error)}; delete it on the page Runs, or "
         "restore the database from a copy"
     )
 
 
-def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # noqa: ANN401
+def _said(error: Exception) -> str:
     from ecv_core.records import codec
 
+    return (codec.sentence(error) if isinstance(error, ValueError) else repr(error))[:200]
+
+
+def read_folds(done: Rows) -> tuple[dict[int, FoldResult], dict[int, str]]:
+    """The folds of one run that can be read, in their order; and a sentence for each other."""
+    from ecv_core.records import codec
+
+    good, bad = {}, {}
+    for row in done:
+        try:
+            good[row.fold] = codec.read(FoldResult, row.result)
+            if good[row.fold].fold != row.fold:
+                raise ValueError(f"it says that it is fold {good.pop(row.fold).fold}")
+        except ValueError as error:
+            bad[row.fold] = (
+                f"fold {row.fold} of run {row.run_id} in the database is damaged: {_said(error)}; "
+                "delete it or not, it is computed again where the run is resumed"
+            )
+    return good, bad
+
+
+def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  # noqa: ANN401
     spec = RunSpec.from_json(row.spec)
-    ahead = [fold for fold in done if fold.moment == AHEAD]
-    seen = [fold for fold in done if fold.moment != AHEAD]
-    moments: Sequence[Moment] = tuple(_moment(fold.moment, spec) for fold in seen if fold.moment)
+    good, damaged = read_folds(done)
+    ahead = {fold.fold for fold in done if fold.moment == AHEAD}
+    moments: Sequence[Moment] = () if damaged else _moments(done, spec)
+    seen = [fold for fold in good if fold not in ahead]
     if len(moments) == len(seen):
         turn = {moment.fold: moment.n for moment in moments}
-        seen = sorted(seen, key=lambda fold: turn[fold.fold])
+        seen.sort(key=lambda fold: turn[fold])
         moments = tuple(sorted(moments, key=lambda moment: moment.n))
-    results = tuple(codec.read(FoldResult, fold.result) for fold in seen)
+    results = tuple(good[fold] for fold in seen)
+    stopped_at = stop_of_row(row, spec, damaged)
     if len(moments) < len(results):
-        moments = MomentsAgain(spec, results, row.stopped_at)
+        moments = MomentsAgain(spec, results, stopped_at)
     return Run(
         run_id=row.run_id,
         spec=spec,
         state=RunState(row.state),
         folds=results,
-        ahead=tuple(codec.read(FoldResult, fold.result) for fold in ahead),
+        ahead=tuple(good[fold] for fold in good if fold in ahead),
+        damaged=damaged,
         moments=moments,
         created_at=datetime.fromisoformat(row.created_at),
         started_at=_time(row.started_at),
         finished_at=_time(row.finished_at),
         group=row.group_id,
-        stopped_at=row.stopped_at,
+        stopped_at=stopped_at,
         error=row.error,
         other_work=other_work_words(results),
         progress=None if at is None else progress_record(at),
@@ -169,6 +192,24 @@ def _record(row: Any, done: Rows, at: Any, queue_position: int | None) -> Run:  
         anew=bool(row.anew),
         started_by=row.started_by or "",
     )
+
+
+def stop_of_row(row: Any, spec: RunSpec, damaged: Collection[int]) -> int | None:  # noqa: ANN401
+    """Where a run stopped; None too where that does not follow, for one of its folds is damaged.
+
+    Raises: ValueError for a fold that it does not have.
+    """
+    stop: int | None = row.stopped_at
+    if stop is not None and not 1 <= stop <= spec.k:
+        raise ValueError(f"it stopped after {stop} of {spec.k} folds")
+    return None if damaged else stop
+
+
+def _moments(done: Rows, spec: RunSpec) -> Sequence[Moment]:
+    """Those that are kept and can be read; of the others nothing is lost but how they were said."""
+    with suppress(ValueError):
+        return tuple(_moment(fold.moment, spec) for fold in done if fold.moment)
+    return ()
 
 
 def _moment(text: str, spec: RunSpec) -> Moment:
@@ -185,16 +226,18 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def progress_record(row: Any) -> FoldProgress:  # noqa: ANN401  a row
-    """Where a running fold is."""
-    return FoldProgress(
-        fold=row.fold,
-        phase=row.phase,
-        step=row.step,
-        steps=row.steps,
-        started_at=datetime.fromisoformat(row.started_at),
-        curve=tuple(json.loads(row.curve)),
-    )
+def progress_record(row: Any) -> FoldProgress | None:  # noqa: ANN401  a row
+    """Where a running fold is; None where that cannot be read: it is not worth a run."""
+    with suppress(ValueError, TypeError):
+        return FoldProgress(
+            fold=row.fold,
+            phase=row.phase,
+            step=row.step,
+            steps=row.steps,
+            started_at=datetime.fromisoformat(row.started_at),
+            curve=tuple(json.loads(row.curve)),
+        )
+    return None
 
 
 def _queue_places(waiting: Sequence[tuple[str, str, str]]) -> Mapping[str, int]:

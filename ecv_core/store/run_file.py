@@ -18,7 +18,7 @@ import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core import splits, stopping
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import components
 from ecv_core.records import codec
@@ -204,6 +204,8 @@ def _check_texts(document: RunDocument) -> None:
     texts = settings | dict(spec.params) | dict(spec.split_params) | dict(spec.rule_params)
     texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
     texts |= {"error": document.error, "other_work": document.other_work}
+    for at, node in ((one.fold, one.node) for one in document.folds if one.node):
+        texts |= {f"folds[{at}].host": node.host, f"folds[{at}].hardware": node.hardware}
     for what, text in texts.items():
         if isinstance(text, str) and (len(text) > limits.MAX_TEXT or not text.isprintable()):
             raise InputError(

@@ -70,6 +70,15 @@ asked = sa.Table(
     sa.Column("asked_at", sa.String(32), nullable=False),
     sa.Column("until", sa.String(32), nullable=False),
 )
+under_way = sa.Table(
+    "under_way",
+    metadata,
+    sa.Column("run_id", sa.String(32), primary_key=True),
+    sa.Column("fold", sa.Integer, primary_key=True),
+    sa.Column("node", sa.Text, nullable=False),
+    sa.Column("since", sa.String(32), nullable=False),
+)
+"""Folds on the nodes of a cluster; `progress` has one fold of a run, the first that told its."""
 owners = sa.Table(
     "owners",
     metadata,
@@ -117,3 +126,14 @@ people = sa.Table(
     sa.Column("person", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
 )
+spent = sa.Table(
+    "spent",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.String(32), nullable=False, index=True),
+    sa.Column("person", sa.Text),
+    sa.Column("at", sa.String(32), nullable=False),
+    sa.Column("starts", sa.Integer, nullable=False),
+    sa.Column("lost_seconds", sa.Float, nullable=False),
+)
+"""What counts in a quota besides finished folds; a row outlives its run by the hour that counts."""

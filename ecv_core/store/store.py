@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -18,7 +20,7 @@ from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import removal
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.quota import Quota, insist
+from ecv_core.store.quota import Quota, forget_spent, insist
 from ecv_core.store.rows import (
     AHEAD,
     OUTSIDE,
@@ -27,9 +29,10 @@ from ecv_core.store.rows import (
     moment_text,
     now,
     queued_rows,
+    read_folds,
     run_rows,
 )
-from ecv_core.store.schema import folds, imports, progress, runs, user_scores
+from ecv_core.store.schema import folds, imports, progress, runs, under_way, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 
 
@@ -41,6 +44,16 @@ def open_store(url: str | None = None) -> Store:
     return Store(url or database_url())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeNow:
+    """What a node of a cluster computes."""
+
+    node: str
+    run_id: str
+    fold: int
+    since: datetime
+
+
 class Store:
     """Runs, their folds, per-user scores and in-fold progress."""
 
@@ -50,6 +63,7 @@ class Store:
         weakref.finalize(self, self._engine.dispose)  # its connections go when nobody has it
         with self.transaction("written") as connection:
             removal.forget_old(connection)
+            forget_spent(connection)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -120,7 +134,11 @@ class Store:
         )
         with self.transaction("read") as connection:
             rows = connection.execute(query).all()
-        return [(RunSpec.from_json(row.spec), row.folds) for row in rows]
+        found = []
+        for row in rows:
+            with suppress(ValueError):  # a damaged one, of which the page Runs tells
+                found.append((RunSpec.from_json(row.spec), row.folds))
+        return found
 
     def folds_with_user_scores(self, run_ids: Collection[str]) -> set[tuple[str, int]]:
         """Run id and fold index of the folds of these runs that have per-user scores."""
@@ -188,16 +206,29 @@ class Store:
         Raises: RightsError beyond the quota; nothing is queued then.
         """
         rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
+        run_ids = [str(row["run_id"]) for row in rows]
         with self.transaction("written") as connection:
             if quota is not None:
-                insist(connection, quota, started_by, len(rows))
+                insist(connection, quota, started_by, run_ids)
             connection.execute(runs.insert(), rows)
-        return [str(row["run_id"]) for row in rows]
+        return run_ids
 
-    def requeue(self, run_id: str, spec: RunSpec, *, owner: str) -> bool:
+    def requeue(
+        self,
+        run_id: str,
+        spec: RunSpec,
+        *,
+        owner: str,
+        started_by: str = "",
+        quota: Quota | None = None,
+    ) -> bool:
         """Queue a run again, to go on at its next missing fold; the spec may go further now.
 
+        Args:
+            run_id, spec, owner: of the run, as it goes on.
+            started_by, quota: of the person who asks for it.
         Returns: False if it is queued or running already, whoever did it.
+        Raises: RightsError beyond the quota; it stays as it is then.
         """
         idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
         values = {
@@ -211,6 +242,10 @@ class Store:
             "error": None,
         }
         with self.transaction("written") as connection:
+            if quota is not None:
+                active = sa.select(runs.c.run_id).where(runs.c.run_id == run_id, ~idle)
+                if connection.scalar(active) is None:
+                    insist(connection, quota, started_by, [run_id])
             mine = runs.update().where(runs.c.run_id == run_id, idle).values(**values)
             return connection.execute(mine).rowcount == 1
 
@@ -236,8 +271,8 @@ class Store:
         with self.transaction("written") as connection:
             return connection.execute(query).rowcount == 1
 
-    def ask_more(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
-        """Let a running run, if its owner still has it, go further: more folds are asked for."""
+    def ask_for(self, run_id: str, spec: RunSpec, *, owner: str) -> None:
+        """Ask for other folds of a running run, if its owner still has it."""
         mine = (runs.c.run_id == run_id, runs.c.state == RunState.RUNNING, runs.c.owner == owner)
         with self.transaction("written") as connection:
             connection.execute(runs.update().where(*mine).values(spec=spec.to_json()))
@@ -248,12 +283,24 @@ class Store:
         """Mark a run as no longer active; not if `owner`, who says so, no longer has it."""
         with self.transaction("written") as connection:
             if owner is None or held(connection, run_id, owner):
+                connection.execute(under_way.delete().where(under_way.c.run_id == run_id))
                 connection.execute(progress.delete().where(progress.c.run_id == run_id))
                 connection.execute(
                     runs.update()
                     .where(runs.c.run_id == run_id)
                     .values(state=state, error=error, finished_at=now())
                 )
+
+    def left_queue(self, group_id: str, since_of: str) -> list[str]:
+        """Runs of a group that were cancelled since another run was queued."""
+        queued_at = sa.select(runs.c.queued_at).where(runs.c.run_id == since_of).scalar_subquery()
+        query = sa.select(runs.c.run_id).where(
+            runs.c.group_id == group_id,
+            runs.c.state == RunState.CANCELLED,
+            runs.c.finished_at >= queued_at,
+        )
+        with self.transaction("read") as connection:
+            return list(connection.scalars(query))
 
     def leave_queue(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str
@@ -277,7 +324,7 @@ class Store:
     ) -> bool:
         """Keep a finished fold and where the run stood after it.
 
-        A fold that is already there is left as it is.
+        A fold that is already there is left as it is, unless it cannot be read.
 
         Args:
             run_id: whose fold.
@@ -293,15 +340,18 @@ class Store:
         scores = result.user_scores
         packed = {} if scores is None else row_of(scores)
         with self.transaction("written") as connection:
-            known = connection.scalar(
-                sa.select(folds.c.fold).where(folds.c.run_id == run_id, folds.c.fold == result.fold)
-            )
-            if known is None:
+            mine = (folds.c.run_id == run_id, folds.c.fold == result.fold)
+            there, damaged = read_folds(connection.execute(folds.select().where(*mine)).all())
+            if damaged:
+                _forget_fold(connection, run_id, result.fold)
+            if not there:
                 row = fold_row(run_id, result, AHEAD if ahead else moment)
                 connection.execute(folds.insert().values(**row))
                 if scores is not None:
                     kept = {"run_id": run_id, "fold": result.fold} | packed
                     connection.execute(user_scores.insert().values(**kept))
+            this = (under_way.c.run_id == run_id, under_way.c.fold == result.fold)
+            connection.execute(under_way.delete().where(*this))
             for other in others:
                 of_fold = folds.update().where(folds.c.run_id == run_id, folds.c.fold == other.fold)
                 connection.execute(of_fold.values(moment=moment_text(other)))
@@ -336,6 +386,31 @@ class Store:
                 progress.insert().values(run_id=run_id, fold=fold, started_at=now(), **values)
             )
 
+    def begin_on(self, run_id: str, fold: int, node: str | None) -> None:
+        """Say which node of a cluster computes a fold from now on; None: none does any more."""
+        mine = (under_way.c.run_id == run_id, under_way.c.fold == fold)
+        with self.transaction("written") as connection:
+            connection.execute(under_way.delete().where(*mine))
+            if node is not None:
+                values = {"run_id": run_id, "fold": fold, "node": node, "since": now()}
+                connection.execute(under_way.insert().values(**values))
+
+    def on_nodes(self) -> list[NodeNow]:
+        """What the nodes of a cluster compute now, by their names."""
+        query = sa.select(under_way).join(runs, runs.c.run_id == under_way.c.run_id)
+        going = query.where(runs.c.state == RunState.RUNNING).order_by(under_way.c.node)
+        with self.transaction("read") as connection:
+            rows = connection.execute(going).all()
+        return [
+            NodeNow(
+                node=row.node,
+                run_id=row.run_id,
+                fold=row.fold,
+                since=datetime.fromisoformat(row.since),
+            )
+            for row in rows
+        ]
+
     def request_cancel(self, run_id: str) -> None:
         """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""
         mine = runs.c.run_id == run_id
@@ -358,6 +433,22 @@ class Store:
             if connection.scalar(state) in (RunState.QUEUED, RunState.RUNNING):
                 raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
             removal.forget(connection, [run_id])
+
+    def delete_fold(self, run_id: str, fold: int) -> None:
+        """Forget a fold that cannot be read; a run that was finished can go on there.
+
+        A fold that can be read stays.
+        """
+        of_run = folds.c.run_id == run_id
+        with self.transaction("written") as connection:
+            rows = connection.execute(folds.select().where(of_run, folds.c.fold == fold)).all()
+            if fold not in read_folds(rows)[1]:
+                return
+            _forget_fold(connection, run_id, fold)
+            mine = runs.update().where(runs.c.run_id == run_id)
+            connection.execute(mine.values(stopped_at=None))
+            gone = {"state": RunState.INTERRUPTED, "error": f"fold {fold} was damaged, and deleted"}
+            connection.execute(mine.where(runs.c.state == RunState.FINISHED).values(**gone))
 
     def remove(self, run_ids: Collection[str]) -> list[str]:
         """Delete runs so that `bring_back` can undo it for `removal.UNDO_MINUTES`.
@@ -387,3 +478,11 @@ class Store:
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
         """One transaction, for this package; see `engine.transaction`."""
         return transaction(self._engine, doing)
+
+
+def _forget_fold(connection: sa.Connection, run_id: str, fold: int) -> None:
+    """Delete a fold; where the run stood after the others is worked out again without it."""
+    for table in (folds, user_scores):
+        mine = (table.c.run_id == run_id, table.c.fold == fold)
+        connection.execute(table.delete().where(*mine))
+    connection.execute(folds.update().where(folds.c.run_id == run_id).values(moment=None))

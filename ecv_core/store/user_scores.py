@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ecv_core.records.errors import StoreError
+from ecv_core.records.errors import DamagedRun
 from ecv_core.records.run import UserScores
 from ecv_core.store import schema_4_scores
 
@@ -35,7 +35,7 @@ def row_of(scores: UserScores) -> dict[str, object]:
 def record_of(row: Any) -> UserScores:  # noqa: ANN401  a row
     """What `row_of` wrote, or a version before it.
 
-    Raises: StoreError for a row that is damaged.
+    Raises: DamagedRun for a row that is damaged.
     """
     try:
         described = json.loads(row.metrics)
@@ -49,7 +49,7 @@ def record_of(row: Any) -> UserScores:  # noqa: ANN401  a row
             )
         return _record(described, np.frombuffer(row.users, "<i4"), row.scores)
     except (lzma.LZMAError, ArithmeticError, ValueError, LookupError, TypeError) as error:
-        raise StoreError(
+        raise DamagedRun(
             f"the per-user scores of fold {row.fold} of run {row.run_id} in the database are "
             f"damaged ({type(error).__name__}); restore the database from a copy, or delete the "
             "run on the page Runs"

@@ -48,7 +48,7 @@ def opened(path: Path) -> BufferedReader:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, for_others: bool = False) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place when the block ends well.
 
     Readers see the old file or the whole new one; after an error the old one is still there. Safe
@@ -56,6 +56,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Args:
         path: its folder is made if need be.
+        for_others: whether other people of this machine may read it; else its owner alone may.
     Returns: the temporary file, empty, to be written to by name.
     Raises: OSError if it cannot be written.
     """
@@ -65,7 +66,8 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o644)  # mkstemp's 0600 would hide the file from others
+        if for_others:
+            temporary.chmod(0o644)  # mkstemp's is 0600
         temporary.replace(path)
     finally:
         with suppress(OSError):

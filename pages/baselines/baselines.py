@@ -2,9 +2,7 @@
 
 import streamlit as st
 
-from pages.baselines.board import answer, board, choose_dataset, entries_of
-from pages.baselines.curves import curves
-from pages.baselines.game import game, spread
+from pages.baselines.board import answer, board, choose_dataset, curves, entries_of, game, spread
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.widgets.glossary import glossary_link

@@ -1,12 +1,14 @@
-"""The board: published results beside runs of ours, and what it says in one sentence."""
+"""Published results beside runs of ours, what settings do to one method, and a game with them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.baselines import (
+    EPOCHS,
     NINETY_TEN,
     Entry,
     entry_of,
@@ -15,16 +17,27 @@ from ecv_core.analysis.baselines import (
     published,
     published_datasets,
     recorded,
+    set_ups,
 )
-from ecv_core.figures.baselines import board_figure, board_frame, height_of, progress_figure
+from ecv_core.figures.baselines import (
+    board_figure,
+    board_frame,
+    curves_figure,
+    dimension_frame,
+    progress_figure,
+    spread_figure,
+    spread_frame,
+    steps_frame,
+)
+from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, run_list, store
+from pages.shared.live.state import run_list, store
+from pages.shared.widgets.choices import switch
 from pages.shared.widgets.words import counted, run_title
 
 _ORDER = ("ml-1m", "ml-100k", "ml-10m", "netflix")
-_HEIGHT = 460
 _CLOSE = 0.0005
 """RMSE that differ by less are no difference worth a word: papers give three digits."""
 
@@ -32,16 +45,9 @@ _CLOSE = 0.0005
 def choose_dataset() -> str:
     """The picked dataset, of those with published numbers."""
     known = [name for name in _ORDER if name in published_datasets()]
-    picked = st.segmented_control(
-        "Dataset",
-        known,
-        default=known[0],
-        required=True,
-        format_func=lambda name: published(name).title,
-        key="baselines_dataset",
-        **KEPT,
+    return switch(
+        "Dataset", known, "baselines_dataset", format_func=lambda name: published(name).title
     )
-    return picked or known[0]
 
 
 def entries_of(dataset: str) -> list[Entry]:
@@ -144,7 +150,6 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
         version=version,
         key="baselines-board",
         alt=f"RMSE of {len(entries)} results on {about.title}, best first, by who ran them.",
-        height=height_of(frame),
         name=f"baselines on {dataset}",
         table=lambda: frame,
     )
@@ -179,12 +184,149 @@ def _by_year(dataset: str, entries: Sequence[Entry]) -> None:
     lines = [*best.values(), *(one for one in entries if one.by == "yours")]
     frame = board_frame([*(one for one in entries if one.published), *lines])
     plot(
-        lambda dark: progress_figure(frame, dark=dark, height=_HEIGHT),
+        lambda dark: progress_figure(frame, dark=dark),
         version=tuple((one.method, one.rmse) for one in [*entries, *lines]),
         key="baselines-years",
         alt=f"Published RMSE on {published(dataset).title} by year, with {len(lines)} runs of ours "
         "as lines across them.",
-        height=_HEIGHT,
         name=f"progress on {dataset}",
         table=lambda: frame,
     )
+
+
+_LABELS = {
+    "learning_rate": "Learning rate",
+    "regularization": "Regularization",
+    "dimension": "Dimension",
+}
+
+
+def spread(dataset: str, entries: Sequence[Entry]) -> None:
+    """How far settings of one method are apart, beside how far published methods are."""
+    found = set_ups(dataset)
+    reported = [one for one in entries if one.published]
+    if found is None or len(found.last) < 2:
+        return
+    st.header("Set-up matters more than the method", anchor=False)
+    values = found.last
+    low, high = values[0], values[-1]
+    newest = [one.rmse for one in reported]
+    inside = max(newest) - min(newest)
+    st.markdown(
+        f"Plain matrix factorization by SGD, the **same method**, gets from **{low:.3f} to "
+        f"{high:.3f}** with {len(values)} settings of learning rate, regularization and dimension: "
+        f"{high - low:.3f} apart. All {len(newest)} published results are {inside:.3f} apart."
+    )
+    frame = spread_frame(values, reported)
+    plot(
+        lambda dark: spread_figure(frame, dark=dark),
+        version=(dataset, len(frame)),
+        key="baselines-spread",
+        alt=f"One method over its settings: RMSE {low:.3f} to {high:.3f}; published methods: "
+        f"{min(newest):.3f} to {max(newest):.3f}.",
+        name=f"spread of set-ups on {dataset}",
+        table=lambda: frame,
+    )
+
+
+def game(dataset: str, entries: Sequence[Entry]) -> None:
+    """Turn the knobs of sgd-mf and see which published methods it passes."""
+    found = set_ups(dataset)
+    if found is None or not found.found:
+        return
+    st.header("Turn the knobs yourself", anchor=False)
+    st.markdown(
+        "Every setting here has been run. Which published results does plain matrix factorization "
+        "pass, and with which settings would you have written that it is weak?"
+    )
+    picked = {}
+    with st.container(horizontal=True):
+        for name, label in _LABELS.items():
+            options = found.values[name]
+            picked[name] = st.select_slider(
+                label, options, value=options[0], key=f"knob_{dataset}_{name}", width=220
+            )
+        epochs = st.select_slider(
+            "Epochs", EPOCHS, value=EPOCHS[0], key=f"knob_{dataset}_epochs", width=220
+        )
+    one = found.of(**picked)
+    if one is None:
+        st.info("This combination has not been run; move a knob.")
+        return
+    if not one.rmse:
+        st.error("With these settings the fit diverges: no prediction is a number any more.")
+        return
+    rmse = one.rmse[EPOCHS.index(epochs)]
+    reported = [entry for entry in entries if entry.published]
+    behind = passed(rmse, reported)
+    best = found.last[0]
+    with st.container(horizontal=True):
+        st.metric("RMSE of sgd-mf", f"{rmse:.4f}", border=True)
+        st.metric("Published results passed", f"{len(behind)} of {len(reported)}", border=True)
+        st.metric("Above the best setting here", f"{max(rmse - best, 0):.4f}", border=True)
+    names = ", ".join(dict.fromkeys(entry.method for entry in behind))
+    text = f"Passed: {names}." if names else "None of them is passed."
+    folds = len(found.folds)
+    where = "the first fold" if folds == 1 else f"the first {folds} folds"
+    st.markdown(text)
+    st.caption(
+        f"RMSE of {where} of {dataset} (record-k-fold, k = 10, seed 42), at most {EPOCHS[-1]} "
+        "epochs. Choosing settings by the held-out part, as this game does, flatters a method; a "
+        "paper has to choose them on training data."
+    )
+
+
+_BAYESIAN = ("bayesian-mf", "bayesian-svd++", "bayesian-time-svd++-flipped")
+_LEARNT = ("bayesian-mf", "sgd-mf")
+_DIMENSION = {"ml-100k": 16}
+"""Of the steps shown; elsewhere 32."""
+
+
+def curves(dataset: str) -> None:
+    """The three figures, each where runs for it are recorded."""
+    runs = recorded(dataset)
+    figures = (
+        (
+            "More dimensions",
+            "dimension",
+            dimension_frame(runs, _BAYESIAN),
+            "Figure 3 of the paper: the RMSE of the Bayesian models as vectors get longer, after "
+            "all sampling steps.",
+        ),
+        (
+            "More sampling steps",
+            "step",
+            steps_frame([run for run in runs if run.spec.algorithm in _BAYESIAN and _usual(run)]),
+            "Figure 4: one run gives the RMSE at every number of steps. Nothing was stopped by it.",
+        ),
+        (
+            "Gibbs sampling or SGD",
+            "dimension",
+            dimension_frame(runs, _LEARNT),
+            "Figure 5: the same model, learnt by Gibbs sampling and by stochastic gradient descent "
+            "with the paper's settings.",
+        ),
+    )
+    for number, (title, across, frame, words) in enumerate(figures, start=3):
+        if frame.groupby("algorithm")[across].nunique().max() in (0, 1) or frame.empty:
+            continue
+        _curve(dataset, number, title, across, frame, words)
+
+
+def _curve(
+    dataset: str, number: int, title: str, across: str, frame: pd.DataFrame, words: str
+) -> None:
+    st.header(title, anchor=False)
+    plot(
+        lambda dark: curves_figure(frame, across=across, dark=dark),
+        version=(dataset, number, len(frame)),
+        key=f"baselines-{number}",
+        alt=f"{words} RMSE from {frame['rmse'].max():.3f} to {frame['rmse'].min():.3f}.",
+        name=f"figure {number} on {dataset}",
+        table=lambda: frame,
+    )
+    st.caption(f"{words} First of ten folds of {dataset}.")
+
+
+def _usual(run: Run) -> bool:
+    return dict(run.spec.params)["dimension"] == _DIMENSION.get(run.spec.dataset, 32)

@@ -144,12 +144,15 @@ def _below(record: PlanRecord, now: Standing) -> None:
     """What was asked, and the way out of the list."""
     terms, spec = now.terms, now.named[0][1]
     going = any(run.state.active for _, run in _runs(record.plan_id))
-    until = "the winner is" if terms.until == "winner" else "the whole order is"
+    until = "the winner is known" if terms.until == "winner" else "the whole order is known"
+    sure = f"confidence {100 * terms.confidence:g} %, indifference {100 * terms.indifference:g} %"
+    if not terms.certain:
+        loss = terms.expected_loss
+        until = f"the expected loss is at most {100 * loss:g} %" if loss else "the budget is spent"
+        sure = f"within {terms.budget.text}" if terms.budget else "which to use is asked"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"Goes on until {until} known; {escaped(metric_label(spec))}, {terms.k} folds, "
-            f"confidence {100 * terms.confidence:g} %, indifference "
-            f"{100 * terms.indifference:g} %.",
+            f"Goes on until {until}; {escaped(metric_label(spec))}, {terms.k} folds, {sure}.",
             width="content",
         )
         theirs = acting().may(Action.FORGET, record.started_by)

@@ -2,78 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from ecv_core.analysis.selection import Terms
-from ecv_core.analysis.selection.rounds import Until
-from pages.shared.live.state import KEPT
+from ecv_core.analysis.selection.rounds import Budget, Until
+from pages.shared.live.state import KEPT, sentences
 
 _UNTIL: dict[str, Until] = {"the winner is known": "winner", "the whole order is known": "order"}
 _CONFIDENCES = [0.8, 0.9, 0.95, 0.99, 0.999]
 
 
+_USE, _CLAIM = "Which shall I use?", "What may I claim?"
+_LOSSES = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionSettings:
-    """What the settings say."""
+    """What the settings say; as fields of Terms."""
 
-    until: Until
-    indifference: float
-    confidence: float
+    asked: Mapping[str, Any]
 
     def terms(self, k: int, *, higher_is_better: bool = True) -> Terms:
         """For a selection of k folds. Raises: InputError, as Terms do."""
-        return Terms(
-            k=k,
-            confidence=self.confidence,
-            indifference=self.indifference,
-            until=self.until,
-            higher_is_better=higher_is_better,
-        )
+        return Terms(k=k, higher_is_better=higher_is_better, **self.asked)
 
 
 def settings() -> SelectionSettings:
-    """The widgets."""
+    """The widgets. Raises: InputError for a budget that cannot be."""
     with st.container(border=True):
         st.subheader("When it is decided", anchor=False)
-        left, middle, right = st.columns(3)
-        until = left.segmented_control(
-            "Go on until",
-            list(_UNTIL),
-            default=next(iter(_UNTIL)),
+        question = st.segmented_control(
+            "Question",
+            [_USE, _CLAIM],
+            default=_USE,
             required=True,
-            key="until",
+            key="question",
             **KEPT,
-            help="For the whole order every two contenders must be told apart.",
+            help="To use one, it is enough to lose next to nothing by it. To claim that it is the "
+            "best, no other may be able to catch up, which takes more folds where some are close.",
         )
-        indifference = middle.number_input(
-            "Indifference, % of the leader's mean",
-            min_value=0.0,
-            max_value=50.0,
-            value=0.0,
-            step=0.5,
-            format="%g",
-            key="indifference",
-            **KEPT,
-            help="Contenders closer than this are as good as each other; with 0, only the best is.",
-        )
-        confidence = right.select_slider(
-            "Confidence of the selection",
-            _CONFIDENCES,
-            value=0.95,
-            key="sure",
-            **KEPT,
-            format_func=lambda share: f"{100 * share:g} %",
-            help="How likely, at least, the winner is the one that all folds would show: over all "
-            "contenders and all looks together.",
-        )
+        asked = _certain() if question == _CLAIM else _good_enough()
         st.caption(
             "For recorded selections and files, and for those that you start; one that was "
             "started keeps what it was started with."
         )
-    return SelectionSettings(
-        until=_UNTIL[until or next(iter(_UNTIL))],
-        indifference=indifference / 100,
-        confidence=float(confidence),
+    return SelectionSettings(asked=asked)
+
+
+def _good_enough() -> dict[str, Any]:
+    left, right = st.columns(2)
+    loss = left.select_slider(
+        "Expected loss",
+        _LOSSES,
+        value=0.001,
+        key="expected_loss",
+        **KEPT,
+        format_func=lambda share: f"{100 * share:g} % of the score",
+        help="It ends once no more than this is expected to be lost by taking the leader instead "
+        "of whoever is best over all folds.",
     )
+    budget = right.text_input(
+        "Within, if anything",
+        key="budget",
+        **KEPT,
+        placeholder="50 Wh, 20 min or 30 folds",
+        help="Folds go where they lower the expected loss most for what they cost, until it is "
+        "low enough or this is used up.",
+    )
+    found = None
+    with sentences():
+        found = Budget.parse(budget) if budget and budget.strip() else None
+    return {"expected_loss": float(loss), "budget": found}
+
+
+def _certain() -> dict[str, Any]:
+    left, middle, right = st.columns(3)
+    until = left.segmented_control(
+        "Go on until",
+        list(_UNTIL),
+        default=next(iter(_UNTIL)),
+        required=True,
+        key="until",
+        **KEPT,
+        help="For the whole order every two contenders must be told apart.",
+    )
+    indifference = middle.number_input(
+        "Indifference, % of the leader's mean",
+        min_value=0.0,
+        max_value=50.0,
+        value=0.0,
+        step=0.5,
+        format="%g",
+        key="indifference",
+        **KEPT,
+        help="Contenders closer than this are as good as each other; with 0, only the best is.",
+    )
+    confidence = right.select_slider(
+        "Confidence of the selection",
+        _CONFIDENCES,
+        value=0.95,
+        key="sure",
+        **KEPT,
+        format_func=lambda share: f"{100 * share:g} %",
+        help="How likely, at least, the winner is the one that all folds would show: over all "
+        "contenders and all looks together.",
+    )
+    return {
+        "until": _UNTIL[until or next(iter(_UNTIL))],
+        "indifference": indifference / 100,
+        "confidence": float(confidence),
+    }

@@ -15,14 +15,15 @@ from ecv_core.analysis.selection.document import (
     lanes,
     step_sentences,
     verdict_sentence,
+    winner_mean,
 )
-from ecv_core.figures.selection import height_of, selection_figures, selection_steps
+from ecv_core.figures.selection import selection_figures, selection_steps
 from ecv_core.records.run import FoldResult, Scores
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
-from pages.shared.widgets.slider_watch import numbers, slider_watch
+from pages.shared.widgets.sliders import numbers, slider_watch
 from pages.shared.widgets.words import watt_hours
 
 NAME = "selection"
@@ -119,7 +120,7 @@ def sentence_of(chosen: Shown) -> str:
         played.verdict,
         played.rounds,
         played.folds_used,
-        mean=float(leader.folds[[one.fold for one in played.rounds]].mean()),
+        mean=winner_mean(leader, played.rounds, played.rounds[-1].leader),
         on=chosen.on,
         energy=None if cost.joules is None else cost.share,
     )
@@ -146,7 +147,6 @@ def _figure(chosen: Shown, said: Sequence[str]) -> None:
         version=(repr(chosen.version), repr(chosen.terms), len(played.rounds)),
         key="best-lanes",
         alt=steps.alts[-1],
-        height=height_of(len(titles)),
         slider=NAME,
         steps=lambda: steps,
         name=name,

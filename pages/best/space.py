@@ -7,8 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from ecv_core.analysis.selection.configurations import configurations_frame, varied
-from ecv_core.figures.configurations import (
-    HEIGHT,
+from ecv_core.figures.tuning import (
     by_parameter_figure,
     pair_figure,
     parallel_figure,
@@ -46,7 +45,6 @@ def space(chosen: Shown) -> None:
             version=version,
             key="space-parallel",
             alt=f"A line per configuration over {', '.join(names)}, folds and {metric}.",
-            height=HEIGHT,
             table=lambda: frame,
         )
     picked = _pick("Score by", names, names[0], "space-parameter")
@@ -55,7 +53,6 @@ def space(chosen: Shown) -> None:
         version=(*version, picked),
         key="space-parameter-figure",
         alt=f"{metric} of each configuration with its 95 % interval over users, by {picked}.",
-        height=HEIGHT,
         table=lambda: frame,
     )
     if len(names) > 1:
@@ -69,7 +66,6 @@ def space(chosen: Shown) -> None:
             version=(*version, first, second),
             key="space-pair",
             alt=f"Best {metric} at each pair of values of {first} and {second}.",
-            height=HEIGHT,
             table=lambda: frame,
         )
 

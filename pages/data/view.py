@@ -1,19 +1,23 @@
-"""One thing at a time: drop a file, or look at the one that was dropped; then what is kept."""
+"""The page Data: a dropped file, step by step, and the datasets that were added."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import streamlit as st
 
 from ecv_core.dataset import own
+from ecv_core.dataset.own import About
 from ecv_core.dataset.own.plain import Plain, no_report
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_mb
-from pages.data.columns import columns
-from pages.data.kept import just_kept, kept_datasets
-from pages.data.outcome import outcome
+from pages.data.columns import LABELS, columns
+from pages.data.outcome import density, outcome
+from pages.shared.address.navigation import go
 from pages.shared.live.acting import handling, why_not
-from pages.shared.live.state import escaped, sentence, sentences
+from pages.shared.live.state import escaped, run_list, sentence, sentences
+from pages.shared.widgets.words import counted, dataset_title
 
 FILE, KEPT = "file", "kept"
 """In the address: the token of a dropped file; the name of the dataset that was just kept."""
@@ -109,3 +113,120 @@ def _forget(token: str) -> None:
 @st.cache_data(show_spinner=False, max_entries=32)
 def _plain(token: str) -> Plain:
     return own.taken_in(token, no_report)
+
+
+_MOST = 30
+"""So many are listed; the command line lists them all."""
+_SAID = "own-trouble"
+
+
+def just_kept(name: str) -> None:
+    """What comes next, right after a dataset was kept."""
+    if name not in own.added():
+        return
+    with st.container(border=True):
+        st.success(
+            f"**{escaped(name)}** is a dataset now, on every page and on the command line.",
+            icon=":material/check_circle:",
+        )
+        run_with(name, primary=True)
+        st.caption(
+            "When the run has stopped: **Run the remaining folds to check**. **How many folds?** "
+            "then tells how few of them would have been enough."
+        )
+
+
+def run_with(name: str, *, primary: bool = False) -> None:
+    """A button that opens Run with this dataset picked."""
+    if st.button(
+        f"Run an algorithm on {escaped(name)}" if primary else "Run",
+        type="primary" if primary else "secondary",
+        icon=":material/play_circle:",
+        key=f"run-{name}-{primary}",
+        help=None if primary else "Opens Run with this dataset picked.",
+    ):
+        go("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
+
+
+def kept_datasets() -> None:
+    """The list, newest first."""
+    if said := st.session_state.pop(_SAID, ""):
+        st.error(said, icon=":material/error:")
+    found = own.added()
+    if not found:
+        return
+    st.header("Kept datasets", anchor=False)
+    used = Counter(run.spec.dataset for run in run_list().rows())
+    newest = sorted(found, key=lambda name: found[name].added_at, reverse=True)
+    for name in newest[:_MOST]:
+        with st.container(border=True):
+            _dataset(name, found[name], used[name])
+    if len(newest) > _MOST:
+        st.caption(f"And {len(newest) - _MOST} more: `python -m ecv_core datasets` lists them.")
+
+
+def _dataset(name: str, about: About, used: int) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        with st.container(width="content"):
+            st.markdown(f"**{escaped(name)}**")
+        with st.container(horizontal=True, width="content"):
+            run_with(name)
+            if handling().refusal(Action.CHANGE_DATASETS, name) is None:
+                _change(name, used)
+    columns = ", ".join(f"{LABELS[role].lower()} {of}" for role, of in about.columns.items())
+    st.markdown(
+        f"{about.users:,} users · {about.items:,} items · {about.interactions:,} interactions · "
+        f"density {density(about)}"
+    )
+    st.caption(
+        f"From {escaped(about.source)} on {about.added_on}: {about.kept:,} of {about.rows:,} rows. "
+        f"{escaped(columns[0].upper() + columns[1:])}. SHA-256 {about.sha256[:12]}..."
+    )
+
+
+def _change(name: str, used: int) -> None:
+    with st.popover("Rename", icon=":material/edit:"):
+        new = st.text_input("New name", value=name, key=f"new-{name}", max_chars=63)
+        st.caption(_runs_words(used))
+        st.button(
+            "Rename it",
+            key=f"rename-{name}",
+            on_click=_rename,
+            args=(name, new),
+            disabled=new == name,
+        )
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown(f"Delete **{escaped(name)}** from this computer?")
+        st.caption(_runs_words(used))
+        st.button(
+            "Delete it",
+            type="primary",
+            key=f"delete-{name}",
+            on_click=_delete,
+            args=(name,),
+        )
+
+
+def _runs_words(count: int) -> str:
+    if not count:
+        return "No run has used it."
+    return (
+        f"{counted(count, 'run')} used it. They stay as they are, and say that their data has "
+        "another name or is gone; they cannot be resumed."
+    )
+
+
+def _rename(name: str, new: str) -> None:
+    try:
+        handling().rename(name, new.strip())
+    except EcvError as error:
+        st.session_state[_SAID] = sentence(error)
+
+
+def _delete(name: str) -> None:
+    try:
+        handling().remove(name)
+    except EcvError as error:
+        st.session_state[_SAID] = sentence(error)

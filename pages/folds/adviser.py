@@ -17,8 +17,8 @@ from ecv_core.figures.report.advice import (
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
 from pages.shared.live.state import KEPT, escaped
-from pages.shared.widgets.alpha_slider import KEY
 from pages.shared.widgets.glossary import explained
+from pages.shared.widgets.sliders import KEY
 from pages.shared.widgets.tables import csv_button
 from pages.shared.widgets.words import alpha_text
 

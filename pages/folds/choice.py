@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from ecv_core.analysis.orders import read_scores, row_labels
+from ecv_core.analysis.orders.files import read_scores, row_labels
 from ecv_core.analysis.tradeoff import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.jobs.rights.actor import Action
@@ -19,7 +19,7 @@ from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
-from pages.shared.widgets.picked import picked_line, runs_words
+from pages.shared.widgets.choices import pick_several, picked_line, runs_words
 from pages.shared.widgets.words import (
     algorithm_title,
     counted,
@@ -120,7 +120,7 @@ def _pick_recorded(runs: Sequence[Run]) -> tuple[list[Run], str]:
         "algorithms": in_order(run.spec.algorithm for run in runs),
     }
     datasets, algorithms = (
-        _pills(key.capitalize(), key, titles_of(offered[key], title))
+        pick_several(key.capitalize(), titles_of(offered[key], title), key, wrap=True)
         for key, title in (("datasets", dataset_title), ("algorithms", algorithm_title))
     )
     everything = len(datasets) + len(algorithms) == sum(map(len, offered.values()))
@@ -151,20 +151,6 @@ def _pick_recorded(runs: Sequence[Run]) -> tuple[list[Run], str]:
 
 def _pick(choice: dict[str, list[str]]) -> None:
     st.session_state.update(choice)
-
-
-def _pills(label: str, key: str, titles: dict[str, str]) -> list[str]:
-    label_from_link(key, titles)
-    return st.pills(
-        label,
-        list(titles),
-        selection_mode="multi",
-        default=list(titles),
-        format_func=titles.__getitem__,
-        key=key,
-        **KEPT,
-        wrap=True,
-    )
 
 
 def _no_own() -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff import (
     Tradeoff,
     slider_alphas,
@@ -22,7 +22,7 @@ from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
 from pages.shared.address.link import keep_link_warnings
 from pages.shared.charts.precision_curves import curves_of_users, is_worked_out
-from pages.shared.widgets.alpha_slider import usual_alpha
+from pages.shared.widgets.sliders import usual_alpha
 from pages.shared.widgets.words import alpha_text
 
 _AT_ONCE = 4

@@ -13,9 +13,9 @@ from pages.shared.address.link import link_warnings_again
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.charts.stop_coverage import coverage_by_stop
-from pages.shared.widgets.alpha_slider import alpha_slider
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.glossary import glossary_link
+from pages.shared.widgets.sliders import alpha_slider
 
 with page():
     st.title("How many folds are enough?", anchor=False)

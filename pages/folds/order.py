@@ -19,9 +19,8 @@ from pages.shared.address.given import give, keep_given
 from pages.shared.address.link import label_from_link, link_warning
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped
-from pages.shared.widgets.alpha_slider import SLIDER
 from pages.shared.widgets.glossary import explained
-from pages.shared.widgets.slider_watch import numbers
+from pages.shared.widgets.sliders import SLIDER, numbers
 from pages.shared.widgets.words import algorithm_title, dataset_title
 
 CONFIDENCE = 0.95
@@ -111,13 +110,12 @@ def _order(system: Scores, explored: Explored) -> None:
             for stop in stops
         ]
 
-    numbers(SLIDER, key="order-numbers", labels=[], values=[], notes=[], sentences=sentences)
+    numbers(SLIDER, key="order-numbers", sentences=sentences)
     plot(
         make,
         version=version,
         key="order-figure",
         alt=steps.alts[0],
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: steps,
         name=f"{system.name} order {seed}",

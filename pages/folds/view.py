@@ -12,27 +12,23 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.describe import describe_advice
-from ecv_core.figures.report.run_pictures import stops_picture, tradeoff_picture
-from ecv_core.figures.stops import stops_figure, stops_steps
-from ecv_core.figures.tradeoff import tradeoff_figure, tradeoff_steps
+from ecv_core.figures.report.pictures import stops_picture, tradeoff_picture
+from ecv_core.figures.tradeoff import stops_figure, stops_steps, tradeoff_figure, tradeoff_steps
 from ecv_core.figures.words import counted
 from ecv_core.records.run import Run
 from pages.folds.curves import Explored
 from pages.shared.address.link import chosen, copy_link
 from pages.shared.charts.energy_parts import energy_bar
-from pages.shared.charts.plot import plot
-from pages.shared.charts.print_figure import print_figures
+from pages.shared.charts.plot import plot, print_figures
 from pages.shared.live.state import run_list
-from pages.shared.widgets.alpha_slider import KEY as ALPHA_KEY
-from pages.shared.widgets.alpha_slider import SLIDER
 from pages.shared.widgets.cite import cite_and_describe, made_with
-from pages.shared.widgets.slider_watch import numbers
+from pages.shared.widgets.sliders import KEY as ALPHA_KEY
+from pages.shared.widgets.sliders import SLIDER, numbers
 from pages.shared.widgets.words import alpha_text, run_label
 
-_HEIGHT = 500
 _FILE = "the scores file: whoever opens it adds it again"
 
 
@@ -128,13 +124,10 @@ def charts(explored: Explored) -> None:
     with left:
         st.header("Energy and difference", anchor=False)
         plot(
-            lambda dark: tradeoff_figure(
-                explored.frame, cost=explored.cost, dark=dark, height=_HEIGHT
-            ),
+            lambda dark: tradeoff_figure(explored.frame, cost=explored.cost, dark=dark),
             version=explored.version,
             key="tradeoff",
             alt="Cost against difference to the k-fold mean, for every alpha.",
-            height=_HEIGHT,
             slider=SLIDER,
             steps=lambda: tradeoff_steps(explored.frame, explored.alphas, explored.texts),
             name="trade-off of all alphas",
@@ -148,11 +141,10 @@ def charts(explored: Explored) -> None:
     with right:
         st.header("Where the rule stops", anchor=False)
         plot(
-            lambda dark: stops_figure(explored.stops, dark=dark, height=_HEIGHT),
+            lambda dark: stops_figure(explored.stops, dark=dark),
             version=explored.version,
             key="stops",
             alt="Share of orders that stop after each fold.",
-            height=_HEIGHT,
             slider=SLIDER,
             steps=lambda: stops_steps(explored.stops, explored.alphas, explored.texts),
             name="where the rule stops",

@@ -9,7 +9,7 @@ from ecv_core.figures.baselines import spread_figure, spread_frame
 from ecv_core.records.errors import InputError
 from pages.learn.parts import numbers_behind, takeaway
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT
+from pages.shared.widgets.choices import switch
 
 DATASET = "ml-100k"
 _HEIGHT = 250
@@ -24,14 +24,7 @@ def show() -> None:
         raise InputError(
             "the recorded grid of sgd-mf is not there; restore data/recorded/ratings/grids"
         )
-    care = st.segmented_control(
-        "The baseline gets",
-        [_WITHOUT, _CARE],
-        default=_WITHOUT,
-        required=True,
-        key="lesson_care",
-        **KEPT,
-    )
+    care = switch("The baseline gets", [_WITHOUT, _CARE], "lesson_care")
     newest = min(reported, key=lambda one: one.rmse)
     low, high = found.last[0], found.last[-1]
     baseline = low if care == _CARE else high
@@ -42,7 +35,6 @@ def show() -> None:
         version=len(frame),
         key="learn-baseline",
         alt=f"The same method over its settings: RMSE {low:.3f} to {high:.3f}.",
-        height=_HEIGHT,
         name="one method, many settings",
     )
     numbers_behind(frame, "baseline")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.lessons.choosing import sureness
+from ecv_core.lessons.folds import sureness
 from ecv_core.lessons.guide import complete_runs
 from pages.best import show as lanes
 from pages.best.recorded import recorded
 from pages.best.settings import SelectionSettings
 from pages.learn.parts import takeaway
 
-_USUAL = SelectionSettings(until="winner", indifference=0.0, confidence=0.95)
+_USUAL = SelectionSettings(asked={})
 
 
 def show() -> None:
@@ -32,6 +32,6 @@ def show() -> None:
         )
     st.caption(
         "95 % intervals over the users of the first fold. The lanes above are wider: they hold "
-        "over all contenders and all looks, and allow for the luck of a training."
+        "over all looks, and allow for what folds add to users, such as the luck of a training."
     )
     st.page_link("best/best.py", label="Choose among your own", icon=":material/trophy:")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
-from ecv_core.lessons.deal import MOST_K, Deal, small_deal
+from ecv_core.lessons.folds import MOST_K, Deal, small_deal
 from pages.learn.parts import numbers_behind
 from pages.shared.widgets.component import component
 

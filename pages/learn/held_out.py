@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.grades import GRADES_COLUMNS, grades_figure
+from ecv_core.figures.lessons import GRADES_COLUMNS, grades_figure
 from ecv_core.lessons.memory import MEMORISER, Grades, grades
 from ecv_core.records.frames import with_columns
 from pages.learn.parts import numbers_behind, takeaway
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT
+from pages.shared.widgets.choices import switch
 
 SEEN, HELD_OUT = "what the model has seen", "what was held out"
 NAMES = {
@@ -19,29 +19,19 @@ NAMES = {
     "item-knn": "looks for similar items",
     "ease": "learns item weights",
 }
-_HEIGHT = 330
 
 
 def show() -> None:
     """The switch, the bars, the lesson."""
-    graded = st.segmented_control(
-        "Grade four models on",
-        [SEEN, HELD_OUT],
-        default=SEEN,
-        required=True,
-        key="graded",
-        **KEPT,
-    )
-    held_out = graded == HELD_OUT
+    held_out = switch("Grade four models on", [SEEN, HELD_OUT], "graded") == HELD_OUT
     found = grades()
     frame = grades_frame(found)
     plot(
-        lambda dark: grades_figure(frame, held_out=held_out, dark=dark, height=_HEIGHT),
+        lambda dark: grades_figure(frame, held_out=held_out, dark=dark),
         version=(held_out, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
         alt=grades_words(found, held_out=held_out),
-        height=_HEIGHT,
     )
     memoriser = next(one for one in found if one.algorithm == MEMORISER)
     best = max(found, key=lambda one: one.held_out)

@@ -7,16 +7,21 @@ import math
 import pandas as pd
 import streamlit as st
 
-from ecv_core.figures.widths import widths_figure, widths_steps
-from ecv_core.lessons.draws import widths_frame
-from pages.learn.parts import Moving, guide, guide_note, numbers_behind
+from ecv_core.figures.lessons import widths_figure, widths_steps
+from ecv_core.lessons.folds import widths_frame
+from pages.learn.parts import Row, guide, guide_note, numbers_behind
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
-from pages.shared.widgets.slider_watch import slider_watch
+from pages.shared.widgets.sliders import numbers, slider_watch
 
 SLIDER, KEY, _BOX = "learn-n", "lesson_n", "learn-n-box"
-_HEIGHT = 380
 _USUAL = 3
+_LABELS = [
+    ("Interval width", "2 x t x s / √n; the paper calls it c_n"),
+    ("t: caution", "How many standard errors the interval reaches to each side"),
+    ("s: spread", "Standard deviation of the fold scores so far"),
+    ("√n: evidence", "Square root of the number of folds"),
+]
 
 
 def show() -> None:
@@ -26,19 +31,18 @@ def show() -> None:
     listed = [float(score) for score in scores]
     with st.container(key=_BOX):
         _slider(len(listed))
-    moving = _formula(frame)
-    moving.say()
+    values, notes, sentences = _formula(frame)
+    numbers(SLIDER, key="learn-formula-said", sentences=sentences)
     plot(
-        lambda dark: widths_figure(frame, listed, metric=metric, dark=dark, height=_HEIGHT),
+        lambda dark: widths_figure(frame, listed, metric=metric, dark=dark),
         version=(run.run_id, *listed),
         key="learn-widths",
         name="interval widths",
         alt="95 % intervals of the mean, narrower with every fold.",
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: widths_steps(frame, listed),
     )
-    moving.count()
+    numbers(SLIDER, key="learn-formula-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(
         f"{guide_note(run)} The interval of n scores is 2 x t x s / √n wide; t is Student's factor "
         "for 95 %, s the standard deviation of the scores."
@@ -59,7 +63,7 @@ def _slider(k: int) -> None:
     slider_watch(SLIDER, container=_BOX, step=int(n) - 2)
 
 
-def _formula(frame: pd.DataFrame) -> Moving:
+def _formula(frame: pd.DataFrame) -> Row:
     rows = frame.to_dict("records")
     values, notes, sentences = [], [], []
     for at, row in enumerate(rows):
@@ -70,19 +74,7 @@ def _formula(frame: pd.DataFrame) -> Moving:
         change = f"{width - rows[at - 1]['width']:+.4f} by this fold" if at else "the first width"
         notes.append([change, "1.96 for very many folds", "of the scores seen", f"of n = {n}"])
         sentences.append(_sentence(n, row["mean"], width, rows[at - 1]["width"] if at else None))
-    return Moving(
-        slider=SLIDER,
-        key="learn-formula",
-        labels=[
-            ("Interval width", "2 x t x s / √n; the paper calls it c_n"),
-            ("t: caution", "How many standard errors the interval reaches to each side"),
-            ("s: spread", "Standard deviation of the fold scores so far"),
-            ("√n: evidence", "Square root of the number of folds"),
-        ],
-        values=values,
-        notes=notes,
-        sentences=sentences,
-    )
+    return values, notes, sentences
 
 
 def _sentence(n: int, mean: float, width: float, before: float | None) -> str:

@@ -10,15 +10,15 @@ import streamlit as st
 from ecv_core.analysis.replay import replayed
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.lecture import FIGURE_1_SCALE
-from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
+from ecv_core.figures.lessons import misses_figure, shared_figure, units_figure
+from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
-from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
+from ecv_core.lessons.stops import coincidence, misses_frame, scaled_stops, shared_training
 from ecv_core.records.run import Run
 from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.charts.stop_coverage import coverage_by_stop
-from pages.shared.live.state import KEPT
+from pages.shared.widgets.choices import switch
 from pages.shared.widgets.words import alpha_text, metric_label, run_title
 
 ALPHA = 1e-4
@@ -28,16 +28,7 @@ _HEIGHT = 390
 
 def show() -> None:
     """The choice of the trap, and the trap."""
-    trap = st.segmented_control(
-        "Trap",
-        list(TRAPS),
-        default=next(iter(TRAPS)),
-        required=True,
-        key="trap",
-        **KEPT,
-        label_visibility="collapsed",
-    )
-    TRAPS[trap]()
+    TRAPS[switch("Trap", list(TRAPS), "trap", label_visibility="collapsed")]()
 
 
 def _chance() -> None:
@@ -71,7 +62,6 @@ def _chance() -> None:
         key="learn-chance",
         name="trap chance",
         alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
-        height=_HEIGHT,
     )
     st.markdown(
         f"With alpha {alpha_text(ALPHA)}, **{100 * found.share:.0f} %** of all orders of these "
@@ -101,14 +91,13 @@ def _looking() -> None:
         f"before, {planned['misses_percent']:.1f} %."
     )
     plot(
-        lambda dark: misses_figure(frame, k=k, dark=dark, height=_HEIGHT),
+        lambda dark: misses_figure(frame, k=k, dark=dark),
         version=tuple(run.run_id for run in same),
         key="learn-misses",
         name="trap looking again",
         alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
         f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
         f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",
-        height=_HEIGHT,
     )
     st.markdown(
         "On average the promise of 95 % still holds, because the mean of all folds contains the "
@@ -140,14 +129,13 @@ def _unit() -> None:
         f"scores written as shares, and after **{stops[-1]}** for the same scores in percent."
     )
     plot(
-        lambda dark: units_figure(list(names), stops, k=k, dark=dark, height=_HEIGHT - 90),
+        lambda dark: units_figure(list(names), stops, k=k, dark=dark),
         version=(run.run_id, *stops, *names),
         key="learn-units",
         name="trap unit of alpha",
         alt=f"Folds used at alpha {alpha_text(ALPHA)} for the same scores in different units: "
         + ", ".join(f"{name}: {stop}" for name, stop in zip(names, stops, strict=True))
         + ".",
-        height=_HEIGHT - 90,
     )
     st.markdown(
         "The same happens from one dataset to the next: where scores are small, the same alpha "
@@ -169,13 +157,12 @@ def _shared() -> None:
         "believes that every score is fresh evidence."
     )
     plot(
-        lambda dark: shared_figure(k, dark=dark, height=_HEIGHT),
+        lambda dark: shared_figure(k, dark=dark),
         version=k,
         key="learn-shared",
         name="trap shared training data",
         alt=f"What each of {k} folds trains on: all parts of the data but its own. The first two "
         f"share {k - 2} of their {k - 1} training parts.",
-        height=_HEIGHT,
     )
     st.markdown(
         "So the interval says how folds *of this data* vary, not how another dataset would come "

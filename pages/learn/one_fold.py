@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.figures.wander import wander_figure
-from ecv_core.lessons.draws import draws_frame
+from ecv_core.figures.lessons import wander_figure
+from ecv_core.lessons.folds import draws_frame
 from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
 from pages.shared.charts.plot import plot
 
 MOST_DRAWS = 60
 PARAMETER = "draws"
 """In the address; the draws themselves are always the same."""
-_HEIGHT = 400
 
 
 def show() -> None:
@@ -38,14 +37,13 @@ def show() -> None:
     first, whole = float(newest["mean"].iloc[0]), float(scores.mean())
     half = len(scores) // 2
     plot(
-        lambda dark: wander_figure(frame, metric=metric, dark=dark, height=_HEIGHT),
+        lambda dark: wander_figure(frame, metric=metric, dark=dark),
         version=(run.run_id, draws),
         key="learn-wander",
         name="means of draws",
         alt=f"Mean {metric} so far against the number of folds drawn, {draws} draws. After one "
         f"fold it lies between {low[1]:.4f} and {high[1]:.4f}, after {half} between "
         f"{low[half]:.4f} and {high[half]:.4f}; all draws end at {whole:.4f}.",
-        height=_HEIGHT,
     )
     off = 100 * abs(first - whole) / whole
     if draws == 1:

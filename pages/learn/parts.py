@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -11,7 +9,6 @@ from numpy.typing import NDArray
 
 from ecv_core.lessons.guide import complete_runs, guide_run, scores_of
 from ecv_core.records.run import Run
-from pages.shared.widgets.slider_watch import numbers
 from pages.shared.widgets.tables import chart_table
 from pages.shared.widgets.words import metric_label, run_title
 
@@ -27,41 +24,6 @@ def numbers_behind(frame: pd.DataFrame, name: str) -> None:
     chart_table(lambda: frame, key=f"learn-{name}", name=name, alt="the picture above.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moving:
-    """What follows a slider in the browser: per step a sentence and some numbers."""
-
-    slider: str
-    key: str
-    labels: list[tuple[str, str]]
-    """Of each number, with what it means."""
-    values: list[list[str]]
-    notes: list[list[str]]
-    sentences: list[str]
-
-    def say(self) -> None:
-        """The sentence, to be read before the picture."""
-        numbers(
-            self.slider,
-            key=f"{self.key}-said",
-            labels=[],
-            values=[],
-            notes=[],
-            sentences=self.sentences,
-        )
-
-    def count(self) -> None:
-        """The numbers, below the picture."""
-        numbers(
-            self.slider,
-            key=f"{self.key}-counted",
-            labels=self.labels,
-            values=self.values,
-            notes=self.notes,
-            sentences=[""] * len(self.sentences),
-        )
-
-
 def guide() -> tuple[Run, NDArray[np.float64], str]:
     """The run, its fold scores of shape (k,), and the name of its score.
 
@@ -74,3 +36,7 @@ def guide() -> tuple[Run, NDArray[np.float64], str]:
 def guide_note(run: Run) -> str:
     """Where the numbers of a chapter come from."""
     return f"A recorded run: {run_title(run)}, {run.spec.k} folds, seed {run.spec.seed}."
+
+
+Row = tuple[list[list[str]], list[list[str]], list[str]]
+"""What follows a slider: per step the numbers, a smaller line below each, and a sentence."""

@@ -10,7 +10,7 @@ import streamlit as st
 
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
-from ecv_core.figures.lecture import FIGURE_1_SCALE
+from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.products import round_figure
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, GameRound, round_of
@@ -119,7 +119,6 @@ def _picture(now: GameRound, shown: int) -> None:
         name=f"round {now.number}",
         alt=f"Interval width times its change after each fold before fold {shown}, on a "
         f"logarithmic scale, all above the line alpha {text}.",
-        height=_HEIGHT,
     )
     numbers_behind(frame, "round")
 
@@ -144,7 +143,6 @@ def _truth_picture(now: GameRound) -> None:
         key="learn-predict",
         name=f"round {now.number}",
         alt=alt_text(frame, k=k, metric=metric, stopped_at=now.stop, title="A hidden run"),
-        height=_HEIGHT,
     )
     numbers_behind(frame, "round")
 

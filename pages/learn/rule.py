@@ -17,17 +17,23 @@ from ecv_core.records.run import Moment
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
-from pages.learn.parts import Moving, guide, guide_note, numbers_behind
+from pages.learn.parts import Row, guide, guide_note, numbers_behind
 from pages.shared.address.link import step_from_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
-from pages.shared.widgets.slider_watch import slider_watch
+from pages.shared.widgets.sliders import numbers, slider_watch
 from pages.shared.widgets.words import alpha_text
 
 SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
 ALPHAS = list(axis_of(PAPERS_RULE).steps)
 USUAL = 1e-4
 _HEIGHT = 390
+_LABELS = [
+    ("Interval width", "c_n"),
+    ("x its last change", "|c_(n-1) - c_n|"),
+    ("= product", "c_n x |c_(n-1) - c_n|"),
+    ("against alpha", "The line; it has the unit of the score squared"),
+]
 
 
 def show() -> None:
@@ -39,19 +45,18 @@ def show() -> None:
     texts = [alpha_text(alpha) for alpha in ALPHAS]
     with st.container(key=_BOX):
         alpha_slider(SLIDER, KEY, _BOX)
-    moving = _numbers(played, frame, stops, texts)
-    moving.say()
+    values, notes, sentences = _numbers(played, frame, stops, texts)
+    numbers(SLIDER, key="learn-rule-numbers-said", sentences=sentences)
     plot(
         lambda dark: products_figure(frame, dark=dark, height=_HEIGHT),
         version=(run.run_id, *scores.tolist()),
         key="learn-products",
         name="the rule fold by fold",
         alt="Interval width times its last change, after each fold.",
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: products_steps(frame, ALPHAS, texts, stops),
     )
-    moving.count()
+    numbers(SLIDER, key="learn-rule-numbers-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(
         f"{guide_note(run)} The rule: stop after fold n if c_n x |c_(n-1) - c_n| is at most alpha; "
         "c_n is the interval's width. Fold 3 is the first that can stop."
@@ -91,9 +96,7 @@ def alpha_slider(name: str, key: str, box: str) -> None:
     slider_watch(name, container=box, step=ALPHAS.index(float(alpha)))
 
 
-def _numbers(
-    played: list[Moment], frame: pd.DataFrame, stops: list[int], texts: list[str]
-) -> Moving:
+def _numbers(played: list[Moment], frame: pd.DataFrame, stops: list[int], texts: list[str]) -> Row:
     k, whole = len(played), played[-1].mean
     values, notes, sentences = [], [], []
     for alpha, text, stop in zip(ALPHAS, texts, stops, strict=True):
@@ -123,16 +126,4 @@ def _numbers(
             )
         else:
             sentences.append(f"With alpha {text} the rule needs all {k} folds: nothing is saved.")
-    return Moving(
-        slider=SLIDER,
-        key="learn-rule-numbers",
-        labels=[
-            ("Interval width", "c_n"),
-            ("x its last change", "|c_(n-1) - c_n|"),
-            ("= product", "c_n x |c_(n-1) - c_n|"),
-            ("against alpha", "The line; it has the unit of the score squared"),
-        ],
-        values=values,
-        notes=notes,
-        sentences=sentences,
-    )
+    return values, notes, sentences

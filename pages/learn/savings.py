@@ -10,22 +10,28 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.figures.savings import savings_figure, savings_steps
+from ecv_core.figures.lessons import savings_figure, savings_steps
 from ecv_core.lessons.guide import complete_runs
-from ecv_core.lessons.saved import saved_frame
+from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
-from pages.learn.parts import Moving, numbers_behind
+from pages.learn.parts import Row, numbers_behind
 from pages.learn.rule import ALPHAS, alpha_slider
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.cite import PAPER_LINK
+from pages.shared.widgets.sliders import numbers
 from pages.shared.widgets.words import alpha_text, in_order, watt_hours
 
 SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
-_HEIGHT = 430
+_LABELS = [
+    ("Energy saved", "What the folds after the stop cost"),
+    ("Share saved", "Of the energy of all folds"),
+    ("Folds used", "Until the stop, averaged over the runs"),
+    ("Price", "Mean difference between the score at the stop and the k-fold mean"),
+]
 
 
 def show() -> None:
@@ -43,19 +49,18 @@ def show() -> None:
     texts = [alpha_text(alpha) for alpha in ALPHAS]
     with st.container(key=_BOX):
         alpha_slider(SLIDER, KEY, _BOX)
-    moving = _numbers(frame, metered, len(runs), texts)
-    moving.say()
+    values, notes, sentences = _numbers(frame, metered, len(runs), texts)
+    numbers(SLIDER, key="learn-saved-numbers-said", sentences=sentences)
     plot(
-        lambda dark: savings_figure(datasets, dark=dark, height=_HEIGHT),
+        lambda dark: savings_figure(datasets, dark=dark),
         version=content,
         key="learn-savings",
         name="energy saved",
         alt="Energy used and saved per dataset.",
-        height=_HEIGHT,
         slider=SLIDER,
         steps=lambda: savings_steps(metered, datasets, ALPHAS, texts),
     )
-    moving.count()
+    numbers(SLIDER, key="learn-saved-numbers-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(f"{_source(metered, len(runs))} {_PAPER}")
     energy_bar((fold for run in with_own_joules(runs) for fold in run.folds), left_out_words(runs))
     numbers_behind(frame, "saved")
@@ -82,7 +87,7 @@ def _source(metered: pd.DataFrame, runs: int) -> str:
     )
 
 
-def _numbers(frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[str]) -> Moving:
+def _numbers(frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[str]) -> Row:
     energy = metered.groupby("alpha").agg(
         used=("used_joules", "sum"), saved=("saved_joules", "sum")
     )
@@ -119,16 +124,4 @@ def _numbers(frame: pd.DataFrame, metered: pd.DataFrame, runs: int, texts: list[
             f"{share:.0f} % of the energy, for a difference to k-fold of {row['off']:.1f} % on "
             "average."
         )
-    return Moving(
-        slider=SLIDER,
-        key="learn-saved-numbers",
-        labels=[
-            ("Energy saved", "What the folds after the stop cost"),
-            ("Share saved", "Of the energy of all folds"),
-            ("Folds used", "Until the stop, averaged over the runs"),
-            ("Price", "Mean difference between the score at the stop and the k-fold mean"),
-        ],
-        values=values,
-        notes=notes,
-        sentences=sentences,
-    )
+    return values, notes, sentences

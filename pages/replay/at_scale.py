@@ -1,25 +1,37 @@
-"""What stopping would save in a year of many runs: kWh, kg CO2e, hours, and money if asked for."""
+"""What stopping would save in a year of many runs, and what that is like; money if asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from ecv_core.analysis.tradeoff.curves import PAPER_STOP
-from ecv_core.energy import AtScale, Yearly, at_scale, carbon_source, countries
-from ecv_core.energy import country as country_of
+from ecv_core.energy.at_scale import AtScale, Yearly, at_scale
+from ecv_core.energy.equivalents import Likeness, like
+from ecv_core.energy.meter import countries
+from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
+from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
 from ecv_core.store.recorded import recorded_runs
-from pages.replay.equivalents import equivalents_wanted, likenesses
 from pages.shared.live.state import KEPT, sentence
+from pages.shared.widgets.choices import switch
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import duration, run_title, small_number, watt_hours
+from pages.shared.widgets.words import (
+    duration,
+    run_title,
+    small_number,
+    watt_hours,
+)
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 RECORDED, POWER = "As this run", "From machine power"
 _USED, _OF = "folds_used", "folds-used-of"
@@ -90,24 +102,9 @@ def at_scale_sentence(
 
 def _workload(run: Run) -> tuple[AtScale, Stops | None]:
     first, second, third = st.columns(3)
-    runs = first.number_input(
-        "Runs per week",
-        value=100,
-        min_value=0,
-        max_value=10_000_000,
-        step=10,
-        key="runs_per_week",
-        **KEPT,
-        help="Each one a whole cross-validation: every model, setting and dataset counts.",
-    )
-    folds = second.number_input(
-        "Folds (k)",
-        value=max(run.k, 2),
-        min_value=2,
-        max_value=1000,
-        key="scale_k",
-        **KEPT,
-    )
+    told = "Each one a whole cross-validation: every model, setting and dataset counts."
+    runs = _number(first, "Runs per week", "runs_per_week", 100, (0, 10_000_000), 10, help=told)
+    folds = _number(second, "Folds (k)", "scale_k", max(run.k, 2), (2, 1000), 1)
     stops = stops_of(_recorded(), int(folds))
     typical = round(stops.mean, 1) if stops else float(run.stopped_at or PAPER_STOP)
     usual = min(typical, float(folds))
@@ -115,14 +112,13 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
     if st.session_state.get(_OF, of) != of:
         st.session_state[_USED] = usual  # other runs have other stops
     st.session_state[_OF] = of
-    used = third.number_input(
+    used = _number(
+        third,
         "Folds used on average",
-        value=usual,
-        min_value=1.0,
-        max_value=float(folds),
-        step=0.5,
-        key=_USED,
-        **KEPT,
+        _USED,
+        usual,
+        (1.0, float(folds)),
+        0.5,
         help="Begins with the mean of the recorded runs of so many folds, or with this run's stop "
         "where there are none. The paper's mean over 30 pairs is "
         f"{PAPER_STOP} of 10; the page How many folds? gives yours over every order of the folds.",
@@ -141,6 +137,20 @@ def _workload(run: Run) -> tuple[AtScale, Stops | None]:
     return work, stops
 
 
+def _number(
+    place: DeltaGenerator,
+    label: str,
+    key: str,
+    usual: float | None,
+    ends: tuple[float, float],
+    step: float | None = None,
+    **about: Any,  # noqa: ANN401  help and placeholder
+) -> Any:  # noqa: ANN401  of the type of its ends, or None
+    """A field for a number between two ends; in the address."""
+    given: dict[str, Any] = {"value": usual, "min_value": ends[0], "max_value": ends[1], **KEPT}
+    return place.number_input(label, key=key, step=step, **given | about)
+
+
 def _recorded() -> list[Run]:
     try:
         return recorded_runs()
@@ -154,14 +164,8 @@ def _per_fold(run: Run) -> tuple[float, float]:
     facts = energy_of(run)
     known = facts.source != "none" and count > 0
     seconds = run.seconds / count if count else 0.0
-    way = st.segmented_control(
-        "Energy of a fold",
-        [RECORDED, POWER] if known else [POWER],
-        default=RECORDED if known else POWER,
-        required=True,
-        key="energy_of_a_fold",
-        **KEPT,
-    )
+    ways = [RECORDED, POWER] if known else [POWER]
+    way = switch("Energy of a fold", ways, "energy_of_a_fold")
     if way == RECORDED and known:
         how = "measured" if facts.source == "rapl" else "estimated"
         joules = facts.joules / count
@@ -171,25 +175,9 @@ def _per_fold(run: Run) -> tuple[float, float]:
         )
         return joules, seconds
     left, right = st.columns(2)
-    watts = left.number_input(
-        "Machine power in W",
-        value=200.0,
-        min_value=0.0,
-        max_value=1e6,
-        step=10.0,
-        key="watts",
-        **KEPT,
-        help="Under load, at the plug: a laptop draws tens of watts, a GPU server a thousand.",
-    )
-    minutes = right.number_input(
-        "Minutes per fold",
-        value=10.0,
-        min_value=0.0,
-        max_value=1e6,
-        step=1.0,
-        key="minutes_per_fold",
-        **KEPT,
-    )
+    told = "Under load, at the plug: a laptop draws tens of watts, a GPU server a thousand."
+    watts = _number(left, "Machine power in W", "watts", 200.0, (0.0, 1e6), 10.0, help=told)
+    minutes = _number(right, "Minutes per fold", "minutes_per_fold", 10.0, (0.0, 1e6), 1.0)
     return float(watts) * float(minutes) * 60, float(minutes) * 60
 
 
@@ -208,26 +196,18 @@ def _electricity(country: str) -> tuple[float, float | None]:
         help="Whose electricity. Nothing looks up where you are.",
     )
     at = country_of(code or country)
-    own = middle.number_input(
+    own = _number(
+        middle,
         "Own g CO2e per kWh",
-        value=None,
-        min_value=0.0,
-        max_value=5000.0,
-        key="own_intensity",
-        **KEPT,
+        "own_intensity",
+        None,
+        (0.0, 5000.0),
         placeholder=f"{at.grams_co2e_per_kwh:.0f}",
         help="Of your contract or of this hour; empty takes the country's.",
     )
-    price = right.number_input(
-        "Price of a kWh",
-        value=None,
-        min_value=0.0,
-        max_value=1000.0,
-        step=0.01,
-        key="price",
-        **KEPT,
-        placeholder="none",
-        help="In your currency; empty leaves money out.",
+    told = "In your currency; empty leaves money out."
+    price = _number(
+        right, "Price of a kWh", "price", None, (0.0, 1000.0), 0.01, placeholder="none", help=told
     )
     if own is None:
         origin = carbon_source()
@@ -263,3 +243,50 @@ def _year(work: AtScale, saved: Yearly, whole: Yearly, stops: Stops | None) -> N
     if saved.kwh > 0 and equivalents_wanted():
         st.markdown("That is like")
         likenesses(saved.kwh * 3.6e6, saved.kg_co2e * 1000)
+
+
+PARAM = "equivalents"
+_KEY = "equivalents-shown"
+
+
+def equivalents_wanted() -> bool:
+    """Whether they are to be shown: as the switch says, before there is one as the address says."""
+    asked = st.query_params.get(PARAM, "1") not in ("0", "false", "off", "no")
+    return bool(st.session_state.get(_KEY, asked))
+
+
+def equivalents_switch() -> bool:
+    """A switch that the address can turn off with `?equivalents=0`."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = equivalents_wanted()
+
+    def changed() -> None:
+        if st.session_state[_KEY]:
+            st.query_params.pop(PARAM, None)
+        else:
+            st.query_params[PARAM] = "0"
+
+    return st.toggle(
+        "Compare with everyday things",
+        key=_KEY,
+        on_change=changed,
+        help="Each with its source. Turn it off where you want numbers only.",
+    )
+
+
+def likenesses(joules: float, grams_co2e: float) -> None:
+    """The list, or a sentence where the amount is too small for any."""
+    found = like(joules, grams_co2e)
+    if not found:
+        st.markdown("- too little to compare with anything in a home.")
+        return
+    st.markdown("\n".join(f"- {likeness_text(one)}" for one in found))
+    with st.popover("Sources", icon=":material/menu_book:"):
+        for one in found:
+            known = one.equivalent
+            st.markdown(f"**{known.text}** · {known.source} ([{known.year}]({known.url}))")
+
+
+def likeness_text(one: Likeness) -> str:
+    """'about **1.4 min** of light from a 9 W LED lamp': two digits, it is no measurement."""
+    return f"about **{small_number(float(f'{one.amount:.1e}'))} {one.unit}** {one.equivalent.text}"

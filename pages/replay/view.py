@@ -25,7 +25,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.slider_watch import numbers
+from pages.shared.widgets.sliders import numbers
 from pages.shared.widgets.words import (
     alpha_text,
     metric_label,
@@ -82,13 +82,12 @@ def replay(beside_title: DeltaGenerator) -> None:
 def moment_sentence(chosen: ChosenReplay) -> None:
     """What explains the moment."""
     said = explanations(chosen.played)
-    numbers(NAME, key="replay-sentence", labels=[], values=[], notes=[], sentences=said)
+    numbers(NAME, key="replay-sentence", sentences=said)
 
 
 def _moment_numbers(chosen: ChosenReplay) -> None:
-    labels, values, notes = _row(chosen)
-    blank = [""] * len(values)  # the sentence is above the figure
-    numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes, sentences=blank)
+    labels, values, notes = _row(chosen)  # the sentence is above the figure
+    numbers(NAME, key="replay-numbers", labels=labels, values=values, notes=notes)
 
 
 def figure(
@@ -131,7 +130,6 @@ def figure(
         ),
         key="replay-figure",
         alt=steps.alts[-1],
-        height=height,
         slider=NAME,
         steps=lambda: steps,
         name=f"replay of {run_name(run)}",
@@ -250,11 +248,10 @@ def _deciding(chosen: ChosenReplay) -> None:
         return
     with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
         plot(
-            lambda dark: PICTURES[rule.picture](played.moments, spec, dark=dark, height=_HEIGHT),
+            lambda dark: PICTURES[rule.picture](played.moments, spec, dark=dark),
             version=(chosen.run.run_id, len(played.moments), spec.to_json(), chosen.seed),
             key="replay-deciding",
             alt=f"{rule.watched.label} after each fold. {rule.watched.help}",
-            height=_HEIGHT,
             name=f"what decides in {run_name(chosen.run)}",
         )
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import ecv_core.dataset as datasets
+from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.provenance import provenance
-from ecv_core.figures.report.run_pictures import efold_picture
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.figures.training import (
     HELD_OUT,
@@ -30,8 +30,7 @@ from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of
 from pages.run.frames import fold_frame, fold_rows, newest, so_far
-from pages.shared.charts.plot import plot
-from pages.shared.charts.print_figure import print_figures
+from pages.shared.charts.plot import plot, print_figures
 from pages.shared.live.runs import imported_sentence
 from pages.shared.live.state import sentence, store
 from pages.shared.widgets.setting_widgets import split_download
@@ -179,9 +178,6 @@ def repeat_command(run: Run) -> None:
         st.caption(f"This installation cannot repeat it: {sentence(error)}")
 
 
-_HEIGHT = 280
-
-
 def _steps(run: Run) -> int:
     params = dict(run.spec.params)
     return int(params.get("steps", params.get("epochs", 0)))
@@ -212,11 +208,10 @@ def training(run: Run) -> None:
     text = held_out_text(frame) if ratings else training_text(frame)
     metric = HELD_OUT if ratings else METRIC
     plot(
-        lambda dark: training_figure(frame, epochs=steps, metric=metric, dark=dark, height=_HEIGHT),
+        lambda dark: training_figure(frame, epochs=steps, metric=metric, dark=dark),
         version=(run.run_id, tuple((fold, len(curve)) for fold, curve in curves)),
         key="training",
         alt=f"{metric[0].upper()}{metric[1:]} after each {'step' if ratings else 'epoch'}. {text}",
-        height=_HEIGHT,
         name=f"{run_name(run)} training",
         table=lambda: frame,
     )

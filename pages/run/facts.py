@@ -1,17 +1,21 @@
-"""A run -> the numbers beside figure 1."""
+"""A run -> the sentence and the numbers beside figure 1, as HTML that all who watch are told."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
 
 import streamlit as st
 
-from ecv_core.energy import intensity_words, memory_words
+from ecv_core.energy.memory import memory_words
+from ecv_core.energy.meter import intensity_words
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     FORECAST,
     half_named,
+    node_words,
     range_words,
     reused_words,
     shared_words,
@@ -22,9 +26,10 @@ from ecv_core.figures.words import (
 from ecv_core.records.run import Run
 from ecv_core.stopping import NEVER_STOPS, cheap_models
 from ecv_core.store.results import Results, aid_spec
-from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.energy_parts import energy_html
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, store
+from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import explained, metric_term
 from pages.shared.widgets.words import (
     algorithm_title,
@@ -36,25 +41,107 @@ from pages.shared.widgets.words import (
     watt_hours,
 )
 
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
 _HALF = 130
 """Pixels of a metric that has another one beside it."""
+_LINK = re.compile(r"(?<!\\)\[([^\]]*)\]\(([^)\s]*)\)")
+_ICONS = {
+    "info": "M11 7h2v2h-2zm0 4h2v6h-2z",
+    "success": "M16.6 7.6 10 14.2l-3.6-3.6L5 12l5 5 8-8z",
+    "warning": "M11 7h2v6h-2zm0 8h2v2h-2z",
+    "error": "M11 7h2v6h-2zm0 8h2v2h-2z",
+}
+_CIRCLE = "M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zm0 18a8 8 0 1 1 0-16 8 8 0 0 1 0 16z"
+_QUESTION = (
+    "M11 16h2v2h-2zm1-10a4 4 0 0 0-4 4h2a2 2 0 1 1 4 0c0 2-3 1.8-3 5h2c0-2.2 3-2.5 3-5a4 4 0 0 0"
+    "-4-4z"
+)
+
+_told = component(
+    __file__,
+    "ecv_told",
+    html='<div class="ecv-told"></div>',
+    css="facts.css",
+    js=["../shared/live/shared.js", "facts.js"],
+)
 
 
-def fact_panel(run: Run) -> None:
-    """A pure function of the completed folds; the clock is in the bar.
-
-    Where energy may still come they have their key, by which the look of a page gives them room.
-    """
-    energy = energy_of(run)
-    with st.container(key="facts" if run.state.active or energy.source != "none" else None):
-        _score(run)
-        _energy(run, energy)
+def show(data: Mapping[str, object], *, key: str, room: str | None) -> None:
+    """Draw what `box` or `facts` made of a run; `room` is the key by which a look gives it room."""
+    with st.container(key=room):
+        _told(key=key, data=dict(data))
 
 
-def _score(run: Run) -> None:
+def box(kind: str, lines: list[str]) -> str:
+    """A sentence in a box, 'info', 'success', 'warning' or 'error', and more in small type."""
+    first, *small = map(escape, lines)
+    said = f"<p>{first}</p>" + "".join(f"<p><small>{line}</small></p>" for line in small)
+    return (
+        f'<div class="ecv-box ecv-{kind}" role="alert">{_icon(_ICONS[kind])}<div>{said}</div></div>'
+    )
+
+
+def _icon(path: str) -> str:
+    return f'<svg viewBox="0 0 24 24" aria-hidden="true"><path d="{_CIRCLE}{path}"/></svg>'
+
+
+def _text(markdown: str) -> str:
+    """Text with links, as our sentences have them."""
+    linked = _LINK.sub(
+        r'<a href="\2" target="_blank" rel="noopener noreferrer">\1</a>', escape(markdown)
+    )
+    return re.sub(r"\\(&\w+;|\W)", r"\1", linked)
+
+
+def _caption(markdown: str) -> str:
+    return f'<p class="ecv-caption">{_text(markdown)}</p>'
+
+
+def _captions(texts: Iterable[str]) -> str:
+    return "".join(map(_caption, filter(None, texts)))
+
+
+def _row(*metrics: str) -> str:
+    """Metrics side by side, one below the other where they would be cut off."""
+    return f'<div class="ecv-row">{"".join(metrics)}</div>'
+
+
+def _metric(
+    label: str,
+    value: str,
+    *,
+    width: int = 0,
+    explains: str = "",
+    note: str = "",
+    good: bool = False,
+) -> str:
+    """A number with its label; `explains` is told on demand, `note` below it."""
+    help = ""
+    if explains:
+        told = "".join(f"<p>{_text(line)}</p>" for line in explains.split("\n\n"))
+        help = (
+            f'<button type="button" aria-label="Help for {escape(label)}">{_icon(_QUESTION)}'
+            f'</button><div role="tooltip">{told}</div>'
+        )
+    size = f' style="width: {width}px"' if width else ""
+    below = f'<div class="ecv-note{" ecv-good" * good}">{escape(note)}</div>' if note else ""
+    return (
+        f'<div class="ecv-metric"{size}>'
+        f'<div class="ecv-label"><span>{escape(label)}</span>{help}</div>'
+        f'<div class="ecv-value">{escape(value)}</div>{below}</div>'
+    )
+
+
+def facts(run: Run) -> str:
+    """A pure function of the completed folds; the clock is in the bar."""
+    return f'<div class="ecv-facts">{_score(run)}{_energy(run, energy_of(run))}</div>'
+
+
+def energy_may_come(run: Run) -> bool:
+    """Whether the numbers need room for energy."""
+    return run.state.active or energy_of(run).source != "none"
+
+
+def _score(run: Run) -> str:
     k, at = run.k, run.at_stop
     mean, named = "-", ""
     if at:
@@ -62,95 +149,86 @@ def _score(run: Run) -> None:
         half = f" ± {shown.width / 2:.4f}" if shown else ""
         mean = f"{at.mean:.4f}{half}"
         named = half_named(shown, k)
-    st.metric(
-        f"Mean {metric_label(run.spec)}",
-        mean,
-        help=explained(
-            f"Mean of the folds used. At {100 * run.spec.confidence:g} % confidence: "
-            f"{named or 'there is no interval yet'}.",
-            metric_term(run.spec.metric),
-            "confidence-interval",
-        ),
+    help = explained(
+        f"Mean of the folds used. At {100 * run.spec.confidence:g} % confidence: "
+        f"{named or 'there is no interval yet'}.",
+        metric_term(run.spec.metric),
+        "confidence-interval",
     )
     said = f"{named}, {100 * run.spec.confidence:g} % confidence." if named else ""
-    st.caption(f"{said[:1].upper()}{said[1:]}" or "Its interval comes with the second fold.")
-    row = _row()
-    row.metric(
+    said = f"{said[:1].upper()}{said[1:]}" or "Its interval comes with the second fold."
+    folds = _metric(
         "Folds used",
         f"{run.folds_used} of {k}",
         width=_HALF,
-        help=explained("Folds that the mean is of (e), of k.", "e", "k"),
+        explains=explained("Folds that the mean is of (e), of k.", "e", "k"),
     )
-    row.metric(
+    time = _metric(
         "Time",
         duration(run.seconds) if run.folds else "-",
         width=_HALF,
-        help="Computing time of the finished folds: splitting, fitting and evaluating.",
+        explains="Computing time of the finished folds: splitting, fitting and evaluating.",
     )
+    score = _row(_metric(f"Mean {metric_label(run.spec)}", mean, explains=help))
+    return f"{score}{_caption(said)}{_row(folds, time)}"
 
 
-def _row() -> DeltaGenerator:
-    """Two metrics side by side, one below the other where they would be cut off."""
-    return st.container(horizontal=True, gap="small")
-
-
-def _processor(run: Run, facts: EnergyFacts) -> None:
+def _processor(run: Run, facts: EnergyFacts) -> str:
     """What other work beside it does not change; nothing of runs of before it was written."""
-    if facts.processor_seconds is None and (run.folds or not run.state.active):
-        return
-    row, saved = _row(), facts.saved_processor_percent
-    row.metric(
-        "Processor time",
-        "-" if facts.processor_seconds is None else duration(facts.processor_seconds),
-        width=_HALF,
-        help="Of all cores, for the finished folds alone. Other work on the machine hardly changes "
-        "it, as it does time and joules.",
-    )
-    row.metric(
-        "Forgone to check" if run.checked else "Of it saved",
-        f"{'about ' * facts.forecast}{saved:.0f} %" if saved else "-",
-        width=_HALF,
-        help=f"Of the processor time of all {run.k} folds.",
+    seconds, saved = facts.processor_seconds, facts.saved_processor_percent
+    if seconds is None and (run.folds or not run.state.active):
+        return ""
+    return _row(
+        _metric(
+            "Processor time",
+            "-" if seconds is None else duration(seconds),
+            width=_HALF,
+            explains="Of all cores, for the finished folds alone. Other work on the machine hardly "
+            "changes it, as it does time and joules.",
+        ),
+        _metric(
+            "Forgone to check" if run.checked else "Of it saved",
+            f"{'about ' * facts.forecast}{saved:.0f} %" if saved else "-",
+            width=_HALF,
+            explains=f"Of the processor time of all {run.k} folds.",
+        ),
     )
 
 
-def _energy(run: Run, facts: EnergyFacts) -> None:
-    _processor(run, facts)
+def _energy(run: Run, facts: EnergyFacts) -> str:
+    processor = _processor(run, facts)
     if facts.source == "none" and run.folds:
-        row = _row()
-        row.metric("Energy used", "-", width=_HALF)
-        row.metric("Energy saved", "-", width=_HALF)
-        st.caption(source_sentence("none"))
-        return
-    row = _row()
+        row = [_metric(f"Energy {word}", "-", width=_HALF) for word in ("used", "saved")]
+        return processor + _row(*row) + _caption(source_sentence("none"))
     used, per_fold, emitted = "-", "-", "-"  # until the first fold, each where it will be told
     if run.folds:
         used, emitted = used_words(facts), grams(facts.grams_co2e)
         per_fold = watt_hours_range(*(joules / len(run.folds) for joules in facts.joules_range))
-    row.metric("Energy used", used, width=_HALF)
-    row.metric("Energy per fold", per_fold, width=_HALF)
-    row = _row()
-    _saved(row, facts, run)
-    row.metric(
+    emissions = _metric(
         "Emissions",
         emitted,
         width=100,
-        help=explained(
+        explains=explained(
             f"Grams CO2e of all of the energy used, as {intensity_words(run.spec.country)}.",
             "emissions",
             "carbon-intensity",
         ),
     )
+    rows = (
+        processor
+        + _row(
+            _metric("Energy used", used, width=_HALF),
+            _metric("Energy per fold", per_fold, width=_HALF),
+        )
+        + _row(_saved(facts, run), emissions)
+    )
     if not run.folds:
-        return
-    st.caption(f"{source_sentence(facts.source)} {range_words(facts)}".strip())
-    for said in filter(None, (memory_words(run.folds), shared_words(run))):
-        st.caption(said)
-    energy_bar(run.folds, left_in_words([run]))
-    if reused := reused_words(run):
-        st.caption(reused)
-    if not run.state.active and (beside := _cheap_models(run)):
-        st.caption(beside)
+        return rows
+    bar, made_up_of = energy_html(run.folds, left_in_words([run]))
+    source = f"{source_sentence(facts.source)} {range_words(facts)}".strip()
+    above = [source, memory_words(run.folds), shared_words(run), node_words(run)]
+    below = [made_up_of, reused_words(run), "" if run.state.active else _cheap_models(run)]
+    return f"{rows}{_captions(above)}<div>{bar}</div>{_captions(below)}"
 
 
 def _cheap_models(run: Run) -> str:
@@ -167,20 +245,19 @@ def _cheap_models(run: Run) -> str:
     return f"Adjusted by {', '.join(said)}: besides the energy above." if said else ""
 
 
-def _saved(place: DeltaGenerator, facts: EnergyFacts, run: Run) -> None:
+def _saved(facts: EnergyFacts, run: Run) -> str:
     """What the stop saved, or would have; a range takes more room than a number."""
     checked, percent, about = run.checked, facts.saved_percent, "about " * facts.forecast
-    share = f"{about}{percent:.0f} % of all {run.k}" if percent else None
-    if share is None and run.state.active and run.spec.rule != NEVER_STOPS:
+    share = f"{about}{percent:.0f} % of all {run.k}" if percent else ""
+    if not share and run.state.active and run.spec.rule != NEVER_STOPS:
         share = "known at the stop"  # and room for it: what is below does not move then
-    place.metric(
+    return _metric(
         "Saving forgone" if checked else "Energy saved",
         saved_words(facts),
-        share,
-        delta_arrow="off",
-        delta_color="normal" if percent and not checked else "off",
+        note=share,
+        good=bool(percent) and not checked,
         width=180,
-        help=explained(
+        explains=explained(
             "What the folds after the stop cost: they ran to check it."
             if checked
             else f"A forecast until the other folds have run: {FORECAST}.",

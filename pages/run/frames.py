@@ -1,4 +1,4 @@
-"""The tables of a run, made once for all who look at it."""
+"""The tables of a run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from pages.shared.live.state import store
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_RUNS = 64
-"""Of so many runs, and stages of them, tables are kept."""
-
 
 def newest(run: Run) -> Run:
     """The run as it is now: for what is made when a button is pressed, folds after it was drawn.
@@ -28,40 +25,24 @@ def newest(run: Run) -> Run:
 
 
 def so_far(run: Run) -> pd.DataFrame:
-    """As `efold_frame`; shared, so never change it."""
-    return _so_far(_version(run), run)
-
-
-def fold_frame(run: Run) -> pd.DataFrame:
-    """One row per finished fold: score, mean and width so far, cost, and all metrics; shared."""
-    return _fold_frame(_version(run), run)
+    """As `efold_frame`."""
+    return efold_frame(run.moments, run.stopped_at)
 
 
 def fold_rows(run: Run) -> pa.Table:
-    """The same as it is sent to a page, which takes longer to make than the frame."""
-    return _fold_rows(_version(run), run)
+    """`fold_frame` as it is sent to a page, made once for each fold."""
+    return _fold_rows((run.run_id, run.spec.to_json(), run.stopped_at, len(run.folds)), run)
 
 
-def _version(run: Run) -> tuple[str, str, int | None, int]:
-    """Another for every fold that comes, and for a run whose spec went further."""
-    return run.run_id, run.spec.to_json(), run.stopped_at, len(run.folds)
-
-
-@st.cache_resource(show_spinner=False, max_entries=_RUNS)
-def _so_far(version: tuple[object, ...], _run: Run) -> pd.DataFrame:
-    return efold_frame(_run.moments, _run.stopped_at)
-
-
-@st.cache_resource(show_spinner=False, max_entries=_RUNS)
+@st.cache_resource(show_spinner=False, max_entries=64)
 def _fold_rows(version: tuple[object, ...], _run: Run) -> pa.Table:
     import pyarrow as pa
 
     return pa.Table.from_pandas(fold_frame(_run), preserve_index=False)
 
 
-@st.cache_resource(show_spinner=False, max_entries=_RUNS)
-def _fold_frame(version: tuple[object, ...], _run: Run) -> pd.DataFrame:
-    run = _run
+def fold_frame(run: Run) -> pd.DataFrame:
+    """One row per finished fold: score, mean and width so far, cost, and all metrics."""
     costs = pd.DataFrame(
         {
             "fit s": [fold.fit_seconds for fold in run.folds],

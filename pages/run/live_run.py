@@ -9,7 +9,7 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure, compare_height
+from ecv_core.figures.compare_plot import compare_figure
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs
@@ -20,18 +20,18 @@ from ecv_core.records.run import Run, RunState
 from ecv_core.store.asked import Lease, leases
 from ecv_core.store.command import command_for, track_call
 from pages.run.details import downloads, fold_table, repeat_command, trained_in_steps, training
-from pages.run.facts import fact_panel
+from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
 from pages.shared.address.link import copy_link
-from pages.shared.charts.plot import plot
+from pages.shared.charts.plot import draw, drawing, plot
 from pages.shared.live.acting import starter
-from pages.shared.live.events import CURVES, RUNS, STATES, topic
-from pages.shared.live.runs import comparison_of, imported_note, opened_runs
+from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
+from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
 from pages.shared.live.state import escaped, sentence, store
-from pages.shared.live.watch import follow
+from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import cite_and_describe, made_with
-from pages.shared.widgets.runs_table import RUN_COLUMNS, runs_table
+from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
 from pages.shared.widgets.words import (
     ago,
     algorithm_title,
@@ -161,26 +161,21 @@ def headline(run: Run) -> tuple[str, str]:
             return "warning", f"Cancelled: {why}{kept}."
         case RunState.INTERRUPTED:
             return "warning", f"Interrupted: {run.error or 'the program ended'}. {kept}."
+        case RunState.FINISHED if run.damaged:
+            return "warning", f"{len(run.folds)} of {run.k} folds can be read; resume it."
     if not run.folds:
         return "info", "The first fold is running; the first interval comes with the second."
     said = verdict(run)
-    if not run.stopped_early:
-        return "info", said
-    if run.state is RunState.RUNNING:
+    if run.stopped_early and run.state is RunState.RUNNING:
         said += " The other folds are running to check it."
-    return "success", said
+    return ("warning" if run.doubt else "success" if run.stopped_early else "info"), said
 
 
-def _say(run: Run) -> None:
+def verdict_html(run: Run) -> str:
     """The verdict in words, and below it in small type the arithmetic of the rule."""
     kind, text = headline(run)
-    boxes = {"info": st.info, "success": st.success, "warning": st.warning, "error": st.error}
-    icons = {"info": "info", "success": "check_circle", "warning": "warning", "error": "error"}
-    lines = [escaped(text)]
-    if kind in ("info", "success") and (small := arithmetic(run)):
-        lines.append(f":small[{escaped(small)}]")
-    with st.container(key="verdict"):
-        boxes[kind]("\n\n".join(lines), icon=f":material/{icons[kind]}:")
+    small = arithmetic(run) if kind in ("info", "success") or run.doubt else ""
+    return box(kind, [text, small] if small else [text])
 
 
 def _still_there() -> list[Run]:
@@ -214,12 +209,12 @@ def _run(following: bool, read: list[list[Run]]) -> None:
         ):
             run_actions(run, runs)
             copy_link()
-    _followed(_results, runs, key="results")
+    _results(run, runs)
     _details(run, runs)
 
 
 def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: str) -> None:
-    """Draw what every fold changes, and for as long as folds come anew with each."""
+    """Draw what every fold changes, and for as long as folds come now and then anew."""
     if not any(run.state.active for run in runs):
         draw(shown_run(runs), runs)
         return
@@ -229,19 +224,25 @@ def _followed(draw: Callable[[Run, list[Run]], None], runs: list[Run], *, key: s
         runs = read.pop() if read else _still_there()
         draw(shown_run(runs), runs)
 
-    ids = [run.run_id for run in runs]
-    waits = any(run.outside for run in runs)  # whose note says which fold is asked for
-    follow(
-        newest_runs,
-        key=key,
-        of=[topic(RUNS, ids)],
-        often=[topic(CURVES, ids)] if waits else [],
-    )
+    follow(newest_runs, key=key, of=[topic(FOLDS, [run.run_id for run in runs])])
+
+
+def _told(name: str, run: Run, show: Callable[[Run], dict[str, object]]) -> dict[str, object]:
+    """What is shown of a run, which all who watch are told anew with each of its folds."""
+    if not run.state.active:
+        return show(run)
+    run_id = run.run_id
+
+    def newest() -> dict[str, object] | None:
+        return next((show(run) for run in watch().active() if run.run_id == run_id), None)
+
+    return shared(f"{name} {run_id}", [topic(RUNS, [run_id]), QUEUE], newest)
 
 
 def _results(run: Run, runs: list[Run]) -> None:
-    _say(run)
-    elsewhere_note(run)
+    damaged_folds([run])
+    show(_told("verdict", run, lambda run: {"html": verdict_html(run)}), key="said", room="verdict")
+    _note(run, runs)
     if person := starter(run.started_by):
         st.caption(f"Started by {escaped(person)}.")
     if note := imported_note(run.run_id):
@@ -250,12 +251,27 @@ def _results(run: Run, runs: list[Run]) -> None:
         st.warning(sentence(InputError(said)), icon=":material/database_off:")
     left, right = st.columns([3, 1.2], gap="medium")
     with left:
-        _figure(run)
+        _figure(run, runs)
     with right:
-        fact_panel(run)
+        room = "facts" if energy_may_come(run) else None
+        show(_told("facts", run, lambda run: {"html": facts(run)}), key="numbers", room=room)
     if len(runs) > 1:
-        _compare(runs)
+        _followed(lambda _, runs: _compare(runs), runs, key="together")
     _training(run, runs)
+
+
+def _note(run: Run, runs: list[Run]) -> None:
+    """Who computes the run, if not the dashboard, and which fold it waits for."""
+    if not (run.outside and run.state.active):
+        elsewhere_note(run)
+        return
+    read = [run]
+
+    def newest_note() -> None:
+        elsewhere_note(read.pop() if read else shown_run(_still_there()))
+
+    ids = [one.run_id for one in runs]
+    follow(newest_note, key="note", of=[topic(RUNS, ids)], often=[topic(CURVES, ids)])
 
 
 def _training(run: Run, runs: list[Run]) -> None:
@@ -272,33 +288,34 @@ def _training(run: Run, runs: list[Run]) -> None:
     follow(newest_curve, key="training", of=[], often=[topic(CURVES, ids)])
 
 
-def _figure(run: Run) -> None:
-    k, stopped_at, metric = run.k, run.stopped_at, metric_label(run.spec)
-    frame = so_far(run)
+def _figure_1(run: Run) -> dict[str, object]:
+    frame, metric = so_far(run), metric_label(run.spec)
 
     def make(dark: bool) -> go.Figure:
         return efold_figure(
             frame,
-            k=k,
+            k=run.k,
             metric=metric,
-            stopped_at=stopped_at,
+            stopped_at=run.stopped_at,
             confidence=run.spec.confidence,
             dark=dark,
             height=FIGURE_HEIGHT,
         )
 
-    alt = alt_text(frame, k=k, metric=metric, stopped_at=stopped_at, title=run_title(run))
-    version = (run.run_id, len(frame), stopped_at, run.spec.to_json())
-    plot(
-        make,
-        version=version,
+    alt = alt_text(frame, k=run.k, metric=metric, stopped_at=run.stopped_at, title=run_title(run))
+    version = (run.run_id, len(frame), run.stopped_at, run.spec.to_json())
+    return drawing(make, version=version, key="figure-1", alt=alt)
+
+
+def _figure(run: Run, runs: list[Run]) -> None:
+    draw(
+        _told("figure", run, _figure_1),
         key="figure-1",
-        alt=alt,
-        height=FIGURE_HEIGHT,
         top=run.run_id,
         name=f"{run_name(run)} figure 1",
         caption=f"{run_title(run)}, {rule_words(run.spec)}, run {run.run_id}",
         table=lambda: so_far(newest(run)),
+        rows=lambda part: _followed(lambda *_: part(), runs, key="rows"),
     )
 
 
@@ -317,7 +334,6 @@ def _compare(runs: list[Run]) -> None:
             version=tuple((run.run_id, len(run.folds), run.stopped_at) for run in runs),
             key="compare",
             alt=compare_alt_text(frame),
-            height=compare_height(frame),
             name=f"comparison on {runs[0].spec.dataset}",
             table=lambda: compare_frame(named([newest(run) for run in runs])),
         )

@@ -10,8 +10,8 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core import models, splits, stopping
-from ecv_core.energy import country
 from ecv_core.energy.expected import Expected, KnownCosts, expected, together
+from ecv_core.energy.meter import country
 from ecv_core.evaluation import METRICS, check_metric
 from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec

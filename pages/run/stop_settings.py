@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ecv_core.energy import countries
+from ecv_core.energy.meter import countries
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter

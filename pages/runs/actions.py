@@ -38,7 +38,7 @@ def actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     active = mine(Action.CANCEL, [row for row in picked if row.state.active])
     resumable = mine(
         Action.GO_ON,
-        [row for row in picked if row.state.resumable and computed_here(row.spec)],
+        [row for row in picked if _cut_off(row) and computed_here(row.spec)],
     )
     idle = mine(Action.DELETE, [row for row in picked if not row.state.active])
     labelled = [row for row in picked if person.may(Action.ANNOTATE, row.started_by)]
@@ -149,6 +149,10 @@ def _label_form(picked: Sequence[ListedRun], known: Sequence[str]) -> None:
                     labelled = {row.run_id: retagged(row.label, common, tags) for row in picked}
                 acting().label(labelled)
                 st.rerun()
+
+
+def _cut_off(row: ListedRun) -> bool:
+    return row.state.resumable or (row.state is RunState.FINISHED and bool(row.damaged))
 
 
 def _count(ids: Sequence[str]) -> str:

@@ -46,8 +46,14 @@ def comparison() -> None:
         empty_state()
         import_module("pages.runs.side_by_side")  # get ready what a click will need
         return
-    from pages.runs.side_by_side import named_runs, picture, settings, table
-    from pages.runs.verdicts import best_runs, paired_tests
+    from pages.runs.side_by_side import (
+        best_runs,
+        named_runs,
+        paired_tests,
+        picture,
+        settings,
+        table,
+    )
 
     named = named_runs(runs)
     best = best_runs(named)

@@ -24,6 +24,7 @@ from pages.shared.address.navigation import go
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.live.acting import acting, starter, why_not
 from pages.shared.live.events import ALL
+from pages.shared.live.runs import damaged_folds
 from pages.shared.live.state import escaped, run_list, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.glossary import glossary_link
@@ -110,6 +111,7 @@ def history() -> None:
     """Everything below the title."""
     rows = run_list().rows()
     _damaged(run_list().damaged)
+    damaged_folds(rows)
     if not rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             import_run()

@@ -1,17 +1,22 @@
 """All runs: find one, open it, go on with it, delete it; or several side by side."""
 
-from pages.shared.address.navigation import ALL_RUNS, COMPARE, head, page
+from pages.shared.address.navigation import ALL_RUNS, COMPARE, NODES, head, page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.state import manager
 
 with page():
     manager()
-    view, _ = head({ALL_RUNS: "Runs", COMPARE: "Compare runs"})
+    view, _ = head({ALL_RUNS: "Runs", COMPARE: "Compare runs", NODES: "Nodes"})
     if view == ALL_RUNS:
         from pages.runs.history import history
 
         history()
         preload_plots()  # for the page that is opened next
+    elif view == NODES:
+        from pages.runs.nodes import nodes
+
+        preload_plots()
+        nodes()
     else:
         from pages.runs.comparison import comparison
 

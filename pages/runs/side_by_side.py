@@ -1,27 +1,39 @@
-"""The chosen runs in one figure and one table."""
+"""Compared runs: the figure, paired tests in words, the numbers, every setting."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.comparison.spec_differences import differences, names
+from ecv_core.analysis.comparison import (
+    Comparison,
+    Untested,
+    best_of,
+    compare_runs,
+    comparison_frame,
+    differences,
+    names,
+)
+from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import compare_figure, compare_height
-from ecv_core.figures.compare_running import running_figure, running_frame, running_height
+from ecv_core.figures.compare_plot import (
+    compare_figure,
+    running_figure,
+    running_frame,
+)
 from ecv_core.records.run import Run
 from pages.shared.address.link import copy_link
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, run_list
+from pages.shared.live.state import KEPT, escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.runs_table import ALL_COLUMNS, runs_table
-from pages.shared.widgets.tables import csv_button
+from pages.shared.widgets.tables import ALL_COLUMNS, csv_button, runs_table
 from pages.shared.widgets.words import algorithm_title, dataset_title, metric_label
 
 AT_STOP, FOLD_BY_FOLD = "At the stop", "Fold by fold"
@@ -60,7 +72,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
             version=version,
             key="compare-running",
             alt=f"Mean so far, fold by fold. {alt}",
-            height=running_height(running),
             name="comparison fold by fold",
             table=lambda: running,
         )
@@ -71,7 +82,6 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
         version=version,
         key="compare-means",
         alt=alt,
-        height=compare_height(frame),
         name="comparison",
         table=lambda: frame,
         opens=_addresses(runs),
@@ -216,3 +226,228 @@ def _rank(run: Run) -> float:
     if at is None:
         return inf
     return -at.mean if METRICS[run.spec.metric].higher_is_better else at.mean
+
+
+MOST_SENTENCES = 12
+Found = tuple[list[Comparison], list[Untested]]
+
+
+def paired_tests(runs: Sequence[NamedRun]) -> None:
+    """The best of each dataset against every other run, then all pairs in a table."""
+    st.header("Is one really better?", anchor=False)
+    tested, untested = _found(runs)
+    corrected = glossary_link("multiple-comparisons", "correction for several comparisons")
+    st.caption(
+        f"A {glossary_link('paired-test', 'paired test')} of all folds that two runs share, those "
+        f"after the stop too{f', with a {corrected}' if len(tested) > 1 else ''}."
+    )
+    several = len({run.spec.dataset for _, run in runs}) > 1
+    if tested:
+        _say(tested, several=several)
+        _table(tested, several=several)
+    _say_untested(untested, runs)
+    if tested:
+        _how_to_read(tested)
+
+
+def best_runs(runs: Sequence[NamedRun]) -> list[str]:
+    """Ids of the runs that tests find better than every other on their dataset and metric."""
+    tested, _ = _found(runs)
+    panels: dict[tuple[str, str], list[str]] = {}
+    ids = {}
+    for name, run in runs:
+        panel = (run.spec.dataset, metric_label(run.spec))
+        panels.setdefault(panel, []).append(name)
+        ids[(panel, name)] = run.run_id
+    found = []
+    for panel, here in panels.items():
+        best = best_of(here, [one for one in tested if (one.dataset, one.metric) == panel])
+        if best is not None:
+            found.append(ids[(panel, best)])
+    return found
+
+
+def verdict(one: Comparison, *, on_dataset: bool = False, of_several: bool = True) -> str:
+    """'item-knn is better than popular by 0.0120 nDCG@10: ...', as Markdown.
+
+    Only of several comparisons is p corrected, and is Holm named.
+    """
+    where = f" on {escaped(dataset_title(one.dataset))}" if on_dataset else ""
+    test = one.test
+    first, second = f"**{escaped(one.first)}**", f"**{escaped(one.second)}**"
+    p = f"{p_words(one.p_holm)}{' after Holm' if of_several else ''}"
+    numbers = f"95 % interval {test.low:.4f} to {test.high:.4f}, {p}"
+    if one.found:
+        by = f"by {test.difference:.4f} {escaped(one.metric)}"
+        return f":material/check_circle: {first} is better than {second}{where} {by}: {numbers}."
+    return (
+        f":material/drag_handle: No difference found between {first} and {second}{where}: "
+        f"{test.difference:.4f} apart, {numbers}."
+    )
+
+
+def details(one: Comparison) -> str:
+    """What was paired, and how large the difference is for a single pair."""
+    test = one.test
+    folds = "fold" if len(one.folds) == 1 else f"{len(one.folds)} folds"
+    over = f"{test.pairs:,} users, their means over the {folds} that both have"
+    if test.over == "folds":
+        over = f"{test.pairs} folds; single users' scores were not kept"
+    words = f"Over {over}: better for {test.wins:,}, worse for {test.losses:,}"
+    if test.ties:
+        words += f", the same for {test.ties:,}"
+    if test.effect is not None:
+        words += f"; effect d = {test.effect:.2f} ({effect_words(test.effect)})"
+    return f"{words}."
+
+
+def p_words(p: float) -> str:
+    """'p = 0.012', 'p < 0.001'."""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+
+
+def effect_words(effect: float) -> str:
+    """Cohen's (1988) words for a standardised difference."""
+    for limit, word in ((0.2, "very small"), (0.5, "small"), (0.8, "medium")):
+        if abs(effect) < limit:
+            return word
+    return "large"
+
+
+def against_the_best(tested: Sequence[Comparison]) -> list[Comparison]:
+    """Of each dataset and metric, the comparisons of the run that is never the worse one."""
+    worse = {(one.dataset, one.metric, one.second) for one in tested}
+    return [one for one in tested if (one.dataset, one.metric, one.first) not in worse]
+
+
+def _found(runs: Sequence[NamedRun]) -> Found:
+    """Tested and untested pairs, under the names of the runs."""
+    with_folds = [run for _, run in runs if run.folds]
+    version = tuple(
+        (run.run_id, tuple(fold.fold for fold in run.folds), run.spec.to_json())
+        for run in with_folds
+    )
+    tested, untested = _compared(store().url, version, with_folds)
+    names = {run.run_id: name for name, run in runs}
+    labels = {run.spec.metric_name: metric_label(run.spec) for _, run in runs}
+    return (
+        [
+            replace(
+                one, first=names[one.first], second=names[one.second], metric=labels[one.metric]
+            )
+            for one in tested
+        ],
+        [replace(one, first=names[one.first], second=names[one.second]) for one in untested],
+    )
+
+
+@st.cache_data(show_spinner="Comparing user by user ...", max_entries=32)
+def _compared(url: str, version: object, _runs: Sequence[Run]) -> Found:
+    return compare_runs([results().with_user_scores(run) for run in _runs])
+
+
+def _say(tested: Sequence[Comparison], *, several: bool) -> None:
+    said = against_the_best(tested)
+    for one in said[:MOST_SENTENCES]:
+        text = verdict(one, on_dataset=several, of_several=len(tested) > 1)
+        st.markdown(f"{text}  \n:small[{details(one)}]")
+    if len(said) > MOST_SENTENCES:
+        st.caption(f"{len(said) - MOST_SENTENCES} more are in the table below.")
+
+
+def _table(tested: Sequence[Comparison], *, several: bool) -> None:
+    frame = comparison_frame(tested)
+    shown = pd.DataFrame(
+        {
+            "shown": ["✓" if one.found else "" for one in tested],
+            "better": frame["better"],
+            "worse": frame["worse"],
+            "dataset": frame["dataset"].map(dataset_title),
+            "metric": frame["metric"],
+            "difference": frame["difference"],
+            "low": frame["low"],
+            "high": frame["high"],
+            "p": [p_words(p).removeprefix("p ").removeprefix("= ") for p in frame["p_holm"]],
+            "ranks": [
+                "-" if pd.isna(p) else p_words(p).removeprefix("p ").removeprefix("= ")
+                for p in frame["wilcoxon_p_holm"]
+            ],
+            "effect": frame["effect"],
+            "over": [
+                f"{pairs:,} {over}"
+                for pairs, over in zip(frame["pairs"], frame["over"], strict=True)
+            ],
+        }
+    )
+    shown = shown if several else shown.drop(columns="dataset")
+    real = {
+        name: st.column_config.NumberColumn(label, format="%.4f")
+        for name, label in (("difference", "difference"), ("low", "from"), ("high", "to"))
+    }
+    pairs = "1 pair" if len(shown) == 1 else f"all {len(shown)} pairs"
+    with st.expander(f"Table of {pairs}", icon=":material/table:", key="compare-pairs"):
+        st.dataframe(
+            shown,
+            hide_index=True,
+            column_config=real
+            | {
+                "shown": st.column_config.TextColumn(
+                    "✓", help="A difference is found at 5 %, after Holm.", width=36
+                ),
+                "p": st.column_config.TextColumn("p (t, Holm)"),
+                "ranks": st.column_config.TextColumn("p (Wilcoxon, Holm)"),
+                "effect": st.column_config.NumberColumn("effect d", format="%.2f"),
+                "over": st.column_config.TextColumn("paired over"),
+            },
+            placeholder="-",
+            height="content" if len(shown) <= 12 else 460,
+            key="compare-tests",
+            alt=f"Paired tests of {pairs}",
+        )
+    csv_button("Tests as CSV", frame, "paired-tests.csv")
+
+
+def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
+    """Pairs on different data in one sentence; every other reason with the names."""
+    apart = sum(one.apart for one in untested)
+    rest: dict[str, list[str]] = {}
+    for one in untested:
+        if not one.apart:
+            rest.setdefault(one.reason, []).append(f"{one.first} and {one.second}")
+    for reason, pairs in rest.items():
+        named = "; ".join(pairs[:4]) + (f"; and {len(pairs) - 4} more" if len(pairs) > 4 else "")
+        st.info(
+            escaped(f"Not tested, because it would not be fair: {named} ({reason})."),
+            icon=":material/block:",
+        )
+    if apart:
+        what = "1 pair is" if apart == 1 else f"{apart} pairs are"
+        st.caption(f"{what} on different datasets or metrics and so are not tested.")
+    if without := [name for name, run in runs if not run.folds]:
+        st.caption(escaped(f"No fold is finished yet: {', '.join(without)}."))
+
+
+def _how_to_read(tested: Sequence[Comparison]) -> None:
+    with st.expander("How to read this", icon=":material/help:"):
+        st.markdown(
+            f"- **{glossary_link('p-value', 'p')}** is how often a difference at least this "
+            "large would come up if there were none. With several comparisons "
+            f"({len(tested)} here) some look convincing by chance; **Holm's correction** (1979) "
+            "makes up for that. A difference counts as found at 5 %.\n"
+            "- **Paired over users**: each user's mean over the folds that both runs have, a "
+            "paired t test, beside it Wilcoxon's signed-rank test, and a bootstrap interval "
+            f"({RESAMPLES:,} resamples of users). Each user counts once, so the difference can be "
+            "a little other than that of the means above. It speaks of users like these and of "
+            "the models as trained here, not of training them again.\n"
+            "- With many users, even a tiny difference is found. Ask if it matters: **effect d** "
+            "is the mean difference in units of its spread from user to user (below 0.2 very "
+            "small, from 0.8 large; Cohen 1988).\n"
+            "- **Paired over folds**, where single users' scores were not kept: folds share "
+            "training data and so are not independent, which a plain t test takes for certainty. "
+            "The corrected resampled t test (Nadeau and Bengio 2003) widens it; with few folds it "
+            "shows only large differences.\n"
+            "- **No difference found** is not the same as equal.\n"
+            "- An interval is for one comparison alone; it is not widened for their number."
+        )

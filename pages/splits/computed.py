@@ -10,9 +10,8 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core import splits
-from ecv_core.analysis.split_tables.leakages import leakages
-from ecv_core.analysis.split_tables.periods import Period, period
-from ecv_core.analysis.split_tables.roles import Axis, axes, roles, spread
+from ecv_core.analysis.split_tables.parts import leakages
+from ecv_core.analysis.split_tables.roles import Axis, Period, axes, period, roles, spread
 from ecv_core.analysis.split_tables.toy import ToySplit, toy_split
 from ecv_core.fold import folds_of, prepared
 from ecv_core.records.interactions import Folds

@@ -1,4 +1,4 @@
-"""The same split on the chosen dataset: how its parts are spread over time or users."""
+"""The split on the chosen dataset: how its parts are spread, what leaks, what each part has."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import streamlit as st
 
 from ecv_core.analysis.split_tables.parts import SOURCE, TA_FENG, beside_paper, parts_frame
 from ecv_core.analysis.split_tables.roles import Axis
-from ecv_core.figures.split_spread import spread_figure
+from ecv_core.figures.splits import leakage_figure, spread_figure
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
-from ecv_core.splits import FoldParts
+from ecv_core.splits import FoldParts, Leakage
 from ecv_core.splits.part_counts import day
-from ecv_core.untrusted.disarming import csv_of
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped
-from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import file_name
+from pages.shared.widgets.choices import switch
+from pages.shared.widgets.glossary import explained, glossary_link
+from pages.shared.widgets.tables import csv_button, file_name
 from pages.shared.widgets.words import counted
-from pages.splits.computed import axes_of, parts_of, period_of, spread_of
+from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, period_of, spread_of
 
-_HEIGHT = 400
 _LABELS = {
     Axis.TIME: "Over time",
     Axis.HISTORY: "Within each history",
@@ -43,12 +42,10 @@ def on_data(content: str, spec: RunSpec, fold: int) -> None:
             over=axis.value,
             cut=None if found is None else found.test_from,
             dark=dark,
-            height=_HEIGHT,
         ),
         version=(content, spec.to_json(), fold, axis.value),
         key="split-spread",
         alt=f"{_LABELS[axis]}: {words.replace('**', '')}",
-        height=_HEIGHT,
         name=f"{spec.split} on {spec.dataset}, fold {fold}, {axis.value}",
         table=lambda: frame,
     )
@@ -58,18 +55,10 @@ def _axis(content: str, dataset: str) -> Axis:
     labels = {_LABELS[axis]: axis for axis in axes_of(content, dataset)}
     if st.session_state.get("over") not in labels:
         st.session_state.pop("over", None)
-    picked = st.segmented_control(
-        "Show the parts",
-        list(labels),
-        default=next(iter(labels)),
-        required=True,
-        key="over",
-        **KEPT,
-        label_visibility="collapsed",
-    )
+    picked = switch("Show the parts", list(labels), "over", label_visibility="collapsed")
     if Axis.TIME not in labels.values():
         st.caption(f"{escaped(dataset)} has no timestamps, so there is no picture over time.")
-    return labels.get(picked or "", next(iter(labels.values())))
+    return labels[picked]
 
 
 def _sentence(content: str, spec: RunSpec, fold: int) -> str:
@@ -120,15 +109,12 @@ def parts_section(content: str, spec: RunSpec, fold: int) -> None:
         f"{glossary_link('fold-in')} of tested users, where the strategy has one; a user without "
         f"any training is a {glossary_link('cold-user')}."
     )
-    st.download_button(
-        "CSV" if every else f"CSV of all {min(spec.k, _MOST_FOLDS)} folds",
-        lambda: csv_of(_frame(content, spec, range(min(spec.k, _MOST_FOLDS)))),
-        file_name=f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
+    most = min(spec.k, _MOST_FOLDS)
+    csv_button(
+        "CSV" if every else f"CSV of all {most} folds",
+        lambda: _frame(content, spec, range(most)),
+        f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         key="split-parts-csv",
-        type="tertiary",
     )
     if spec.dataset == TA_FENG:
         _paper(content, spec, fold)
@@ -169,3 +155,104 @@ def _paper(content: str, spec: RunSpec, fold: int) -> None:
         "file differently, and has places of baskets instead of dates, which the third row needs. "
         "The paper's splits have a validation part; switch it on above to compare."
     )
+
+
+_COMPARED_AT_ONCE = 250_000
+"""Interactions up to which all strategies are compared without being asked."""
+_PER_SECOND = 100_000
+"""Interactions that all strategies together get through in a second, roughly."""
+
+
+def leakage_section(content: str, spec: RunSpec, fold: int) -> None:
+    """The number with its sentence, beside the comparison of strategies."""
+    st.header("Does the future leak into training?", anchor=False)
+    found = leakage_of(content, spec, fold)
+    if found is None:
+        st.info(
+            escaped(spec.dataset) + " has neither timestamps nor any other order, so it is not "
+            "known what came later; pick a dataset with timestamps, such as synthetic or ml-1m.",
+            icon=":material/schedule:",
+        )
+        return
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        _numbers(found)
+    with right:
+        _comparison(content, spec)
+
+
+def _numbers(found: Leakage) -> None:
+    share, whose = (
+        (found.anyone, "of any user")
+        if found.anyone is not None
+        else (found.own, "of the same user")
+    )
+    st.metric(
+        f"Training that lies later ({whose})",
+        _percent(share),
+        help=explained(
+            "A pair is a training interaction and a test interaction that it helps to predict; "
+            "it leaks where the training interaction is strictly later.",
+            "leakage",
+            "interaction",
+        ),
+    )
+    if not share:
+        st.markdown(
+            "**Nothing leaks**: no training interaction lies after what it helps to predict."
+            if found.anyone is not None
+            else "**No future of the same user leaks**: no training interaction of a user lies "
+            "after what "
+            "is tested of that user."
+        )
+    else:
+        st.markdown(
+            f"Of every 100 pairs of a training and a test interaction {whose}, "
+            f"**{100 * share:.0f}** have the training interaction later: the model is told what "
+            "it could not have known then."
+        )
+    rest = (
+        ("of the same item", found.item, "the model knows of a hit before it becomes one"),
+        ("of the same user", found.own, "the profile holds what the user did later"),
+        ("test interactions with any leak", found.tests, ""),
+    )
+    lines = [
+        f"- {name}: **{_percent(value)}**" + (f", {meaning}" if meaning and value else "")
+        for name, value, meaning in rest
+        if value is not None
+    ]
+    st.markdown("\n".join(lines))
+    if found.anyone is None:
+        st.caption(
+            "Times do not compare between users here, so what others did later is not known."
+        )
+
+
+def _comparison(content: str, spec: RunSpec) -> None:
+    size = len(prepared(spec.dataset))
+    if size > _COMPARED_AT_ONCE and not st.toggle(
+        f"Compare all strategies (about {max(size // _PER_SECOND, 1)} seconds)",
+        key="compare_leakage",
+        **KEPT,
+    ):
+        return
+    frame = all_leakages(content, spec.dataset, spec.seed)
+    by_name = frame.pivot_table(index="split", columns="helps", values="percent").max(axis=1)
+    free = [name for name, percent in by_name.items() if percent == 0]
+    alt = (
+        f"Leakage of {len(by_name)} strategies on {spec.dataset}: up to {by_name.max():.0f} %; "
+        f"none under {', '.join(map(str, free)) or 'no strategy'}."
+    )
+    plot(
+        lambda dark: leakage_figure(frame, chosen=spec.split, dark=dark),
+        version=(content, spec.dataset, spec.seed, spec.split),
+        key="split-leakage",
+        alt=alt,
+        name=f"leakage on {spec.dataset}",
+        table=lambda: frame,
+    )
+    st.caption("Each with its usual parameters, fold 0. Left is better; zero is none.")
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.1f}\u00a0%"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.analysis.split_tables.toy import DAYS, Leak, ToySplit
-from ecv_core.figures.split_timeline import STACK, FoldLines, timeline_figure, timeline_steps
+from ecv_core.analysis.split_tables.toy import Leak, ToySplit
+from ecv_core.figures.splits import timeline_figure, timeline_steps
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
-from pages.shared.widgets.slider_watch import numbers, slider_watch
+from pages.shared.widgets.sliders import numbers, slider_watch
 from pages.splits.computed import toy_of
 
 SLIDER = "split-fold"
 FOLD = "fold"
 _BOX = "split-fold-box"
-_HEIGHT = 560
 _MOST_STEPS = 50
 """More folds than this are not stepped through in the browser."""
 
@@ -49,51 +48,25 @@ def toy_picture(spec: RunSpec) -> None:
     """
     toy = toy_of(spec)
     folds = [min(index, toy.k - 1) for index in range(min(max(spec.k, 1), _MOST_STEPS))]
-    lines = [_lines(toy, index) for index in folds]
     sentences = [toy_sentence(toy, index) for index in folds]
     version = (spec.split, spec.k, spec.seed, spec.split_params)
-    marks = toy.marks
     plot(
-        lambda dark: timeline_figure(marks, lines[0], days=DAYS, dark=dark, height=_HEIGHT),
+        lambda dark: timeline_figure(toy, dark=dark),
         version=version,
         key="split-toy",
         alt=sentences[0],
-        height=_HEIGHT,
         slider=SLIDER,
-        steps=lambda: timeline_steps(marks, lines, sentences, folds),
+        steps=lambda: timeline_steps(toy, sentences, folds),
         name=f"{spec.split} on a toy",
-        table=lambda: marks.drop(columns=["user", "level"]),
+        table=lambda: toy.marks.drop(columns=["user", "level"]),
     )
-    numbers(
-        SLIDER,
-        key="split-toy-words",
-        labels=[],
-        values=[[] for _ in sentences],
-        notes=[[] for _ in sentences],
-        sentences=sentences,
-    )
+    numbers(SLIDER, key="split-toy-words", sentences=sentences)
     if toy.k < spec.k:
         st.caption(
             f"The toy has room for {toy.k} of the {spec.k:,} folds; later ones show its last."
         )
     if dict(spec.split_params).get("time_point"):
         st.caption("The toy has a calendar of its own: it is cut where its last share begins.")
-
-
-def _lines(toy: ToySplit, index: int) -> FoldLines:
-    found, leak = toy.periods[index], toy.leaks[index]
-    return FoldLines(
-        cut=None if found is None else found.test_from - 0.5,
-        end=None if found is None else found.test_to + 0.5,
-        arrow=None
-        if leak is None
-        else (
-            leak.learnt_day,
-            leak.learner + STACK * leak.learnt_level,
-            leak.tested_day,
-            leak.tested + STACK * leak.tested_level,
-        ),
-    )
 
 
 def toy_sentence(toy: ToySplit, index: int) -> str:

@@ -1,4 +1,4 @@
-"""How a strategy splits: settings beside the toy, then the same on the data, part by part."""
+"""How a strategy splits: the choice beside the toy, then the same on the data, part by part."""
 
 from __future__ import annotations
 
@@ -7,24 +7,33 @@ from urllib.parse import urlencode
 import streamlit as st
 
 import ecv_core.dataset as datasets
-from ecv_core.records.errors import EcvError
+from ecv_core.analysis.split_tables.parts import why_not
+from ecv_core.fold import prepared
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import EcvError, UnknownName
+from ecv_core.records.interactions import Need
 from ecv_core.records.spec import RunSpec
-from ecv_core.splits import SPLITS
+from ecv_core.splits import SPLITS, Strategy, strategy
+from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import copy_link
-from pages.shared.live.state import sentence, sentences
-from pages.shared.widgets.dataset_picker import not_ready
+from pages.shared.live.state import escaped, sentence, sentences
+from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
+from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
+    known_split,
     parameter_key,
     parameters_owner,
+    setting_widget,
     split_download,
+    strategy_parameters,
+    strategy_select,
+    usual_k,
 )
-from pages.splits.choice import choose_split, strategy_list
 from pages.splits.computed import check_split, content_of
-from pages.splits.leakage import leakage_section
-from pages.splits.on_data import on_data, parts_section
+from pages.splits.on_data import leakage_section, on_data, parts_section
 from pages.splits.toy import fold_slider, toy_picture
 
 
@@ -92,3 +101,101 @@ def address_of(spec: RunSpec) -> dict[str, str]:
             if value != ""
         },
     }
+
+
+MODEL = "popular"
+"""A split has no model, but a spec has; this one is the cheapest."""
+
+_CHECKS = {"dataset": datasets.entry, SPLIT: strategy}
+
+
+def choose_split() -> tuple[RunSpec, bool]:
+    """The picked split as a spec, and whether its dataset is ready to be used.
+
+    Raises: InputError for a value that cannot work.
+    """
+    _link_check()
+    known_split()
+    with st.container(border=True):
+        entry, ready = dataset_picker()
+        split_id = strategy_select(list(SPLITS))
+        known = SPLITS[split_id]
+        st.caption(f"**{escaped(known.title)}.** {escaped(known.help)}")
+        params = strategy_parameters(known)
+        left, right = st.columns(2)
+        seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
+        usual_k(split_id)
+        k = 1
+        if not known.single:
+            k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
+        _more(known)
+    spec = make_spec(
+        dataset=entry.id,
+        algorithm=MODEL,
+        split=split_id,
+        split_params=params,
+        k=k,
+        seed=seed,
+        rule=NEVER_STOPS,
+    )
+    return spec, ready
+
+
+def _more(known: Strategy) -> None:
+    st.caption(f"*e-fold cross-validation.* {escaped(known.ecv)}")
+    st.caption(f"*Source.* {escaped(known.source)}.")
+
+
+_SEED_HELP = "Fixes every random choice of the split: same seed, same split."
+_K_HELP = (
+    "How many folds, repetitions, windows or steps back the strategy makes; of repetitions and "
+    "steps back, fold 0 is the single split that papers report."
+)
+
+
+def _link_check() -> None:
+    """Say what the address asks for that is not here; the widgets show the usual instead."""
+    for name, check in _CHECKS.items():
+        for value in st.query_params.get_all(name):
+            try:
+                check(value)
+            except UnknownName as error:
+                st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
+            except EcvError as error:
+                st.warning(sentence(error), icon=":material/link_off:")
+
+
+_NEEDS = {
+    Need.NOTHING: "nothing but interactions",
+    Need.HISTORY: "an order of each user's interactions",
+    Need.BASKETS: "baskets",
+    Need.TIMESTAMPS: "timestamps",
+}
+
+
+def strategy_list(dataset: str, ready: bool) -> None:
+    """The list, closed at first; its label says how many the dataset can serve."""
+    interactions = prepared(dataset) if ready else None
+    reasons = {
+        name: None if interactions is None else why_not(known, interactions)
+        for name, known in SPLITS.items()
+    }
+    served = sum(reason is None for reason in reasons.values())
+    label = f"All {len(SPLITS)} strategies"
+    if interactions is not None:
+        label += f": {served} can split {escaped(dataset)}"
+    with st.expander(label, icon=":material/list:", key="split-strategies"):
+        for name, known in SPLITS.items():
+            reason = reasons[name]
+            mark = (
+                ":green[:material/check_circle:]" if reason is None else ":orange[:material/block:]"
+            )
+            st.markdown(
+                f"{mark} **{name}** · {escaped(known.title)}. {escaped(known.help)} "
+                f"Needs {_NEEDS[known.needs]}. *Source: {escaped(known.source)}.*"
+                + (f"  \n:orange[{_one_line(reason)}]" if reason else "")
+            )
+
+
+def _one_line(reason: str) -> str:
+    return sentence(ValueError(reason))

@@ -1,10 +1,11 @@
-"""Which study of datasets and algorithms is shown, and what of it: recorded, or one's own."""
+"""Which study of datasets and algorithms is shown and what of it, and the form that starts one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -15,18 +16,35 @@ from ecv_core.jobs.plans.study import (
     n_splits,
     of_the_paper,
 )
+from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.records.interactions import Need
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
+from ecv_core.splits import SPLITS, exchangeable
+from ecv_core.stopping import NEVER_STOPS, RULES
 from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_runs, recorded_stopped
-from pages.shared.address.link import label_from_link
-from pages.shared.live.state import KEPT, sentences
-from pages.shared.widgets.picked import picked_line, runs_words
+from pages.run.algorithm_picker import ALGORITHM_LABELS
+from pages.run.score_settings import metric_select
+from pages.run.stop_settings import rule_params
+from pages.shared.live.acting import why_not
+from pages.shared.live.state import sentences
+from pages.shared.widgets.choices import pick_several, picked_line, runs_words
+from pages.shared.widgets.setting_widgets import about, setting_widget
 from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
-from pages.studies.live import cells_of, live_grid
-from pages.studies.picker import RECORDED, StudyPicker
+from pages.studies.live import (
+    ON_THIS_MACHINE,
+    RECORDED,
+    USUAL_PARAMETERS,
+    StudyPicker,
+    cells_of,
+    live_grid,
+    on_this_machine,
+    planned_cells,
+    some_of,
+    work_words,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +172,10 @@ def narrowed(
         runs: in order.
         datasets_of, algorithms_of: of the whole study, so that the choice stays as runs come in.
     """
-    chosen = _pills("Datasets", "study_datasets", titles_of(datasets_of, dataset_title))
-    picked = _pills("Algorithms", "study_algorithms", titles_of(algorithms_of, algorithm_title))
+    datasets = titles_of(datasets_of, dataset_title)
+    algorithms = titles_of(algorithms_of, algorithm_title)
+    chosen = pick_several("Datasets", datasets, "study_datasets", strict=True)
+    picked = pick_several("Algorithms", algorithms, "study_algorithms", strict=True)
     papers = [name for name in algorithms_of if name in PAPER_ALGORITHMS]
     for label, key, names in (
         ("Only the paper's algorithms", "papers-only", papers),
@@ -172,17 +192,93 @@ def narrowed(
     return [r for r in runs if r.spec.dataset in chosen and r.spec.algorithm in picked]
 
 
-def _pills(label: str, key: str, titles: Mapping[str, str]) -> list[str]:
-    label_from_link(key, titles, strict=True)
-    options = list(titles)
-    if not set(st.session_state.get(key, options)) <= set(options):
-        st.session_state[key] = options  # another study's choice
-    return st.pills(
-        label,
-        options,
-        selection_mode="multi",
-        default=options,
-        format_func=titles.__getitem__,
-        key=key,
-        **KEPT,
+_FIRST = ("popular", "item-knn", "ease")
+_NOTHING = "Pick at least one dataset and one algorithm."
+
+
+def start_form(recorded: Sequence[Run]) -> None:
+    """Draw the form; on Start, queue what is not known yet and open the study."""
+    if why := why_not(Action.START_MANY):
+        st.markdown(f":material/lock: {why}")
+        return
+    ready = on_this_machine()
+    names = some_of("Datasets", ready, list(ready)[:1], "new_datasets", ON_THIS_MACHINE)
+    algorithms = some_of(
+        "Algorithms",
+        ALGORITHM_LABELS,
+        _FIRST,
+        "new_algorithms",
+        f"{USUAL_PARAMETERS}\n\n"
+        + "\n".join(
+            f"- **{known.title}** (`{name}`): {known.summary}" for name, known in ALGORITHMS.items()
+        ),
     )
+    settings = study_settings()
+    full = st.toggle(
+        "Go on to the last fold, so that every order and every alpha can be looked at",
+        value=True,
+        key="new_full",
+        persist_state="session",
+        help="Without it each run ends at its stop and saves energy, but the figures above need "
+        "all folds.",
+    )
+    anew = st.toggle(
+        "Recompute all runs",
+        key="new_anew",
+        persist_state="session",
+        help="Otherwise a run that is finished already, as one of yours or recorded, is not "
+        "computed again.",
+    )
+    cells = planned_cells(names, algorithms, [settings.pop("split")], full=full, **settings)
+    said = work_words(cells, recorded, anew=anew) if cells else _NOTHING
+    STUDIES.start("Start the study", cells, said, key="start-study", anew=anew)
+
+
+def study_settings() -> dict[str, Any]:
+    """Folds, score and rule, as arguments of `make_spec`."""
+    split, metric, top = st.columns([2, 1.5, 1])
+    several = [name for name, known in SPLITS.items() if not known.single]
+    listed = "\n".join(f"- **{name}**: {SPLITS[name].help}" for name in several)
+    picked: dict[str, Any] = {
+        "split": split.selectbox(
+            options=several,
+            format_func=lambda name: f"{name}: {SPLITS[name].title.lower()}",
+            **_about(
+                "split",
+                help=f"With its default parameters; those that make several folds.\n\n{listed}",
+            ),
+        ),
+        "metric": metric_select(metric, **_about("metric")),
+        "n": setting_widget("n", top, **_about("n")),
+    }
+    seed, folds, which, level = st.columns(4)
+    picked["seed"] = setting_widget(
+        "seed",
+        seed,
+        **_about(
+            "seed",
+            help="Fixes the folds and every random choice; all algorithms get the same folds.",
+        ),
+    )
+    picked["k"] = setting_widget("k", folds, **_about("k"))
+    rule = which.selectbox(
+        options=[
+            name
+            for name in RULES
+            if name == NEVER_STOPS or (RULES[name].looks and exchangeable(picked["split"]))
+        ],  # a fixed number is no setting here; folds in an order are not stopped early
+        format_func=lambda name: RULES[name].title,
+        **_about(
+            "rule",
+            help="What is shown as the stop while the study runs. Once all folds are in, every "
+            "rule and alpha can be looked at.",
+        ),
+    )
+    picked["rule"] = rule
+    picked["rule_params"] = rule_params(RULES[rule], level, prefix="new_", bind=None)
+    return picked
+
+
+def _about(name: str, **changed: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of a widget
+    """As on the Run page, but under a key of its own, and not in the address."""
+    return about(name, key=f"new_{name}", bind=None, **changed)

@@ -1,4 +1,4 @@
-"""The headline numbers and figures 2, 3 and 4: all follow the alpha slider in the browser."""
+"""The headline numbers, figures 2, 3 and 4, which follow the alpha slider, and every score."""
 
 from __future__ import annotations
 
@@ -15,38 +15,34 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.figures.heatmap import heatmap_figure, heatmap_steps, height_of
-from ecv_core.figures.ranks import ranks_figure, ranks_steps
+from ecv_core.figures.heatmap import (
+    EARLY,
+    Marks,
+    heatmap_figure,
+    heatmap_steps,
+    ranks_figure,
+    ranks_steps,
+    score_words,
+    scores_figure,
+    scores_words,
+)
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted
 from ecv_core.records.run import Run
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.widgets.alpha_slider import SLIDER, usual_alpha
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.slider_watch import numbers
-from pages.studies.scores_view import EARLY_WORDS, NAMES, addresses, early_of, marks
+from pages.shared.widgets.sliders import SLIDER, numbers, usual_alpha
 
-_WIDE, _RANKS = "study-figures", "study-ranks-figure"
+_WIDE = "study-figures"
 _BESIDE = 10
 """Algorithms up to which two heatmaps are wide enough side by side on a laptop."""
 _COLUMN, _RANK_COLUMN = 42, 62
 """Pixels of a column that can still be read."""
-
-
-def _scrolling(columns: int) -> str:
-    """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
-    return f"""
-<style>
-.st-key-{_WIDE} .ecv-chart, .st-key-{_RANKS} .ecv-chart {{ overflow-x: auto; }}
-.st-key-{_WIDE} .ecv-figure {{ min-width: {NAMES + _COLUMN * columns}px; }}
-.st-key-{_RANKS} .ecv-figure {{ min-width: {NAMES + _RANK_COLUMN * (columns + 2)}px; }}
-</style>
-"""
 
 
 def headline(done: Summary, papers: Sequence[int]) -> None:
@@ -146,7 +142,6 @@ def figures(done: Summary, scores: pd.DataFrame) -> None:
     columns = done.cells["algorithm"].nunique()
     beside = columns <= _BESIDE
     note = f" {EARLY_WORDS}" if seen.any() and not beside else ""
-    st.html(_scrolling(columns))
     with st.container(key=_WIDE):
         left, right = st.columns(2, gap="medium") if beside else (st.container(), st.container())
         with left:
@@ -194,7 +189,6 @@ def _heatmap(
         version=(done.version, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{titles[what]}, datasets by algorithms.",
-        height=height_of(done.cells),
         slider=SLIDER,
         steps=lambda: heatmap_steps(
             done.cells,
@@ -207,6 +201,7 @@ def _heatmap(
         name=f"study {what}",
         opens=addresses(scores),
         table=lambda: done.cells,
+        least_width=NAMES + _COLUMN * done.cells["algorithm"].nunique(),
     )
 
 
@@ -226,19 +221,18 @@ def _ranks(done: Summary, scores: pd.DataFrame) -> None:
         f"under {done.k} folds, and in how many the winner does. All algorithms see the folds in "
         f"the same order, and each stops by its own scores ({known})."
     )
-    with st.container(key=_RANKS):
-        plot(
-            lambda dark: ranks_figure(done.ranks, done.stability, marks=marks(scores), dark=dark),
-            version=(done.version, *scores["run_id"]),
-            key="study-ranks",
-            alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
-            height=height_of(done.ranks),
-            slider=SLIDER,
-            steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
-            name="study ranks",
-            opens=addresses(scores),
-            table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
-        )
+    plot(
+        lambda dark: ranks_figure(done.ranks, done.stability, marks=marks(scores), dark=dark),
+        version=(done.version, *scores["run_id"]),
+        key="study-ranks",
+        alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
+        slider=SLIDER,
+        steps=lambda: ranks_steps(done.ranks, done.stability, done.alphas, done.texts),
+        name="study ranks",
+        opens=addresses(scores),
+        table=lambda: done.ranks.merge(done.stability, on=["alpha", "dataset"]),
+        least_width=NAMES + _RANK_COLUMN * (done.cells["algorithm"].nunique() + 2),
+    )
 
 
 def _number(digits: int, value: float) -> str:
@@ -258,3 +252,57 @@ def made_up(runs: Sequence[Run]) -> None:
     """What the energy of these runs is made up of, and how many are in no sum."""
     own = with_own_joules(runs)
     energy_bar((fold for run in own for fold in run.folds), left_out_words(runs))
+
+
+EARLY_WORDS = (
+    f"{EARLY} ran only until its own rule said stop, whatever alpha is picked above: its score is "
+    "of those folds, and it is in no average, since only all folds tell how far off a stop is. "
+    "Hover, or tap it, for its rule and folds."
+)
+NAMES = 215
+"""Pixels of the datasets' names."""
+_SCORE_COLUMN = 56
+"""Pixels of a column that can still be read."""
+
+
+def scores_section(scores: pd.DataFrame) -> None:
+    """Which algorithm is best where: every score, those that ended at their stop too."""
+    st.header("Which algorithm is best where?", anchor=False)
+    if words := scores_words(scores):
+        st.markdown(words)
+    why = f" {EARLY_WORDS}" if len(early_of(scores)) else ""
+    st.caption(
+        "The mean over all folds, whatever alpha; the paler, the nearer to the dataset's best, "
+        f"which is bold.{why}"
+    )
+    plot(
+        lambda dark: scores_figure(scores, dark=dark),
+        version=tuple(scores["run_id"]),
+        key="study-scores",
+        alt=f"Scores, datasets by algorithms. {scores_words(scores)}".strip(),
+        name="study scores",
+        opens=addresses(scores),
+        table=lambda: scores,
+        least_width=NAMES + _SCORE_COLUMN * scores["algorithm"].nunique(),
+    )
+
+
+def early_of(scores: pd.DataFrame) -> pd.DataFrame:
+    """The rows whose k-fold mean is not known."""
+    return scores[scores["folds"] < scores["k"]]
+
+
+def marks(scores: pd.DataFrame) -> Marks:
+    """Of the cells whose k-fold mean is not known."""
+    return {
+        (str(row["dataset"]), str(row["algorithm"])): (EARLY, score_words(row))
+        for row in early_of(scores).to_dict("records")
+    }
+
+
+def addresses(scores: pd.DataFrame) -> dict[str, str]:
+    """Where a click on a cell leads: its run, fold by fold."""
+    return {
+        f"{algorithm}|{dataset}": f"replay?run={run}"
+        for algorithm, dataset, run in scores[["algorithm", "dataset", "run_id"]].to_numpy()
+    }

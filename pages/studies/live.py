@@ -1,27 +1,30 @@
-"""A study of one's own as it goes on: every run with its state, folds, score and time left."""
+"""Studies of one's own: which is shown, every run as it goes on, and how one begins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import streamlit as st
 
-from ecv_core.analysis.rank_swaps import split_label
+import ecv_core.dataset as datasets
+from ecv_core.analysis.rank_swaps.swaps import split_label
+from ecv_core.figures.words import counted
 from ecv_core.jobs.plans import study
-from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell
+from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell, reusable, with_obstacles
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.plans import STUDY, stored_plan
+from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, remaining_seconds
-from pages.shared.live.state import escaped, manager, sentences, store
+from pages.shared.live.state import escaped, manager, sentence, sentences, store
 from pages.shared.live.watch import follow
-from pages.shared.widgets.words import duration, metric_label
-from pages.studies.picker import RECORDED, StudyPicker
+from pages.shared.widgets.words import dataset_title, duration, metric_label, titles_of
 
 _SIGNS = {
     RunState.QUEUED: "…",
@@ -233,3 +236,178 @@ def _stage(cells: Sequence[Cell]) -> list[tuple[str, bool, bool]]:
         )
         for cell in cells
     ]
+
+
+RECORDED = "recorded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPicker:
+    """One page's choice among the studies that it can show."""
+
+    parameter: str
+    """Its name in the address."""
+    title: str
+    recorded: str
+    """What the recorded study is called."""
+    help: str
+    shows: Callable[[PlanRecord], bool]
+    counts: Callable[[PlanRecord], str]
+    """What a study holds, as '2 datasets x 3 algorithms'."""
+    elsewhere: str
+    """Said of a study that this page does not show."""
+    resets: tuple[str, ...] = ()
+    """Keys of widgets, in the address too, that begin anew with another study."""
+
+    def pick(self) -> str:
+        """RECORDED or the id of the study that the address names; a widget where there are own."""
+        own = [study for study in stored_plans(store(), STUDY) if self.shows(study)]
+        labels = {RECORDED: self.recorded} | {one.plan_id: self._label(one) for one in own}
+        asked = st.query_params.get(self.parameter)
+        wanted = asked or str(st.session_state.get(self._last, RECORDED))
+        if wanted not in labels:
+            if asked:
+                self._unknown(asked)
+            wanted = RECORDED
+        st.session_state[self._choice] = wanted
+        self.show(wanted)
+        if own:
+            st.selectbox(
+                self.title,
+                list(labels),
+                format_func=labels.__getitem__,
+                key=self._choice,
+                on_change=lambda: self.show(st.session_state[self._choice]),
+                help=self.help,
+            )
+        return wanted
+
+    def show(self, study_id: str) -> None:
+        """Make the address name this study; call it in a callback, or before a rerun."""
+        if st.session_state.get(self._last, study_id) != study_id:
+            for key in self.resets:
+                st.session_state.pop(key, None)
+                st.query_params.pop(key, None)
+        st.session_state[self._last] = study_id
+        if study_id == RECORDED:
+            st.query_params.pop(self.parameter, None)
+        else:
+            st.query_params[self.parameter] = study_id
+
+    def start(
+        self, label: str, cells: Sequence[Cell], said: str, *, key: str, anew: bool = False
+    ) -> None:
+        """The button that queues what is not known yet and shows the study; `said` is beside it."""
+        with st.container(horizontal=True, vertical_alignment="center"):
+            pressed = st.button(
+                label, type="primary", icon=":material/play_arrow:", key=key, disabled=not cells
+            )
+            st.markdown(said)
+        if pressed:
+            with sentences():
+                self.show(begin_study(cells, anew=anew))
+                st.rerun()
+
+    @property
+    def _choice(self) -> str:
+        return f"{self.parameter}-choice"
+
+    @property
+    def _last(self) -> str:
+        return f"{self.parameter}-last"
+
+    def _label(self, one: PlanRecord) -> str:
+        """Never changes and is never another study's: Streamlit knows a choice by its label."""
+        return f"{one.created_at:%Y-%m-%d %H:%M} · {self.counts(one)} · {one.plan_id}"
+
+    def _unknown(self, study_id: str) -> None:
+        try:
+            stored_plan(store(), STUDY, study_id)
+            said = self.elsewhere
+        except InputError as error:
+            said = sentence(error)
+        st.warning(
+            f"From the link: {said} The recorded ones are shown.", icon=":material/link_off:"
+        )
+
+
+ON_THIS_MACHINE = "Those on this machine. Download others on the Run page."
+USUAL_PARAMETERS = "With their default parameters."
+
+
+def on_this_machine() -> dict[str, str]:
+    """The datasets that a study can be of -> their titles."""
+    known = datasets.catalogue().items()
+    return titles_of([name for name, entry in known if datasets.available(entry)], dataset_title)
+
+
+def some_of(
+    label: str, titles: Mapping[str, str], usual: Sequence[str], key: str, help_text: str
+) -> list[str]:
+    """Pills that stay for the session and are not in the address; gives those picked, in order."""
+    picked = st.pills(
+        label,
+        list(titles),
+        format_func=titles.__getitem__,
+        selection_mode="multi",
+        default=list(usual),
+        key=key,
+        persist_state="session",
+        help=help_text,
+    )
+    return [name for name in titles if name in picked]
+
+
+def planned_cells(
+    names: Sequence[str],
+    algorithms: Sequence[str],
+    splits: Sequence[str],
+    **settings: Any,  # noqa: ANN401  as `planned` takes them
+) -> list[Cell]:
+    """As `study.planned`; empty, with a sentence on the page, for what cannot be."""
+    with sentences():
+        return study.planned(names, algorithms, splits, **settings)
+    return []
+
+
+def begin_study(cells: Sequence[Cell], *, anew: bool = False) -> str:
+    """Queue what is not known yet; gives the study's id.
+
+    Args: as for `study.begin`.
+    Raises: InputError if a dataset cannot be split in one of the ways, or lacks what an algorithm
+        learns from, with the reason.
+    """
+    with st.spinner("Looking whether the data can be split so ..."):
+        for _, why in with_obstacles(cells):
+            if why is not None:
+                raise InputError(why)
+    return acting().begin_study(cells, anew=anew)
+
+
+def work_words(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:
+    """How much work a study is, as far as the recorded runs tell."""
+    known = [] if anew else [one for one in cells if reusable(one.spec, recorded)]
+    specs = {one.spec for one in cells} - {one.spec for one in known}
+    words = [f"**{counted(len(cells), 'run')}**"]
+    if known:
+        words.append(f"{len(known)} of them recorded already")
+    if specs:
+        words.append(f"{counted(sum(spec.k for spec in specs), 'fold')} to compute")
+    took = {spec: _fold_seconds(spec, recorded) for spec in specs}
+    told = sum(spec.k * seconds for spec, seconds in took.items() if seconds is not None)
+    if told:
+        long = duration(told)
+        about = f"{long} and more" if None in took.values() else f"about {long}"
+        words.append(f"{about}, judged by the recorded runs")
+    return ", ".join(words) + "."
+
+
+def _fold_seconds(spec: RunSpec, recorded: Sequence[Run]) -> float | None:
+    """How long a fold takes, if as long as under other splits; None where that is not known."""
+    seconds = [
+        fold.total_seconds
+        for run in recorded
+        if (run.spec.dataset, run.spec.algorithm) == (spec.dataset, spec.algorithm)
+        for fold in run.folds
+    ]
+    return sum(seconds) / len(seconds) if seconds else None

@@ -1,29 +1,52 @@
-"""Runs -> one dataset, a metric, the splits to compare and the reference; all in the address."""
+"""Runs -> one dataset, a metric, splits to compare; and the form that starts a study of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis import rank_swaps
-from ecv_core.analysis.rank_swaps import Block, Swaps
-from ecv_core.analysis.rank_swaps.swaps import FEWEST
+from ecv_core.analysis.rank_swaps.frames import ranks_frame, taus_frame
+from ecv_core.analysis.rank_swaps.swaps import (
+    FEWEST,
+    Block,
+    Swaps,
+    block_of,
+    common_metrics,
+    split_label,
+    swaps,
+)
 from ecv_core.evaluation import METRICS, column_title
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import n_splits
-from ecv_core.models import ALGORITHMS
+from ecv_core.jobs.rights.actor import Action
+from ecv_core.models import ALGORITHMS, serving
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
+from ecv_core.records.spec import RunSpec, Task
+from ecv_core.splits import SPLITS
 from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_under_splits
 from pages.shared.address.link import label_from_link
-from pages.shared.live.state import KEPT, results, sentences
+from pages.shared.live.acting import why_not
+from pages.shared.live.state import results, sentences
+from pages.shared.widgets.choices import pick_one, pick_several
 from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
-from pages.studies.live import cells_of, live_grid
-from pages.studies.picker import RECORDED, StudyPicker
+from pages.studies.live import (
+    ON_THIS_MACHINE,
+    RECORDED,
+    USUAL_PARAMETERS,
+    StudyPicker,
+    cells_of,
+    live_grid,
+    on_this_machine,
+    planned_cells,
+    some_of,
+    work_words,
+)
 
 _DATASET, _METRIC, _REFERENCE, _SPLITS = (
     "swaps_dataset",
@@ -66,29 +89,35 @@ def choose(runs: Sequence[Run]) -> Compared | None:
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label_from_link(_DATASET, titles_of(datasets, dataset_title))
-        dataset = _select("Dataset", datasets, _DATASET, words=dataset_title)
+        dataset = pick_one("Dataset", datasets, _DATASET, words=dataset_title)
         here = [run for run in runs if run.spec.dataset == dataset]
-        whole = rank_swaps.block_of(here, list(ALGORITHMS))
-        metric = _select(
+        whole = block_of(here, list(ALGORITHMS))
+        metric = pick_one(
             "Metric",
-            rank_swaps.common_metrics(whole),
+            common_metrics(whole),
             _METRIC,
             words=column_title,
-            help_text="Those that every run has. Intervals need every user's score, which the "
+            help="Those that every run has. Intervals need every user's score, which the "
             "recorded runs keep of nDCG@10 and recall@10.",
         )
-        reference = _select(
+        reference = pick_one(
             "Reference split",
             whole.splits,
             _REFERENCE,
-            help_text="Arrows and swaps are against its ranking.",
+            help="Arrows and swaps are against its ranking.",
         )
-    picked = _split_pills(whole.splits)
+    picked = pick_several(
+        "Splits",
+        {split: split for split in whole.splits},
+        _SPLITS,
+        help="The reference is always among them. A split with k > 1 is scored by the mean of its "
+        "folds.",
+    )
     wanted = {reference, *picked}
     if len(wanted) < FEWEST:
         raise InputError("pick at least one split besides the reference")
-    kept = [run for run in whole.runs.values() if rank_swaps.split_label(run.spec) in wanted]
-    return _compared(rank_swaps.block_of(kept, list(ALGORITHMS)), metric, reference, whole.left_out)
+    kept = [run for run in whole.runs.values() if split_label(run.spec) in wanted]
+    return _compared(block_of(kept, list(ALGORITHMS)), metric, reference, whole.left_out)
 
 
 def metric_title(metric: str) -> str:
@@ -106,15 +135,15 @@ def _compared(block: Block, metric: str, reference: str, left_out: tuple[str, ..
         swaps=found,
         metric=metric_title(metric),
         reference=reference,
-        ranks=rank_swaps.ranks_frame(found, reference),
-        taus=rank_swaps.taus_frame(found),
+        ranks=ranks_frame(found, reference),
+        taus=taus_frame(found),
         left_out=left_out,
     )
 
 
 @st.cache_data(show_spinner="Drawing users a thousand times ...", max_entries=24)
 def _swaps(content: tuple[str, ...], metric: str, _block: Block) -> Swaps:
-    return rank_swaps.swaps(_block, metric, results().user_scores)
+    return swaps(_block, metric, results().user_scores)
 
 
 def _with_several_splits(runs: Sequence[Run]) -> list[str]:
@@ -122,52 +151,11 @@ def _with_several_splits(runs: Sequence[Run]) -> list[str]:
     found = {}
     for dataset in dict.fromkeys(run.spec.dataset for run in runs):
         try:
-            block = rank_swaps.block_of(
-                [run for run in runs if run.spec.dataset == dataset], list(ALGORITHMS)
-            )
+            block = block_of([run for run in runs if run.spec.dataset == dataset], list(ALGORITHMS))
         except InputError:
             continue
         found[dataset] = len(block.runs)
     return sorted(in_order(found), key=lambda dataset: -found[dataset])
-
-
-def _select(
-    label: str,
-    options: Sequence[str],
-    key: str,
-    *,
-    help_text: str | None = None,
-    words: Callable[[str], str] = str,
-) -> str:
-    if st.session_state.get(key, options[0]) not in options:
-        del st.session_state[key]  # another dataset's choice
-    return (
-        st.selectbox(
-            label,
-            options,
-            key=key,
-            **KEPT,
-            format_func=words,
-            help=help_text,
-            width=260,
-        )
-        or options[0]
-    )
-
-
-def _split_pills(options: Sequence[str]) -> list[str]:
-    if not set(st.session_state.get(_SPLITS, options)) <= set(options):
-        del st.session_state[_SPLITS]
-    return st.pills(
-        "Splits",
-        list(options),
-        selection_mode="multi",
-        default=list(options),
-        key=_SPLITS,
-        **KEPT,
-        help="The reference is always among them. A split with k > 1 is scored by the mean of its "
-        "folds.",
-    )
 
 
 def _counts(study: PlanRecord) -> str:
@@ -205,3 +193,62 @@ def recorded_split_runs() -> list[Run]:
     with sentences():
         return [run for run in recorded_under_splits() if run.whole]
     return []
+
+
+_ALGORITHMS = ("popular", "item-knn", "user-knn", "ease")
+_USUAL_SPLITS = ("user-k-fold", "random-holdout", "leave-last-item", "temporal-global")
+_LEAST = 2
+
+
+def start_form(shown: Sequence[Run]) -> None:
+    """Draw the form; on Start, queue what is not known yet and show the study.
+
+    Args:
+        shown: runs on the page; without any the form is open.
+    """
+    with (
+        st.container(key="new-swaps"),
+        st.expander("Compare splits yourself", icon=":material/add:", expanded=not shown),
+    ):
+        if why := why_not(Action.START_MANY):
+            st.markdown(f":material/lock: {why}")
+            return
+        ready = on_this_machine()
+        dataset = st.pills(
+            "Dataset",
+            list(ready),
+            format_func=ready.__getitem__,
+            default=next(iter(ready)),
+            required=True,
+            key="swaps_new_dataset",
+            persist_state="session",
+            help=ON_THIS_MACHINE,
+        )
+        titles = titles_of(serving(Task.TOP_N), algorithm_title)
+        of_splits = {name: name for name in SPLITS}
+        algorithms = some_of(
+            "Algorithms", titles, _ALGORITHMS, "swaps_new_algorithms", USUAL_PARAMETERS
+        )
+        names = some_of("Splits", of_splits, _USUAL_SPLITS, "swaps_new_splits", USUAL_PARAMETERS)
+        enough = len(algorithms) >= _LEAST and len(names) >= _LEAST
+        cells = planned_cells([str(dataset)], algorithms, names, full=True) if enough else []
+        said = work_words(cells, recorded_split_runs()) if enough else _TOO_FEW
+        STUDIES.start("Start the comparison", cells, said, key="start-swaps")
+        if cells:
+            st.caption("Or on the command line, recorded as files:")
+            st.code(
+                _command(str(dataset), [cell.spec for cell in cells]),
+                language="bash",
+                wrap_lines=True,
+            )
+
+
+_TOO_FEW = "Pick at least two algorithms and two splits."
+
+
+def _command(dataset: str, specs: Sequence[RunSpec]) -> str:
+    algorithms = dict.fromkeys(spec.algorithm for spec in specs)
+    names = dict.fromkeys(spec.split for spec in specs)
+    words = ["python", "-m", "ecv_core", "study", "--datasets", dataset]
+    words += ["--algorithms", ",".join(algorithms), "--splits", ",".join(names)]
+    return shlex.join(words)

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-
 import streamlit as st
 
-from ecv_core.analysis import rank_swaps
+from ecv_core.analysis.rank_swaps.frames import headline, pairs_frame, points_frame, winners
 from ecv_core.figures.rank_swaps import (
-    HEIGHT,
     WIDTH,
     rank_scatter_figure,
     rank_scatter_words,
     rank_table_figure,
-    rank_table_height,
     rank_table_words,
     tau_figure,
-    tau_height,
     tau_text,
     tau_words,
 )
 from ecv_core.records.errors import EcvError
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, sentence
+from pages.shared.live.state import escaped, sentence
+from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import chart_table
-from pages.studies.swaps_choice import Compared, choose, source_runs
-from pages.studies.swaps_form import start_form
+from pages.shared.widgets.words import large
+from pages.studies.swaps_choice import Compared, choose, source_runs, start_form
 
-_TABLE, _TAU, _SCATTER = "swaps-table-figure", "swaps-tau-figure", "swaps-scatter-figure"
 _ACROSS, _UPWARDS = "swaps_across", "swaps_upwards"
 _NAMES, _COLUMN = 140, 92
 """Pixels of the rows' names, and of a column that can still be read."""
-_LARGE = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
 _METHOD = """
 **Ranks** are by the mean over folds of the mean over users; equal scores share their mean rank.
 **Kendall's tau** (tau-b) between two splits is 1 where they rank all algorithms alike, 0 where as
@@ -70,8 +63,8 @@ def ranks_under_splits() -> None:
 
 def _show(compared: Compared) -> None:
     found, reference = compared.swaps, compared.reference
-    said = f"{rank_swaps.winners(found)} {rank_swaps.headline(found, reference)}"
-    st.html(f"<p style='{_LARGE}'>{escape(said)}</p>")
+    said = f"{winners(found)} {headline(found, reference)}"
+    large(said)
     if compared.left_out:
         st.caption(
             f"Left out, because not every run is there: {escaped(', '.join(compared.left_out))}."
@@ -99,17 +92,15 @@ def rank_table(compared: Compared) -> None:
         f"↑ and ↓: ranks gained and lost against **{escaped(compared.reference)}**, = where it "
         "keeps its rank. Small: the score."
     )
-    _scrolling(_TABLE, _NAMES + _COLUMN * len(compared.swaps.splits))
-    with st.container(key=_TABLE):
-        plot(
-            lambda dark: rank_table_figure(compared.ranks, dark=dark),
-            version=compared.version,
-            key="swaps-table",
-            alt=rank_table_words(compared.ranks),
-            height=rank_table_height(compared.ranks),
-            name=compared.name,
-            table=lambda: compared.ranks,
-        )
+    plot(
+        lambda dark: rank_table_figure(compared.ranks, dark=dark),
+        version=compared.version,
+        key="swaps-table",
+        alt=rank_table_words(compared.ranks),
+        name=compared.name,
+        table=lambda: compared.ranks,
+        least_width=_NAMES + _COLUMN * len(compared.swaps.splits),
+    )
 
 
 def tau_triangle(compared: Compared) -> None:
@@ -120,17 +111,15 @@ def tau_triangle(compared: Compared) -> None:
         f"as not, -1 for the reverse. Below it the 95 % {glossary_link('bootstrap')} interval over "
         f"{glossary_link('user', 'users')}."
     )
-    _scrolling(_TAU, _NAMES + _COLUMN * (len(compared.swaps.splits) - 1))
-    with st.container(key=_TAU):
-        plot(
-            lambda dark: tau_figure(compared.taus, dark=dark),
-            version=compared.version,
-            key="swaps-tau",
-            alt=tau_words(compared.taus),
-            height=tau_height(compared.taus),
-            name=f"{compared.name} tau",
-            table=lambda: compared.taus,
-        )
+    plot(
+        lambda dark: tau_figure(compared.taus, dark=dark),
+        version=compared.version,
+        key="swaps-tau",
+        alt=tau_words(compared.taus),
+        name=f"{compared.name} tau",
+        table=lambda: compared.taus,
+        least_width=_NAMES + _COLUMN * (len(compared.swaps.splits) - 1),
+    )
 
 
 def scatter(compared: Compared) -> None:
@@ -138,36 +127,35 @@ def scatter(compared: Compared) -> None:
     st.header("Two splits against each other", anchor=False)
     splits = compared.swaps.splits
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        across = _pick("Across", splits, _ACROSS, compared.reference)
+        across = pick_one("Across", splits, _ACROSS, usual=compared.reference)
         others = [split for split in splits if split != across]
-        upwards = _pick("Upwards", others, _UPWARDS, _least_alike(compared, across))
+        least = _least_alike(compared, across)
+        upwards = pick_one("Upwards", others, _UPWARDS, usual=least)
     st.caption(
         "One point per algorithm, with its rank under both. Along one rising line the ranking is "
         "the same; a point below and to the right of another has swapped with it. Bars are 95 % "
         "bootstrap intervals over users: algorithms share the users, so two of them can differ for "
         "sure although their bars overlap."
     )
-    points = rank_swaps.points_frame(compared.ranks, across, upwards)
+    points = points_frame(compared.ranks, across, upwards)
     taus = compared.taus
     two = taus[taus["split"].isin([across, upwards]) & taus["other"].isin([across, upwards])]
     tau = tau_text(two.iloc[0])
-    _scrolling(_SCATTER, WIDTH)
-    with st.container(key=_SCATTER):
-        plot(
-            lambda dark: rank_scatter_figure(points, compared.metric, tau, dark=dark),
-            version=(*compared.version, across, upwards),
-            key="swaps-scatter",
-            alt=rank_scatter_words(points, compared.metric, tau),
-            height=HEIGHT,
-            name=f"{compared.name} {across} {upwards}",
-            table=lambda: points,
-        )
+    plot(
+        lambda dark: rank_scatter_figure(points, compared.metric, tau, dark=dark),
+        version=(*compared.version, across, upwards),
+        key="swaps-scatter",
+        alt=rank_scatter_words(points, compared.metric, tau),
+        name=f"{compared.name} {across} {upwards}",
+        table=lambda: points,
+        least_width=WIDTH,
+    )
 
 
 def pairs_table(compared: Compared) -> None:
     """Which pairs swap, and in how many bootstrap samples."""
     st.header("Which pairs swap", anchor=False)
-    pairs = rank_swaps.pairs_frame(compared.swaps, compared.reference)
+    pairs = pairs_frame(compared.swaps, compared.reference)
     swapped = pairs[pairs["swaps"]].sort_values("both_percent", ascending=False, kind="stable")
     if swapped.empty:
         st.caption("None, under the splits picked.")
@@ -215,27 +203,3 @@ def _least_alike(compared: Compared, across: str) -> str:
     )
     first = mine.iloc[0]
     return str(first["other"] if first["split"] == across else first["split"])
-
-
-def _pick(label: str, options: Sequence[str], key: str, usual: str) -> str:
-    if st.session_state.get(key, options[0]) not in options:
-        del st.session_state[key]  # another comparison's choice
-    return (
-        st.selectbox(
-            label,
-            options,
-            index=options.index(usual) if usual in options else 0,
-            key=key,
-            **KEPT,
-            width=260,
-        )
-        or options[0]
-    )
-
-
-def _scrolling(key: str, least: int) -> None:
-    """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
-    st.html(
-        f"<style>.st-key-{key} .ecv-chart {{ overflow-x: auto; }} "
-        f".st-key-{key} .ecv-figure {{ min-width: {least}px; }}</style>"
-    )

@@ -18,11 +18,9 @@ from ecv_core.analysis.tradeoff.rules import CELLS, JOULES
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import counted, dataset_title, setting_words
 from ecv_core.stopping import PAPERS_RULE
-from ecv_core.untrusted.disarming import csv_of
-from pages.shared.widgets.alpha_slider import SLIDER
 from pages.shared.widgets.component import component
-from pages.shared.widgets.slider_watch import numbers
-from pages.shared.widgets.tables import chart_table
+from pages.shared.widgets.sliders import SLIDER, numbers
+from pages.shared.widgets.tables import chart_table, csv_button
 from pages.studies.figures import joules_words
 
 _GROUPS = {CELLS: "Every run counts the same", JOULES: "Every joule counts the same"}
@@ -46,9 +44,6 @@ def rules_table(done: Summary, frame: pd.DataFrame) -> None:
     numbers(
         SLIDER,
         key="study-rules-sentence",
-        labels=[],
-        values=[],
-        notes=[],
         sentences=verdicts(frame, done.alphas, done.texts, groups[-1]),
     )
     _table(
@@ -97,9 +92,6 @@ def papers_table(done: Summary, papers: Sequence[int]) -> None:
     numbers(
         SLIDER,
         key="study-papers-sentence",
-        labels=[],
-        values=[],
-        notes=[],
         sentences=[
             f"With alpha {text}, the paper's algorithms use {mine[1][0]} of {done.k} folds and end "
             f"{mine[0][0]} from the {done.k}-fold mean, the others use {theirs[1][0]} and end "
@@ -270,13 +262,4 @@ def datasets_table(names: Sequence[str]) -> None:
         key="study-datasets",
         alt="Users, items, interactions and density of each dataset.",
     )
-    st.download_button(
-        "CSV",
-        lambda: csv_of(frame),
-        file_name="study-datasets.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="csv-study-datasets",
-        type="tertiary",
-    )
+    csv_button("CSV", frame, "study-datasets.csv", key="csv-study-datasets")

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.orders import Curve
+from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.selection import Terms, play_orders
 from ecv_core.analysis.selection.runs import contenders_of
 from ecv_core.analysis.tradeoff.rules import Known
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.report.describe import Description, describe_study
+from ecv_core.figures.report.pictures import cells_picture, ranks_picture
 from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.study_report import study_report
-from ecv_core.figures.report.table_pictures import cells_picture, ranks_picture
 from ecv_core.figures.scales import difference_scale, stop_scale
 from ecv_core.figures.study_summary import (
     WITHIN_PERCENT,
@@ -32,17 +32,15 @@ from ecv_core.records.run import Run, Scores
 from ecv_core.stopping import RULES
 from ecv_core.store.imports import Origin, origins
 from pages.shared.address.link import chosen, copy_link, link_warnings_again
+from pages.shared.charts.plot import print_figures
 from pages.shared.charts.precision_curves import curves_of_users
-from pages.shared.charts.print_figure import print_figures
 from pages.shared.live.state import results, store
-from pages.shared.widgets.alpha_slider import KEY as ALPHA_KEY
-from pages.shared.widgets.alpha_slider import alpha_slider
 from pages.shared.widgets.cite import cite_and_describe, made_with
+from pages.shared.widgets.sliders import KEY as ALPHA_KEY
+from pages.shared.widgets.sliders import alpha_slider
 from pages.shared.widgets.words import alpha_text
-from pages.studies.choice import STUDIES, choose_runs, recorded_study
-from pages.studies.figures import figures, headline, made_up, usual_of
-from pages.studies.form import start_form
-from pages.studies.scores_view import scores_section
+from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_form
+from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
 from pages.studies.tables import datasets_table, papers_table, rules_table
 
 if TYPE_CHECKING:

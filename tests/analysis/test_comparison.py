@@ -8,14 +8,16 @@ import pytest
 from scipy import stats
 
 from ecv_core.analysis.comparison import (
+    ABSENT,
     Comparison,
     best_of,
     compare_runs,
     comparison_frame,
+    differences,
+    names,
     unfair,
     user_means,
 )
-from ecv_core.analysis.comparison.spec_differences import ABSENT, differences, names
 from ecv_core.records.run import Energy, FoldResult, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 

@@ -21,14 +21,18 @@ def test_a_recorded_selection_plays_and_one_of_ones_own_is_decided(
     expect(page.locator(LANES)).to_be_visible(timeout=60_000)
     # It plays by itself, to its last round.
     expect(page.locator(".ecv-where")).to_have_text(re.compile(r"round (\d+) of \1$"))
-    expect(page.locator(LANES)).to_have_attribute("aria-label", re.compile("EASE: is best"))
+    expect(page.locator(LANES)).to_have_attribute(
+        "aria-label", re.compile("EASE: is the one to use")
+    )
 
     page.get_by_text("Start one of your own").click()
     page.get_by_role("button", name="Start the selection").click()
     expect(page.locator(".st-key-best-verdict")).to_contain_text(
-        re.compile(r"is best on Synthetic: decided after \d+ fold"), timeout=120_000
+        re.compile(r"Use .* on Synthetic: .* Decided after \d+ fold"), timeout=120_000
     )
     assert re.search(r"selection=[0-9a-f]{12}", page.url)
     expect(page.get_by_role("button", name="Start the selection")).to_be_hidden()
     page.reload()
-    expect(page.locator(".st-key-best-verdict")).to_contain_text("is best on Synthetic")
+    expect(page.locator(".st-key-best-verdict")).to_contain_text(
+        "on Synthetic: the best that is found"
+    )

@@ -103,24 +103,52 @@ def test_nothing_is_asked_while_nothing_changes_and_the_clock_goes_on(
     store.set_progress(run_id, 0, "fit", 5, 9)
     expect(bar).to_contain_text("fit 5 of 9")
     expect(bar.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "5")
-    assert len(sent) == 1  # the bar alone was drawn anew
+    assert sent == []  # what all are shown comes by itself
 
 
-def test_a_tab_in_the_background_is_drawn_anew_for_a_fold_and_not_for_a_step(
+def test_a_fold_is_seen_though_the_page_asks_for_nothing_but_its_table(
+    page: Page, dashboard: Dashboard, store: Store, run_id: str
+) -> None:
+    store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
+    sent = asked(page)
+    page.goto(f"{dashboard.url}/?run={run_id}")
+    facts, verdict = page.locator(".ecv-facts"), page.get_by_role("alert")
+    expect(facts).to_contain_text("1 of 10")
+    expect(page.locator('.ecv-figure[data-drawn="true"]')).to_be_visible()
+    page.wait_for_timeout(2500)  # all that the page loads ahead is there
+    sent.clear()
+    help_of_time = facts.get_by_role("button", name="Help for Time")
+    help_of_time.focus()
+    store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
+    expect(after(page, 2)).to_be_visible()
+    expect(facts).to_contain_text("2 of 10")
+    expect(facts).to_contain_text("0.3500 ± ")
+    expect(verdict).to_contain_text("After 2 of 10 folds")
+    expect(help_of_time).to_be_focused()
+    expect(facts.get_by_role("tooltip").get_by_text("Computing time")).to_be_visible()
+    expect(page.get_by_role("region", name=re.compile("each of 2 folds"))).to_be_visible()
+    page.wait_for_timeout(2000)
+    assert len(sent) == 1  # the table's part
+
+
+def test_a_tab_in_the_background_asks_for_a_fold_and_not_for_a_step(
     page: Page, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
     page.add_init_script(BEHIND)
+    sent = asked(page)
     page.goto(f"{dashboard.url}/?run={run_id}")
     bar = page.locator(".ecv-progress")
     expect(bar).to_contain_text("fit 1 of 9")
+    page.wait_for_timeout(2500)  # all that the page loads ahead is there
+    sent.clear()
     store.set_progress(run_id, 0, "fit", 5, 9)
-    page.wait_for_timeout(3000)
-    expect(bar).to_contain_text("fit 1 of 9")
+    expect(bar).to_contain_text("fit 5 of 9")
+    assert sent == []
     store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
     expect(page).to_have_title(re.compile("^▶ 2/10"))
-    store.set_progress(run_id, 1, "fit", 7, 9)
+    expect(page.locator(".ecv-facts")).to_contain_text("1 of 10")
     page.evaluate(TO_FRONT)
-    expect(bar).to_contain_text("fit 7 of 9")
+    expect(bar).to_contain_text("fold 2 of 10")
 
 
 def test_an_open_page_follows_again_after_the_server_was_away(
@@ -158,6 +186,10 @@ def test_where_events_do_not_come_through_a_page_still_follows_now_and_then(
         expect(after(tab, 2)).to_be_visible()
 
 
+def topics(said: str) -> list[str]:
+    return [line for line in said.split("\n") if not line.startswith("shared ")]
+
+
 def test_one_socket_serves_all_parts_of_a_tab_and_says_what_they_show(
     page: Page, dashboard: Dashboard, run_id: str
 ) -> None:
@@ -172,16 +204,12 @@ def test_one_socket_serves_all_parts_of_a_tab_and_says_what_they_show(
     expect(page.locator(".ecv-progress")).to_be_visible()
     page.wait_for_timeout(1500)
     assert len({socket for socket, _ in sent}) == 1
-    assert sent[-1][1].split("\n") == [
-        "all",
-        f"runs {run_id}",
-        "server",
-        f"states {run_id}",
-        "steps",
-    ]
+    assert topics(sent[-1][1]) == [f"folds {run_id}", "queue", "server", f"states {run_id}"]
+    assert sent[-1][1].count("shared ") == 4  # bar, sentence, figure, numbers
     page.get_by_role("link", name="Learn").click()
     page.wait_for_url(re.compile("/learn"))
     expect(page.locator(".ecv-progress")).to_be_visible()
     page.wait_for_timeout(1000)
     assert len({socket for socket, _ in sent}) == 1
-    assert sent[-1][1].split("\n") == ["all", "server", "steps"]
+    assert topics(sent[-1][1]) == ["queue", "server"]
+    assert sent[-1][1].count("shared ") == 1

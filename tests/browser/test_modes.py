@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.provider import CLIENT, CLIENT_SECRET, Provider, provider
+from tests.browser.stranger import Stranger, half_a_message
 from tests.browser.tab import watched_tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ADA = {"sub": "1", "name": "Ada", "email": "ada@example.org", "email_verified": True}
 VERA = {"sub": "2", "name": "Vera", "email": "vera@example.org", "email_verified": True}
+
+ROWS = "\n".join(["user,item", *(f"u{user},i{item}" for user in range(6) for item in range(6))])
 
 
 def start(page: Page) -> str:
@@ -32,18 +39,19 @@ def signed_in(page: Page, dashboard: Dashboard, who: Provider, claims: dict[str,
     expect(page.get_by_role("link", name="Studies")).to_be_visible()
 
 
-def test_a_team_signs_in_and_each_has_their_own_rights(
-    browser: Browser, tmp_path: Path, data_dir: Path
-) -> None:
+@contextmanager
+def team(folder: Path, data_dir: Path, **settings: str) -> Iterator[tuple[Dashboard, Provider]]:
+    """A dashboard of a team with one editor, and the provider that its people sign in at."""
     dashboard = Dashboard(
-        tmp_path,
+        folder,
         data_dir,
         ECV_MODE="team",
         ECV_EDITORS="ada@example.org",
-        STREAMLIT_SECRETS_FILES=str(tmp_path / "secrets.toml"),
+        STREAMLIT_SECRETS_FILES=str(folder / "secrets.toml"),
+        **settings,
     )
     with provider(f"{dashboard.url}/oauth2callback") as who:
-        (tmp_path / "secrets.toml").write_text(
+        (folder / "secrets.toml").write_text(
             "[auth]\n"
             f'redirect_uri = "{dashboard.url}/oauth2callback"\n'
             'cookie_secret = "a secret of thirty-two characters"\n'
@@ -53,30 +61,78 @@ def test_a_team_signs_in_and_each_has_their_own_rights(
         )
         dashboard.start()
         try:
-            with watched_tab(browser) as ada, watched_tab(browser) as vera:
-                ada.goto(f"{dashboard.url}/runs")
-                expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
-                expect(ada.get_by_role("link", name="Studies")).to_have_count(0)
-                expect(ada.get_by_text("No runs yet.")).to_have_count(0)
-                signed_in(ada, dashboard, who, ADA)
-                run_id = start(ada)
-                assert open_store(dashboard.database_url).run(run_id).started_by == (
-                    f"{who.issuer}#1"
-                )
-                expect(ada.get_by_text("Started by you.")).to_be_visible()
-                signed_in(vera, dashboard, who, VERA)
-                vera.goto(f"{dashboard.url}/?run={run_id}")
-                expect(vera.get_by_text("Started by Ada.")).to_be_visible()
-                expect(vera.get_by_role("button", name="Cancel")).to_have_count(0)
-                vera.get_by_role("button", name="New run").click()
-                expect(vera.get_by_role("button", name="Start", exact=True)).to_be_disabled()
-                expect(vera.get_by_text("You are a viewer here and cannot start")).to_be_visible()
-                vera.goto(f"{dashboard.url}/account")
-                vera.get_by_role("button", name="Sign out").click()
-                expect(vera.get_by_role("button", name="Sign in")).to_be_visible()
+            yield dashboard, who
             assert dashboard.complaints() == []
         finally:
             dashboard.stop()
+
+
+def test_a_team_signs_in_and_each_has_their_own_rights(
+    browser: Browser, tmp_path: Path, data_dir: Path
+) -> None:
+    with (
+        team(tmp_path, data_dir) as (dashboard, who),
+        watched_tab(browser) as ada,
+        watched_tab(browser) as vera,
+    ):
+        ada.goto(f"{dashboard.url}/runs")
+        expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
+        expect(ada.get_by_role("link", name="Studies")).to_have_count(0)
+        expect(ada.get_by_text("No runs yet.")).to_have_count(0)
+        signed_in(ada, dashboard, who, ADA)
+        run_id = start(ada)
+        assert open_store(dashboard.database_url).run(run_id).started_by == (f"{who.issuer}#1")
+        expect(ada.get_by_text("Started by you.")).to_be_visible()
+        signed_in(vera, dashboard, who, VERA)
+        vera.goto(f"{dashboard.url}/?run={run_id}")
+        expect(vera.get_by_text("Started by Ada.")).to_be_visible()
+        expect(vera.get_by_role("button", name="Cancel")).to_have_count(0)
+        vera.get_by_role("button", name="New run").click()
+        expect(vera.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+        expect(vera.get_by_text("You are a viewer here and cannot start")).to_be_visible()
+        vera.goto(f"{dashboard.url}/account")
+        vera.get_by_role("button", name="Sign out").click()
+        expect(vera.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_strangers_and_viewers_send_a_team_no_files_and_fill_no_memory(
+    browser: Browser, tmp_path: Path, data_dir: Path
+) -> None:
+    with (
+        team(tmp_path, data_dir) as (dashboard, who),
+        watched_tab(browser) as ada,
+        Stranger(dashboard.port) as stranger,
+        ExitStack() as sockets,
+    ):
+        signed_in(ada, dashboard, who, ADA)
+        assert dashboard.process is not None
+        server = psutil.Process(dashboard.process.pid)
+        before = server.memory_info().rss
+        for name in ("a", "b", "c"):
+            assert stranger.upload(bytes(100 << 20), name) in (403, 0)
+        for path in ("/_stcore/stream", "/events"):
+            sockets.enter_context(half_a_message(dashboard.port, path, 190 << 20, 150 << 20))
+        assert server.memory_info().rss - before < 50 << 20
+        ada.goto(f"{dashboard.url}/data")
+        ada.locator("input[type=file]").set_input_files(
+            {"name": "shop.csv", "mimeType": "text/csv", "buffer": ROWS.encode()}
+        )
+        expect(ada.get_by_text("36").first).to_be_visible()
+
+
+def test_who_signed_in_an_hour_ago_signs_in_again(
+    browser: Browser, tmp_path: Path, data_dir: Path
+) -> None:
+    """So somebody who was removed at the provider is out within an hour, also of an open tab."""
+    with team(tmp_path, data_dir) as (dashboard, who), watched_tab(browser) as ada:
+        signed_in_at = int(time.time()) - 3580
+        signed_in(ada, dashboard, who, {**ADA, "iat": signed_in_at})
+        while time.time() < signed_in_at + 3600:
+            time.sleep(0.1)
+        ada.get_by_role("link", name="Studies").click()
+        expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
+        expect(ada.get_by_role("link", name="Studies")).to_have_count(0)
+        signed_in(ada, dashboard, who, ADA)
 
 
 def test_a_visitor_is_known_again_after_a_reload_and_is_not_another(

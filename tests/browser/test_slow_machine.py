@@ -17,7 +17,7 @@ SLOWER = 6
 PRESS_BOTH = """
 ([first, second, pause]) => {
   const named = (name) =>
-    [...document.querySelectorAll("button")].find((one) => one.innerText.includes(name));
+    [...document.querySelectorAll("button, summary")].find((one) => one.innerText.includes(name));
   named(first).click();
   setTimeout(() => named(second).click(), pause);
 }
@@ -42,6 +42,18 @@ def slow_down(page: Page) -> None:
     page.wait_for_load_state("networkidle")  # what the page loads ahead is there
     session = page.context.new_cdp_session(page)
     session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+
+
+@pytest.mark.parametrize("pause", PAUSES)
+def test_the_csv_of_a_chart_is_saved_while_its_table_opens(
+    tab: Page, warm: Dashboard, run_id: str, pause: int
+) -> None:
+    tab.goto(f"{warm.url}/?run={run_id}")
+    expect(tab.locator('.ecv-figure[data-drawn="true"]')).to_be_visible(timeout=60_000)
+    slow_down(tab)
+    with tab.expect_download(timeout=60_000) as download:
+        tab.evaluate(PRESS_BOTH, ["Table", "CSV", pause])
+    assert download.value.path().read_text("utf-8").startswith("n,fold,score,")
 
 
 @pytest.mark.parametrize("pause", PAUSES)

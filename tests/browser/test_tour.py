@@ -28,7 +28,7 @@ def figure(page: Page) -> Locator:
     return page.locator(".ecv-figure[aria-label]").first
 
 
-LANDMARKS = "h1, .ecv-figure, [data-testid=stMetric], [data-testid=stTabs], [data-testid=stAlert]"
+LANDMARKS = "h1, .ecv-figure, .ecv-metric, [data-testid=stTabs], .ecv-box"
 """What a person looks at on the page of a run, from its title to its tables."""
 
 WATCH_TOPS = """
@@ -38,8 +38,8 @@ WATCH_TOPS = """
     if (document.querySelector('[data-stale="true"], [data-testid=stStatusWidget]')) return;
     const first = {};
     for (const one of document.querySelectorAll(landmarks)) {
-      const kind = one.dataset.testid || (one.tagName === "H1" ? "title" : "figure");
-      const name = kind === "stMetric" ? one.innerText.split("\\n")[0] : kind;
+      const kind = one.dataset.testid || (one.tagName === "H1" ? "title" : one.classList[0]);
+      const name = kind === "ecv-metric" ? one.innerText.split("\\n")[0] : kind;
       first[name] ??= Math.round(one.getBoundingClientRect().y);
     }
     for (const [name, top] of Object.entries(first)) (tops[name] ??= new Set()).add(top);
@@ -80,7 +80,7 @@ def test_the_tour_starts_a_run_that_stops_survives_a_reload_is_checked_and_repla
     page.get_by_role("button", name=told("Start")).click()
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"))
     expect(page.get_by_role("heading", name="ItemKNN on Synthetic")).to_be_visible()
-    expect(page.get_by_test_id("stMetric").filter(has_text="Energy saved")).to_be_visible()
+    expect(page.locator(".ecv-metric").filter(has_text="Energy saved")).to_be_visible()
     expect(page.get_by_test_id("stTabs")).to_be_visible()
     page.evaluate(WATCH_TOPS, LANDMARKS)
     expect(figure(page).get_by_text(told("stop after 4"))).to_be_visible(timeout=60_000)
@@ -92,7 +92,7 @@ def test_the_tour_starts_a_run_that_stops_survives_a_reload_is_checked_and_repla
     followed(page)
     moved = {name: seen for name, seen in tops(page).items() if seen[-1] - seen[0] > HALF_A_LINE}
     assert not moved, "what stood still for its reader moves: pixels from the top"
-    assert {"title", "stAlert", "Energy saved", "stTabs"} <= tops(page).keys()
+    assert {"title", "ecv-box", "Energy saved", "stTabs"} <= tops(page).keys()
     page.reload()
     expect(hide).to_be_hidden()
     expect(figure(page).get_by_text("stop after 4")).to_be_visible()

@@ -8,6 +8,8 @@ from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
+from ecv_core.store.plans import STUDY, stored_plans
+from ecv_core.store.recorded import FOLDER
 from ecv_core.store.store import open_store
 from tests.fake_folds import fold_result
 
@@ -103,3 +105,21 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(arguments, words, capsys):
     error = capsys.readouterr().err
     assert words in error
     assert len(error.splitlines()) == 1
+
+
+def test_a_study_is_in_the_database_and_changes_no_recorded_run(capsys):
+    before = sorted(path.stat().st_mtime_ns for path in FOLDER.glob("*.json"))
+    asked = ["study", "--datasets", "synthetic", "--algorithms", "popular,item-knn"]
+    assert main(asked) == 0
+    captured = capsys.readouterr()
+    assert "2 runs, 2 to compute" in captured.err
+    runs = open_store().runs()
+    assert {run.spec.algorithm: len(run.folds) for run in runs} == {"popular": 10, "item-knn": 10}
+    assert {line.split()[0] for line in captured.out.splitlines()} == {run.run_id for run in runs}
+    assert main(asked) == 0
+    captured = capsys.readouterr()
+    assert "2 runs, 0 to compute" in captured.err
+    assert captured.out.count("there already") == 2
+    assert sorted(path.stat().st_mtime_ns for path in FOLDER.glob("*.json")) == before
+    plans = stored_plans(open_store(), STUDY)
+    assert [len(one.content.runs) for one in plans] == [2]

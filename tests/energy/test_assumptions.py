@@ -10,8 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ecv_core.energy import FakeMeter, idle, intensity_words, memory
+from ecv_core.energy import idle, memory
 from ecv_core.energy.load import Load
+from ecv_core.energy.meter import FakeMeter, intensity_words
 from ecv_core.records.run import Energy
 from tests.energy.test_load import energy, fold
 

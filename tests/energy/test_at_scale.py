@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.energy import AtScale, at_scale, carbon_source
+from ecv_core.energy.at_scale import AtScale, at_scale
+from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import InputError
 
 # 200 W for a minute a fold

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.energy import equivalents, like
 from ecv_core.energy import sources as files
+from ecv_core.energy.equivalents import equivalents, like
 from ecv_core.records.errors import InputError
 
 

@@ -13,9 +13,8 @@ import psutil
 import pytest
 
 import ecv_core as ecv
-from ecv_core.energy import FakeMeter
 from ecv_core.energy.load import Load, own_seconds
-from ecv_core.energy.meter import WatchedMeter
+from ecv_core.energy.meter import FakeMeter, WatchedMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, other_work_words

@@ -1,13 +1,22 @@
 """The meter reports what CodeCarbon reports, says how it knows, and never fails a fold."""
 
+import json
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ecv_core import energy
-from ecv_core.energy import CodeCarbonMeter, FakeMeter, NoMeter, countries, country
+from ecv_core.energy.meter import (
+    SOURCES,
+    CodeCarbonMeter,
+    FakeMeter,
+    NoMeter,
+    countries,
+    country,
+    country_in_words,
+)
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy
 
@@ -35,7 +44,7 @@ def test_germany_has_the_intensity_of_the_published_table() -> None:
     ],
 )
 def test_a_country_is_named_as_in_a_sentence(code: str, words: str) -> None:
-    assert energy.country_in_words(code) == words
+    assert country_in_words(code) == words
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +63,7 @@ def test_the_parts_add_up_and_emissions_are_the_countrys(measured: Energy) -> No
     assert parts == pytest.approx(measured.joules)
     grams = measured.joules / 3.6e6 * country("FRA").grams_co2e_per_kwh
     assert measured.grams_co2e == pytest.approx(grams, rel=0.01)
-    assert measured.source in set(energy.SOURCES) - {"none"}
+    assert measured.source in set(SOURCES) - {"none"}
 
 
 class Broken:
@@ -89,8 +98,8 @@ def test_a_broken_meter_gives_none_and_a_warning(
 
 
 def test_every_source_has_words_that_say_whether_it_was_measured() -> None:
-    assert {"rapl", "cpu-load", "constant", "told", "none"} == set(energy.SOURCES)
-    assert all("not measured" in energy.SOURCES[source] for source in ("cpu-load", "constant"))
+    assert {"rapl", "cpu-load", "constant", "told", "none"} == set(SOURCES)
+    assert all("not measured" in SOURCES[source] for source in ("cpu-load", "constant"))
 
 
 def test_the_fake_hands_out_what_it_was_given_and_no_meter_nothing() -> None:
@@ -99,3 +108,18 @@ def test_the_fake_hands_out_what_it_was_given_and_no_meter_nothing() -> None:
     for meter in (fake, NoMeter()):
         meter.start()
     assert [fake.stop(), fake.stop(), NoMeter().stop()] == [given, Energy.none(), Energy.none()]
+
+
+def test_the_table_of_countries_is_codecarbons():
+    import codecarbon
+
+    table = Path(codecarbon.__file__).parent / "data" / "private_infra" / "global_energy_mix.json"
+    mix = {
+        code: one for code, one in json.loads(table.read_text("utf-8")).items() if len(code) == 3
+    }
+    theirs = {
+        code: one["carbon_intensity"] for code, one in mix.items() if "carbon_intensity" in one
+    }
+    assert {code: one.grams_co2e_per_kwh for code, one in countries().items()} == {
+        code: grams for code, grams in theirs.items() if grams is not None
+    }

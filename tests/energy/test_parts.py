@@ -5,8 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ecv_core.energy import energy_parts, parts_sentence, parts_words
-from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
+from ecv_core.energy.parts import (
+    energy_parts,
+    left_in_words,
+    left_out_words,
+    parts_sentence,
+    parts_words,
+    with_own_joules,
+)
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import Energy, FoldResult, Run, RunState
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ecv_core.figures.configurations import by_parameter_figure, pair_figure, parallel_figure
+from ecv_core.figures.tuning import by_parameter_figure, pair_figure, parallel_figure
 
 FRAME = pd.DataFrame(
     {

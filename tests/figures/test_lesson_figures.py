@@ -4,7 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.figures.grades import grades_figure
+from ecv_core.figures.lessons import (
+    LIT,
+    SAVED,
+    SEEN,
+    USED,
+    grades_figure,
+    misses_figure,
+    savings_figure,
+    savings_steps,
+    shared_figure,
+    units_figure,
+    wander_figure,
+    widths_figure,
+    widths_steps,
+)
 from ecv_core.figures.products import (
     ABOVE,
     BELOW,
@@ -14,11 +28,7 @@ from ecv_core.figures.products import (
     products_steps,
     threshold_figure,
 )
-from ecv_core.figures.savings import SAVED, USED, savings_figure, savings_steps
-from ecv_core.figures.traps import misses_figure, shared_figure, units_figure
-from ecv_core.figures.wander import wander_figure
-from ecv_core.figures.widths import LIT, SEEN, widths_figure, widths_steps
-from ecv_core.lessons.draws import draws_frame, widths_frame
+from ecv_core.lessons.folds import draws_frame, widths_frame
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import RULES, moments, rule_for
 from tests.fake_folds import fold_result

@@ -3,10 +3,16 @@
 import pandas as pd
 import pytest
 
+from ecv_core.analysis.split_tables.roles import Period
+from ecv_core.analysis.split_tables.toy import Leak, ToySplit
 from ecv_core.figures.palette import palette, part_styles
-from ecv_core.figures.split_leakage import leakage_figure, leakage_height
-from ecv_core.figures.split_spread import spread_figure
-from ecv_core.figures.split_timeline import STACK, FoldLines, timeline_figure, timeline_steps
+from ecv_core.figures.splits import (
+    STACK,
+    leakage_figure,
+    spread_figure,
+    timeline_figure,
+    timeline_steps,
+)
 
 MARKS = pd.DataFrame(
     [
@@ -19,7 +25,14 @@ MARKS = pd.DataFrame(
     ],
     columns=["fold", "user", "name", "day", "level", "item", "part"],
 )
-LINES = [FoldLines(cut=8.5, end=9.5), FoldLines(arrow=(9, 0, 3, 0))]
+LEAK = Leak(
+    item="A", learner=0, learnt_day=9, learnt_level=0.0, tested=0, tested_day=3, tested_level=0.0
+)
+TOY = ToySplit(
+    marks=MARKS,
+    periods=(Period(validation_from=None, test_from=9, test_to=9), None),
+    leaks=(None, LEAK),
+)
 
 
 def trace(figure, name):
@@ -35,7 +48,7 @@ def test_parts_differ_in_colour_in_shape_and_in_hatching(dark):
 
 
 def test_each_interaction_is_a_mark_in_its_users_row():
-    figure = timeline_figure(MARKS, LINES[0], days=10)
+    figure = timeline_figure(TOY)
     assert trace(figure, "training").x == (3, 5)
     assert trace(figure, "training").y == (0, 1 + STACK * 0.5)
     assert trace(figure, "test").x == (9,)
@@ -44,22 +57,22 @@ def test_each_interaction_is_a_mark_in_its_users_row():
 
 
 def test_the_legend_names_only_parts_that_some_fold_has():
-    figure = timeline_figure(MARKS, LINES[0], days=10)
+    figure = timeline_figure(TOY)
     assert [one.name for one in figure.data if one.showlegend] == ["training", "test", "unused"]
 
 
 def test_the_point_in_time_is_a_line_and_a_leak_an_arrow():
-    figure = timeline_figure(MARKS, LINES[0], days=10)
+    figure = timeline_figure(TOY)
     assert trace(figure, "point in time").x == (8.5, 8.5)
     assert trace(figure, "leak").x == ()
-    other = timeline_figure(MARKS, LINES[1], days=10, fold=1)
+    other = timeline_figure(TOY, fold=1)
     assert trace(other, "point in time").x == ()
     assert trace(other, "leak").x == (9, 3)
 
 
 def test_a_step_shows_what_the_figure_of_its_fold_shows():
-    steps = timeline_steps(MARKS, LINES, ["first", "second"], [0, 1])
-    names = [one.name for one in timeline_figure(MARKS, LINES[0], days=10).data]
+    steps = timeline_steps(TOY, ["first", "second"], [0, 1])
+    names = [one.name for one in timeline_figure(TOY).data]
     assert [
         {names[at]: patch["x"] for at, patch in patches.items() if patch["x"]}
         for patches in steps.patches
@@ -125,6 +138,7 @@ def test_leakage_has_a_row_per_strategy_and_sets_the_chosen_one_off():
     assert figure.layout.yaxis.ticktext == ("a", "<b>b</b>")
     assert trace(figure, "anyone's").x == (50, 0)
     assert [round(y) for y in trace(figure, "of the same user").y] == [0, 1]
-    assert leakage_height(frame) < leakage_height(pd.concat([frame, frame.assign(split="c")]))
+    more = leakage_figure(pd.concat([frame, frame.assign(split="c")]))
+    assert leakage_figure(frame).layout.height < more.layout.height
     symbols = [one.marker.symbol for one in figure.data]
     assert len(set(symbols)) == len(symbols) == 2

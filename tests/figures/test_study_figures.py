@@ -5,10 +5,18 @@ import math
 import pandas as pd
 import pytest
 
-from ecv_core.figures.heatmap import grid, heatmap_figure, heatmap_steps
-from ecv_core.figures.ranks import KEPT, RANKS, ranks_figure, ranks_steps
+from ecv_core.figures.heatmap import (
+    KEPT,
+    RANKS,
+    grid,
+    heatmap_figure,
+    heatmap_steps,
+    ranks_figure,
+    ranks_steps,
+    scores_figure,
+    scores_words,
+)
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
-from ecv_core.figures.study_scores import scores_figure, scores_words
 
 SCALE = CellScale(best=0, worst=300, best_words="nothing", worst_words="three hundred")
 ALPHAS, TEXTS = [1e-5, 1e-3], ["1e-5", "1e-3"]

@@ -3,8 +3,16 @@
 import pandas as pd
 import pytest
 
-from ecv_core.figures.stops import BARS, MEAN, stops_figure, stops_steps
-from ecv_core.figures.tradeoff import HERE, SYSTEMS_HERE, tradeoff_figure, tradeoff_steps
+from ecv_core.figures.tradeoff import (
+    BARS,
+    HERE,
+    MEAN,
+    SYSTEMS_HERE,
+    stops_figure,
+    stops_steps,
+    tradeoff_figure,
+    tradeoff_steps,
+)
 
 ROWS = [
     ("average", "", 1e-4, 40.0, 1.0),

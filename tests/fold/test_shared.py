@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ecv_core.energy import FakeMeter
 from ecv_core.energy.expected import KnownCosts
+from ecv_core.energy.meter import FakeMeter
 from ecv_core.figures.words import shared_words
 from ecv_core.fold import run_fold
 from ecv_core.fold.shared import Costs, run_shared_fold, shares_with

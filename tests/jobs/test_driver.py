@@ -26,6 +26,7 @@ from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import Cancelled, RunError, StoreError
 from ecv_core.records.run import FoldResult, Progress, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run
 from ecv_core.store.listing import RunList
 from ecv_core.store.ownership import this_process
@@ -88,6 +89,22 @@ def test_full_runs_all_folds_and_keeps_the_stop(store: Store) -> None:
 def test_never_runs_all_folds_and_the_stop_is_k(store: Store) -> None:
     done = run(store, spec(rule="never"))
     assert (done.stopped_at, len(done.folds)) == (5, 5)
+
+
+def test_a_broken_fold_is_said_as_soon_as_it_is_in(store: Store) -> None:
+    scores = (0.300, 0.301, 0.299, 0.3005, 0.21, 0.3)
+    doubts = []
+    done = run(
+        store,
+        spec(rule="never", k=6),
+        computing(lambda spec, index: fold_result(index, scores[index])),
+        fold=lambda run: doubts.append(run.doubt),
+    )
+    assert [doubt[:39] for doubt in doubts] == ["", "", "", "", *2 * [doubts[5][:39]]]
+    assert done.doubt.startswith("Fold 4 scores 30 % below the others: look at it.")
+    document = run_document(done)
+    assert document["doubt"] == document["moments"][4]["doubt"] == done.doubt
+    assert document["moments"][3]["doubt"] == ""
 
 
 def test_runs_only_the_folds_asked_for_in_that_order(store: Store) -> None:

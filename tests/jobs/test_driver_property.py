@@ -119,7 +119,8 @@ def test_every_fold_is_computed_once_and_kept(stops, programs, places, as_study,
             book = Book(store, runs=store.runs(), says=Says(fold=said))
             drive(plan, book, Drawn(computing(fold), places, random), closing=lambda: told_to_end)
         assert not store.active()
-        kept = {(run.spec.algorithm, one.fold) for run in store.runs() for one in run.folds}
+        every = [(run, fold) for run in store.runs() for fold in (*run.folds, *run.ahead)]
+        kept = {(run.spec.algorithm, fold.fold) for run, fold in every}
         assert kept == set(computed)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -184,7 +185,7 @@ def test_of_shared_work_every_result_is_computed_once_and_kept(
         kept = {
             (GRID.index(replace(run.spec, only_folds=(), full=True)), one.fold)
             for run in store.runs()
-            for one in run.folds
+            for one in (*run.folds, *run.ahead)
         }
         assert kept == set(computed)
 
@@ -194,4 +195,4 @@ def test_of_shared_work_every_result_is_computed_once_and_kept(
             compute_all(store, event, after)
         compute_all(store, "nothing", 0)
         assert sorted(computed) == [(place, i) for place in range(len(GRID)) for i in range(K)]
-        assert sum(len(run.folds) for run in store.runs()) == len(GRID) * K
+        assert sum(len((*run.folds, *run.ahead)) for run in store.runs()) == len(GRID) * K

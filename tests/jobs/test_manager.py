@@ -12,8 +12,10 @@ from ecv_core.jobs.manager import RunManager
 from ecv_core.records.run import Progress, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
+from ecv_core.store.quota import lost_seconds
+from ecv_core.store.schema import runs
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import ASLEEP, SCORES, quick, sleepy, suicidal
+from tests.fake_folds import ASLEEP, SCORES, late, quick, sleepy, suicidal
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
@@ -99,21 +101,63 @@ def test_a_run_whose_time_is_over_ends_in_the_middle_of_a_fold(
     assert run.error == "a run has 3600 s here, and this one has had them"
 
 
-def test_a_killed_worker_fails_its_run_with_the_reason_and_the_queue_goes_on(
+@pytest.mark.parametrize(
+    ("deaths", "state", "folds"),
+    [(1, RunState.FINISHED, 5), (2, RunState.FINISHED, 5), (3, RunState.INTERRUPTED, 1)],
+)
+def test_a_fold_whose_worker_is_killed_is_tried_again_twice_before_its_run_is_interrupted(
+    store: Store, manage: Callable, monkeypatch: pytest.MonkeyPatch, deaths, state, folds
+) -> None:
+    monkeypatch.setenv("ECV_TEST_DEATHS", str(deaths))
+    manager = manage(compute=suicidal)
+    first, second = store.group(manager.start([SPEC, replace(SPEC, seed=8)]))
+    run = wait_for(store, first.run_id, ended)
+    assert (run.state, len(run.folds)) == (state, folds)
+    if state is RunState.INTERRUPTED:
+        assert run.error is not None
+        assert run.error.startswith("3 times in a row the worker process was killed (SIGKILL)")
+        manager.resume(run.run_id)
+        run = wait_for(store, run.run_id, ended)
+    assert [result.score for result in run.folds] == list(SCORES)
+    assert wait_for(store, second.run_id, ended).state is RunState.FINISHED  # the queue goes on
+
+
+def test_a_workers_start_and_its_waiting_do_not_count_towards_the_time_of_a_run(
     store: Store, manage: Callable
 ) -> None:
-    manager = manage(compute=suicidal)
-    group = manager.start([SPEC])
-    failed = wait_for(store, group, ended)
-    assert failed.state is RunState.FAILED
-    assert failed.error is not None
-    assert "SIGKILL" in failed.error
-    assert "resume" in failed.error
-    assert len(failed.folds) == 1
-    manager.resume(group)
-    done = wait_for(store, group, ended)
-    assert done.state is RunState.FINISHED
-    assert [result.score for result in done.folds] == list(SCORES)
+    """Folds of 0.8 s each, in 1.7 s: a second before each of them would be too much."""
+    manager = manage(compute=late, seconds=1.7)
+    run = wait_for(store, manager.start([replace(SPEC, only_folds=(0, 1))]), ended)
+    assert (run.state, len(run.folds)) == (RunState.FINISHED, 2)
+
+
+def test_a_fold_that_was_cut_off_counts_towards_the_time_of_its_run(
+    store: Store, manage: Callable
+) -> None:
+    manager = manage(compute=sleepy, seconds=2.8)  # fold 0 says that it took 0.8 s
+    run = wait_for(store, manager.start([SPEC]), ended)
+    assert (run.state, len(run.folds)) == (RunState.CANCELLED, 1)
+    assert lost_seconds(store, [run.run_id])[run.run_id] == pytest.approx(2, abs=1)
+    manager.resume(run.run_id)
+    again = wait_for(store, run.run_id, ended)
+    assert again.error == "a run has 2.8 s here, and this one has had them"
+    assert lost_seconds(store, [run.run_id])[run.run_id] < 3.5  # nothing was computed again
+
+
+def test_a_damaged_run_in_the_queue_fails_and_the_queue_goes_on(
+    store: Store, manage: Callable
+) -> None:
+    """It was looked at again and again, and nothing behind it ever came."""
+    bad, good = store.create([SPEC, replace(SPEC, seed=8)], owner=this_process())
+    with store.transaction("written") as connection:
+        connection.execute(runs.update().where(runs.c.run_id == bad).values(spec="{}"))
+    manage(compute=quick)
+    assert wait_for(store, good, ended).state is RunState.FINISHED
+    with store.transaction("read") as connection:
+        row = connection.execute(runs.select().where(runs.c.run_id == bad)).one()
+    assert row.state == RunState.FAILED
+    assert "is damaged" in row.error
+    store.delete(bad)
 
 
 def test_a_worker_that_died_while_idle_is_replaced(store: Store, manage: Callable) -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ecv_core.lessons.choosing import sureness
+from ecv_core.lessons.folds import sureness
 
 
 def test_what_users_share_cancels_in_the_difference():

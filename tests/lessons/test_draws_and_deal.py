@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.lessons.deal import MOST_K, small_deal
-from ecv_core.lessons.draws import draws_frame, widths_frame
+from ecv_core.lessons.folds import MOST_K, draws_frame, small_deal, widths_frame
 
 SCORES = np.array([0.30, 0.34, 0.31, 0.33, 0.32])
 

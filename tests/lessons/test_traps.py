@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.lessons.traps import coincidence, misses_frame, scaled_stops, shared_training
+from ecv_core.lessons.stops import coincidence, misses_frame, scaled_stops, shared_training
 from ecv_core.records.errors import InputError
 
 SCORES = np.array([0.300, 0.345, 0.310, 0.330, 0.322])

@@ -199,5 +199,54 @@ def test_metrics_of_a_table_of_scores_are_those_by_hand():
     found = ecv.metrics(scores, train, held_out, cutoffs=(1, 3), names=("ndcg", "recall"))
     # User 0: the hit is first. User 1: third of the three candidates, 1 / log2(4).
     assert found == pytest.approx({"ndcg@1": 0.5, "recall@1": 0.5, "ndcg@3": 0.75, "recall@3": 1.0})
-    with pytest.raises(InputError, match="must have the same shape"):
+    with pytest.raises(InputError, match="give one row per user"):
         ecv.metrics(scores[:, :3], train, held_out)
+
+
+def test_the_settings_that_editors_complete_are_those_that_runs_have():
+    import inspect
+
+    from ecv_core.library.settings import Settings
+
+    elsewhere = {"dataset", "algorithm", "rule", "tracked", "data_sha256"}
+    assert {*inspect.signature(make_spec).parameters} - elsewhere == {*Settings.__annotations__}
+
+
+def test_algorithms_are_listed_with_their_parameters():
+    table = ecv.algorithms()
+    assert table.loc["item-knn", "parameters"]["neighbours"] == 100
+    assert table.loc["biased-als", "task"] == "ratings"
+
+
+def test_a_study_is_kept_and_takes_what_is_there():
+    first = ecv.evaluate("synthetic", "popular", rule=ecv.Fixed(folds=2), k=3)
+    ran = []
+    runs = ecv.study(["synthetic"], ["popular", "item-knn"], k=3, on_fold=ran.append)
+    assert [(run.spec.algorithm, len(run.scores)) for run in runs] == [
+        ("popular", 3),
+        ("item-knn", 3),
+    ]
+    assert runs[0].scores[:2] == first.scores
+    again = ecv.study(["synthetic"], ["popular", "item-knn"], k=3, on_fold=lambda run: 1 / 0)
+    assert [run.run_id for run in again] == [run.run_id for run in runs]
+    assert len(ecv.runs(algorithm="item-knn")) == 1
+    assert list(ecv.runs(dataset="ml-100k")) == []
+    with pytest.raises(UnknownName):
+        ecv.study(["synthetic"], ["populer"])
+
+
+def test_a_tuning_says_what_it_found():
+    tuned = ecv.tune("synthetic", "item-knn", {"neighbours": [2, 50]}, k=3, keep=False)
+    assert tuned.params == {"neighbours": 50}
+    assert tuned.sentence.startswith("item-knn:neighbours=50 is best on synthetic")
+    assert tuned.document()["best"]["params"] == {"neighbours": 50}
+    with pytest.raises(InputError, match="neighbour"):
+        ecv.tune("synthetic", "item-knn", {"neighbour": [2, 50]})
+
+
+def test_a_report_is_written_and_given(tmp_path: Path):
+    run = ecv.evaluate("synthetic", "popular", rule=ecv.Fixed(folds=2))
+    text = ecv.report(run, tmp_path / "run.html")
+    assert (tmp_path / "run.html").read_text("utf-8") == text
+    assert run.run_id in text
+    assert ecv.report(run.run_id)[:100] == text[:100]

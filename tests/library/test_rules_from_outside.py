@@ -122,7 +122,7 @@ def systems():
 def test_it_is_a_line_in_the_table_of_rules(range_of_two, systems):
     ecv.register_rule(range_of_two)
     lines = {line.rule: line for line in other_lines(systems)}
-    assert list(lines) == ["fixed", "std-stagnation", "range-of-two"]
+    assert list(lines) == ["fixed", "e-fold-relative", "std-stagnation", "range-of-two"]
     line = lines["range-of-two"]
     for row, system in enumerate(systems):
         alone = ecv.orders(system.folds, range_of_two)
@@ -140,6 +140,7 @@ def test_it_is_on_the_chart_of_all_alphas(range_of_two, rising, systems):
     ecv.register_rule(rising)
     curves = registered_curves(systems, within_percent=2.0)
     assert {one.rule: one.sampled for one in curves} == {
+        "e-fold-relative": False,
         "std-stagnation": True,
         "range-of-two": False,
         "rising": True,

@@ -17,7 +17,7 @@ import pytest
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.cli.run_command import spec_of
-from ecv_core.energy import FakeMeter
+from ecv_core.energy.meter import FakeMeter
 from ecv_core.jobs.queue import Queue
 from ecv_core.records.errors import Cancelled, InputError
 from ecv_core.records.run import Energy, RunState

@@ -1,43 +1,54 @@
-"""A wheel of the project, in an environment that has its dependencies and no checkout."""
+"""A wheel of the project, in environments without a checkout: with all packages, and with few."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
+import time
+import tomllib
+import urllib.request
 import venv
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "requirements.txt")
+NEEDED = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "app.py")
+FOLDERS = ("ecv_core", "data", "pages", ".streamlit")
 
 pytestmark = pytest.mark.slow
 
 
+PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+
+
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel installed by pip; the dependencies are those of the tests."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     source.mkdir()
     for name in NEEDED:
         shutil.copy(ROOT / name, source / name)
     left_out = shutil.ignore_patterns("__pycache__", "downloads", "*.sqlite*", "*.lock")
-    for name in ("ecv_core", "data"):
+    for name in FOLDERS:
         shutil.copytree(ROOT / name, source / name, ignore=left_out)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
-    build += ["--config-settings=--build-option=--compression=stored"]  # packing takes seconds
+    build = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*build, "--wheel-dir", str(folder), str(source)], check=True)
-    environment = folder / "env"
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel installed by pip; the dependencies are those of the tests."""
+    environment = tmp_path_factory.mktemp("bare") / "env"
     venv.create(environment, with_pip=False, symlinks=True)
-    wheel = next(folder.glob("*.whl"))
-    install = [*pip, "--python", str(environment), "install", "--no-deps", "--no-index"]
+    install = [*PIP, "--python", str(environment), "install", "--no-deps", "--no-index"]
     subprocess.run([*install, str(wheel)], check=True)
     packages = next(environment.glob("lib/python*/site-packages"))
     (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"], encoding="utf-8")
@@ -81,21 +92,31 @@ def test_all_that_comes_with_the_project_is_in_the_wheel(bare: Path, tmp_path: P
     for folder in ("energy", "lessons", "recorded"):
         here = ROOT / "data" / folder
         files = {path.relative_to(here) for path in here.rglob("*") if path.is_file()}
+        files = {path for path in files if path.parts[0] != "tunings"}  # 37 MB
         there = packages / "ecv_core" / "data" / folder
         assert {path.relative_to(there) for path in there.rglob("*") if path.is_file()} == files
     assert not list((packages / "ecv_core" / "data").glob("*.sqlite*"))
     others = {path.suffix for path in (ROOT / "ecv_core").rglob("*.*") if path.is_file()}
     for kind in others - {".py", ".pyc", ".nbi", ".nbc"}:  # the last two are numba's pycache
         names = {path.name for path in (ROOT / "ecv_core").rglob(f"*{kind}")}
-        assert names == {path.name for path in (packages / "ecv_core").rglob(f"*{kind}")} - {
-            path.name for path in (packages / "ecv_core" / "data").rglob("*")
+        there = {path.name for path in (packages / "ecv_core").rglob(f"*{kind}")} - {
+            path.name
+            for folder in ("data", "dashboard")
+            for path in (packages / "ecv_core" / folder).rglob("*")
         }
+        assert names == there
+    for folder in ("pages", ".streamlit"):
+        files = {path.relative_to(ROOT / folder) for path in (ROOT / folder).rglob("*.*")}
+        files = {path for path in files if path.suffix != ".pyc"}
+        installed = packages / "ecv_core" / "dashboard" / folder
+        names = {path.relative_to(installed) for path in installed.rglob("*.*")}
+        assert {path for path in names if path.suffix != ".pyc"} == files
 
 
 def test_the_library_finds_its_data_there(bare: Path, tmp_path: Path) -> None:
     program = (
         "import ecv_core as ecv\n"
-        "from ecv_core.energy import countries\n"
+        "from ecv_core.energy.meter import countries\n"
         "assert '.venv' not in ecv.__file__ and 'site-packages' in ecv.__file__, ecv.__file__\n"
         "print(len(ecv.runs(recorded=True)), len(ecv.datasets()), len(countries()))\n"
     )
@@ -107,3 +128,76 @@ def test_the_library_finds_its_data_there(bare: Path, tmp_path: Path) -> None:
     assert runs == recorded
     assert datasets >= 8
     assert countries > 100
+
+
+def test_the_wheel_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < 12e6
+
+
+def test_the_dashboard_starts_from_the_wheel(bare: Path, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if name[:4] != "ECV_"}
+    words = [str(bare / "bin" / "ecv"), "dashboard", "--headless", f"--port={port}"]
+    with subprocess.Popen(words, cwd=tmp_path, env=environment | {"HOME": str(tmp_path)}) as server:
+        try:
+            while server.poll() is None:
+                with suppress(OSError):
+                    page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60).read()
+                    break
+                time.sleep(0.2)
+            assert server.poll() is None
+            assert b"<title>" in page
+        finally:
+            server.terminate()
+    assert (
+        tmp_path / ".e-fold" / "runs.sqlite"
+    ).is_file()  # its own script ran, for its own folder
+
+
+FEW = """
+import ecv_core as ecv
+assert round(ecv.orders([0.301, 0.322, 0.314, 0.309, 0.318], "fixed").mean_stop) == 3
+assert len(ecv.load("synthetic")) == 101_325
+print(ecv.runs(recorded=True).frame().shape)
+"""
+"""What the core can do: rules over scores, data, runs that are recorded."""
+
+
+@pytest.mark.parametrize("versions", ["lowest", "newest"])
+def test_the_core_alone_serves_with_the_lowest_and_the_newest_versions(
+    wheel: Path, tmp_path: Path, versions: str
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [one.partition(",")[0] for one in project["dependencies"]]
+    pinned = [one.replace(">=", "==") for one in needed] if versions == "lowest" else []
+    environment = tmp_path / "env"
+    venv.create(environment, with_pip=False, symlinks=True)
+    install = [*PIP, "--python", str(environment), "install", str(wheel), *pinned]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode and "No matching distribution" not in done.stderr:
+        pytest.skip(f"pip cannot install here: {done.stderr.splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    packages = [path.name for path in environment.glob("lib/python*/site-packages/*.dist-info")]
+    assert len(packages) <= 25
+    assert call(environment, tmp_path, "python", "-c", FEW).returncode == 0
+    (tmp_path / "scores.csv").write_text("score\n0.30\n0.32\n0.31\n0.31\n", encoding="utf-8")
+    assert (
+        call(environment, tmp_path, "ecv", "orders", "scores.csv", "--alpha", "1e-4").returncode
+        == 0
+    )
+    words = ("track", "mine", "synthetic", "-k", "3", "--rule", "never")
+    begun = call(environment, tmp_path, "ecv", *words)
+    assert begun.returncode == 0, begun.stderr
+    run_id = begun.stdout.split()[0]
+    for score in ("0.30", "0.32", "0.31"):
+        asked = call(environment, tmp_path, "ecv", "ask", run_id, "--json")
+        assert asked.returncode == 0, asked.stderr
+        fold = json.loads(asked.stdout)["fold"]
+        told = call(environment, tmp_path, "ecv", "tell", run_id, str(fold), "--score", score)
+        assert told.returncode == 0, told.stderr
+    absent = call(environment, tmp_path, "ecv", "run", "synthetic", "popular")
+    assert absent.returncode == 1
+    assert "pip install 'e-fold[models]'" in absent.stderr
+    assert "Traceback" not in absent.stderr

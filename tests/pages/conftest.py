@@ -1,8 +1,10 @@
 """The pages in AppTest, with a manager that queues but never computes."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ class QueueOnly(Queue):
     """The run manager's face: tests write the folds themselves."""
 
     trouble: str | None = None
+    alive = True
 
     def __init__(self, store: Store, *, seconds: float | None = None) -> None:
         super().__init__(store)
@@ -110,6 +113,21 @@ def a_run(store: Store) -> Callable[..., Run]:
         return store.run(run_id)
 
     return put
+
+
+def told(app: AppTest, part: str) -> str:
+    """HTML of the page of a run: 'ecv-box' is its sentence, 'ecv-facts' its numbers."""
+    components = [json.loads(one.proto.json) for one in app.get("bidi_component")]
+    found = [data["html"] for data in components if part in data.get("html", "")]
+    assert len(found) == 1
+    return str(found[0])
+
+
+def verdict(app: AppTest) -> tuple[str, list[str]]:
+    """What the page of a run says of it: 'info', 'success', 'warning' or 'error', and its lines."""
+    box = told(app, "ecv-box")
+    lines = [re.sub(r"<.*?>", "", line) for line in re.findall(r"<p>(.*?)</p>", box)]
+    return re.findall(r"ecv-box ecv-(\w+)", box)[0], [unescape(line) for line in lines]
 
 
 def progress(app: AppTest) -> dict[str, Any] | None:

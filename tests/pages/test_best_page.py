@@ -48,24 +48,37 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     assert app.selectbox(key="selection-choice").value == "ml-100k"
     assert "selection" not in app.query_params  # Back is one step
     said = verdict(app)
-    assert said.startswith("**EASE is best on MovieLens 100K: decided after ")
+    assert said.startswith("**Use EASE on MovieLens 100K: the best that is found. By taking it at ")
+    assert "of its score is expected to be lost (0.1 % was asked)" in said
     assert "% of the energy; NMF, the next, is " in said
     assert not app.error
 
 
 def test_grids_and_the_hard_dataset_are_there_too(app: AppTest) -> None:
     open_best(app, "hetrec-lastfm--item-knn--neighbours")
-    assert "No difference found between" in verdict(app)
+    assert "No difference on new data is shown to" in verdict(app)
     options = app.selectbox(key="selection-choice").options
     assert "Recorded: neighbours of ItemKNN on MovieLens 100K" in options
     app.selectbox(key="selection-choice").set_value("ml-100k--ease--regularization").run()
     assert not app.exception
     assert address(app) == "ml-100k--ease--regularization"
+    assert "Use EASE, regularization 350" in verdict(app)
+    app.segmented_control(key="question").set_value("What may I claim?").run()
     assert "EASE, regularization 350 is best" in verdict(app)
+
+
+def test_a_budget_is_kept_and_one_that_cannot_be_is_said(app: AppTest) -> None:
+    open_best(app)
+    app.text_input(key="budget").set_value("20 folds").run()
+    assert "the best that is found within 20 folds" in verdict(app)
+    app.text_input(key="budget").set_value("20 apples").run()
+    assert "'20 apples' is no budget; write a number and one of" in texts(app)
+    assert verdict(app).startswith("**Use EASE")
 
 
 def test_settings_change_what_is_asked_of_a_recorded_selection(app: AppTest) -> None:
     open_best(app, "hetrec-lastfm")
+    app.segmented_control(key="question").set_value("What may I claim?").run()
     app.number_input(key="indifference").set_value(5.0).run()
     assert "or as good as it" in verdict(app)
     assert "at most 5 % of the mean is lost" in verdict(app)
@@ -74,7 +87,7 @@ def test_settings_change_what_is_asked_of_a_recorded_selection(app: AppTest) -> 
 def test_a_selection_that_is_not_here_is_said_and_the_recorded_one_opens(app: AppTest) -> None:
     open_best(app, "0123456789ab")
     assert "there is no selection '0123456789ab' here" in texts(app)
-    assert verdict(app).startswith("**EASE is best")
+    assert verdict(app).startswith("**Use EASE")
 
 
 def test_back_to_the_bare_address_shows_the_usual_selection_again(app: AppTest) -> None:
@@ -201,7 +214,7 @@ def test_runs_that_are_there_become_contenders_and_are_not_run_again(
     app.multiselect(key="contender_runs").set_value([runs["ease"], runs["popular"]]).run()
     app.button(key="begin").click().run()
     assert not app.exception
-    assert verdict(app).startswith("**EASE is best on Synthetic")
+    assert verdict(app).startswith("**Use EASE on Synthetic")
     assert len(store.runs()) == 3  # nothing was queued
 
 

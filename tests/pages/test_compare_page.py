@@ -9,8 +9,7 @@ from ecv_core.analysis.comparison import Comparison
 from ecv_core.analysis.significance import PairedTest
 from ecv_core.records.run import FoldResult, RunState, UserScores
 from ecv_core.store.document import run_document
-from pages.runs.side_by_side import DIFFERS, PARTIAL, SAME
-from pages.runs.verdicts import details, effect_words, p_words, verdict
+from pages.runs.side_by_side import DIFFERS, PARTIAL, SAME, details, effect_words, p_words, verdict
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 from starlette.applications import Starlette
@@ -15,7 +15,18 @@ import pages.shared.live.events as module
 from ecv_core.records.errors import StoreError
 from ecv_core.records.run import RunState
 from ecv_core.store.going import going_on
-from pages.shared.live.events import ALL, CURVES, RUNS, STATES, STEPS, Events, topic
+from pages.shared.live.events import (
+    ALL,
+    CURVES,
+    FOLDS,
+    RUNS,
+    SERVER,
+    STATES,
+    STEPS,
+    Events,
+    Shared,
+    topic,
+)
 from tests.fake_folds import fold_result
 
 
@@ -95,6 +106,115 @@ def test_a_stranger_is_told_no_word_of_what_changed(server, a_run):
         said = page.receive_text()
     assert set(json.loads(said)) == {ALL, STEPS}
     assert not any(word in said for word in (run.run_id, "synthetic", "item-knn", "running"))
+
+
+@pytest.fixture
+def content(made) -> Shared:
+    """How many folds the runs have, of which every making is noted in `made`."""
+
+    def make(now):
+        folds = [run.folds for run in now.runs]
+        made.append(folds)
+        return {"folds": folds} if folds else None
+
+    return Shared("folds", (ALL,), make)
+
+
+@pytest.fixture
+def made() -> list[list[int]]:
+    return []
+
+
+def test_what_all_are_shown_is_made_once_for_each_change(
+    events, server, store, a_run, content, made
+):
+    run_id = a_run([0.3], state=RunState.RUNNING).run_id
+    grants = [events.grant(content) for _ in range(3)]
+    with ExitStack() as open_pages:
+        pages = [open_pages.enter_context(server.websocket_connect("/events")) for _ in grants]
+        for page, grant in zip(pages, grants, strict=True):
+            page.send_text(f"shared {grant.token}")
+            assert json.loads(page.receive_text())["entries"] == {"folds": [1]}
+        store.set_progress(run_id, 1, "fit", 1, 9)  # is nothing that it shows
+        store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
+        for page in pages:
+            said = json.loads(page.receive_text())
+            assert (said["shared"], said["entries"]) == ("folds", {"folds": [2]})
+    assert made == [[1], [2]]
+
+
+def test_without_a_token_or_after_its_session_nothing_is_shown(events, server, a_run, content):
+    a_run([0.3], state=RunState.RUNNING)
+    ended = events.grant(content).token  # which nobody keeps
+    kept = events.grant(content)
+    lines = [ALL, "shared", "shared folds", f"shared {ended}", f"shared {kept.token[:-1]}"]
+    with server.websocket_connect("/events") as page:
+        page.send_text("\n".join(lines))
+        assert list(told(page)) == [ALL]
+        page.send_text(f"{ALL}\nshared {kept.token}")
+        assert json.loads(page.receive_text())["entries"] == {"folds": [1]}
+    assert ended != kept.token
+    assert len(ended) >= 22  # 16 bytes by chance: nobody guesses them
+
+
+def test_a_page_whose_session_has_ended_is_drawn_anew(events, server, a_run, content):
+    a_run([0.3], state=RunState.RUNNING)
+    kept, ended = events.grant(content), events.grant(content).token
+    with server.websocket_connect("/events") as page:
+        page.send_text(f"{SERVER}\nshared {kept.token}")
+        assert json.loads(page.receive_text())["entries"] == {"folds": [1]}
+        same = told(page)[SERVER]
+        page.send_text(f"{SERVER}\nshared {ended}")
+        said = json.loads(page.receive_text())
+        assert said[SERVER].split(" ")[1] != same
+
+
+def test_one_content_that_fails_keeps_nobody_from_the_others(events, server, a_run, content):
+    def fail(now):
+        raise ValueError("a rule from outside")
+
+    a_run([0.3], state=RunState.RUNNING)
+    bad, good = events.grant(Shared("bad", (ALL,), fail)), events.grant(content)
+    with server.websocket_connect("/events") as page:
+        page.send_text(f"{ALL}\nshared {bad.token}\nshared {good.token}")
+        assert json.loads(page.receive_text())["entries"] == {"folds": [1]}
+        assert list(told(page)) == [ALL]
+
+
+def tokens(app) -> set[str]:
+    """What a page was given."""
+    components = [json.loads(one.proto.json or "{}") for one in app.get("bidi_component")]
+    return {token for data in components for token in data.get("tokens", ())}
+
+
+def test_the_session_of_somebody_who_may_see_a_run_has_its_tokens(app, a_run):
+    run = a_run([0.3], state=RunState.RUNNING)
+    app.query_params["run"] = run.run_id
+    app.run()
+    assert len(tokens(app)) == 4  # bar, sentence, figure, numbers
+
+
+def test_somebody_of_no_team_is_given_no_token(app, a_run, monkeypatch):
+    monkeypatch.setenv("ECV_MODE", "team")
+    app.query_params["run"] = a_run([0.3], state=RunState.RUNNING).run_id
+    app.run()
+    assert not app.exception
+    assert tokens(app) == set()
+
+
+def test_parts_that_may_wait_are_told_later(server, store, a_run, monkeypatch):
+    run_id = a_run([0.3], state=RunState.RUNNING).run_id
+    at_once, later = topic(RUNS, [run_id]), topic(FOLDS, [run_id])
+    monkeypatch.setattr(module, "_SELDOM_SECONDS", 1000)
+    with server.websocket_connect("/events") as page:
+        page.send_text(f"{at_once}\n{later}")
+        before = told(page)
+        store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
+        news = told(page)
+        assert news[at_once] != before[at_once]
+        assert news[later] == before[later]
+        monkeypatch.setattr(module, "_SELDOM_SECONDS", 0)
+        assert told(page)[later] != before[later]
 
 
 def test_versions_of_two_servers_differ_so_that_nobody_computes_them(store, a_run):

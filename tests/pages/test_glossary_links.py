@@ -7,7 +7,7 @@ import pytest
 from ecv_core.records.run import RunState
 from pages.shared.widgets.glossary import explained, terms
 
-LINK = re.compile(r"\]\(learn\?chapter=glossary&term=([^)]*)\)")
+LINK = re.compile(r"learn\?chapter=glossary&(?:amp;)?term=([\w-]*)")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 PAGES = {
     "run": {"e-fold", "fold", "k-fold", "energy-saved", "alpha", "stopping-rule", "k-core"},

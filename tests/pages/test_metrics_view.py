@@ -57,7 +57,7 @@ def test_which_split_chooses_the_settings(tmp_path, monkeypatch) -> None:
     }
     (tmp_path / "ml-100k.json").write_text(json.dumps(document))
     monkeypatch.setattr(spaces_study.spaces_names, "__defaults__", (tmp_path,))
-    monkeypatch.setattr("pages.studies.spaces_view.SPACES", tmp_path)
+    monkeypatch.setattr("pages.studies.metrics_view.SPACES", tmp_path)
     app = AppTest.from_function(section, default_timeout=60)
     app.query_params["by"] = "Which split chooses them"
     app.run()

@@ -5,6 +5,7 @@ tests/jobs/rights.
 """
 
 import ast
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,12 +44,14 @@ def as_one(monkeypatch):
     def become(who):
         app = AppTest.from_file(APP, default_timeout=30)
         monkeypatch.setenv("ECV_MODE", {"visitor": "public", "one person": ""}.get(who, "team"))
-        monkeypatch.setenv("ECV_EDITORS", "ada")
+        if who in ("viewer", "editor"):
+            monkeypatch.setenv("ECV_EDITORS", "ada")
         if who == "visitor":
             app.session_state["visitor-secret"] = SECRET
         elif who != "one person":
             subject = WHO[who].partition("#")[2]
-            app.user = {"is_logged_in": True, "iss": ISSUER, "sub": subject, "name": subject}
+            who_is_it = {"iss": ISSUER, "sub": subject, "name": subject, "iat": time.time()}
+            app.user = {"is_logged_in": True, **who_is_it}
         return app
 
     return become
@@ -225,7 +228,8 @@ def test_what_one_may_do_is_on_a_page_of_its_own(as_one):
 @pytest.mark.parametrize("mode", ["team", "pubic"])
 def test_a_page_that_is_run_on_its_own_shows_nobody_anything(mode, page, monkeypatch):
     monkeypatch.setenv("ECV_MODE", mode)
-    monkeypatch.setenv("ECV_EDITORS", "ada")
+    if mode == "team":
+        monkeypatch.setenv("ECV_EDITORS", "ada")
     app = AppTest.from_file(str(PAGES / page / f"{page}.py"), default_timeout=30)
     app.user = {"is_logged_in": False}
     app.run()
@@ -255,6 +259,10 @@ def test_who_is_not_signed_in_or_on_no_list_sees_no_page_nor_does_anybody_in_a_w
     app.run()
     assert not app.button
     assert said(app) == said_of_the_mode()
+    app = as_one("viewer")
+    app.user = {**app.user, "iat": time.time() - 3601}
+    app.run()
+    assert list(buttons(app)) == ["Sign in"]
     app = as_one("viewer")
     app.user = {}  # Streamlit knows of no provider
     app.run()

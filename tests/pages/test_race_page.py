@@ -5,19 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.energy import AtScale, at_scale
+from ecv_core.energy.at_scale import AtScale, at_scale
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from pages.replay.at_scale import Stops, at_scale_sentence, stops_of
-from pages.replay.race import race_frame, usual_speed
-from pages.replay.story import race_data, story_of
+from pages.replay.race import race_data, race_frame, story_of, usual_speed
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 
 
 def data_of(run):
-    return race_data(story_of(run, run.moments), "race")
+    return race_data(story_of(run), "race")
 
 
 def counter(data, label):
@@ -108,7 +107,7 @@ def test_a_run_that_has_only_begun_has_lanes_too(a_run):
 
 def test_the_table_behind_the_race(a_run):
     run = a_run(SCORES[:4], stopped_at=3, k=5)
-    frame = race_frame(story_of(run, run.moments))
+    frame = race_frame(story_of(run))
     assert frame["n"].tolist() == [0, 1, 2, 3, 4, 5]
     assert frame["ran"].tolist() == [True] * 5 + [False]
     assert frame["e-fold goes on"].tolist() == [True] * 3 + [False] * 3

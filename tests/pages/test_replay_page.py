@@ -37,7 +37,7 @@ def calls(monkeypatch):
         seen[given["key"]] = given
 
     monkeypatch.setattr("pages.shared.charts.player.player", player)
-    monkeypatch.setattr("pages.shared.widgets.slider_watch.numbers", numbers)
+    monkeypatch.setattr("pages.shared.widgets.sliders.numbers", numbers)
     monkeypatch.setattr("pages.replay.view.player", player)
     monkeypatch.setattr("pages.replay.view.numbers", numbers)
     return seen

@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ecv_core as ecv
-from ecv_core.analysis.comparison.spec_differences import differences, names
+from ecv_core.analysis.comparison import differences, names
 from ecv_core.analysis.replay import replay
 from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves
 from ecv_core.cli.run_command import parse_spec
@@ -33,6 +33,7 @@ from ecv_core.store.document import run_document
 from ecv_core.store.run_file import read_run
 from ecv_core.store.store import Store
 from tests.documents import EXTENDING, ROOT, blocks
+from tests.pages.conftest import verdict
 
 # By hand, t(0.975; 1, 2) = 12.7062, 4.30265: the widths of 0.30 0.32, 0.31 are 0.254 and 0.0497.
 SCORES = (0.30, 0.32, 0.31, 0.31, 0.305)
@@ -173,9 +174,7 @@ def test_the_page_of_the_run_has_its_verdict(app: AppTest, run: Run) -> None:
     app.query_params["run"] = run.run_id
     app.run()
     assert not app.exception
-    assert "satisfies the rule Steady width" in " ".join(
-        one.value for one in [*app.markdown, *app.success, *app.info, *app.caption]
-    )
+    assert "satisfies the rule Steady width" in " ".join(verdict(app)[1])
 
 
 def test_the_command_line_learns_of_it_by_ecv_rules(tmp_path: Path, code: str) -> None:

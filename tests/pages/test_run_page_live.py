@@ -2,16 +2,23 @@
 
 import io
 import json
+import re
 import zipfile
+from html import unescape
 
 import pytest
 
 from ecv_core.fold import prepared, split_archive
 from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Here
+from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.run import RunState
-from ecv_core.store.ownership import active_owners
+from ecv_core.store.ownership import active_owners, this_process
 from ecv_core.store.schema import user_scores
-from tests.pages.conftest import progress
+from tests.fake_folds import computing, fold_result
+from tests.pages.conftest import progress, told, verdict
 
 SCORES = [0.30, 0.31, 0.305, 0.3075]
 
@@ -25,7 +32,15 @@ def labels(app):
 
 
 def metrics(app):
-    return {one.label: one.value for one in app.metric}
+    found = re.findall(
+        r'<span>([^<]*)</span>.*?"ecv-value">([^<]*)</div>', told(app, "ecv-facts"), re.DOTALL
+    )
+    return {label: unescape(value) for label, value in found}
+
+
+def captions(app):
+    """Beside the figure, with their links."""
+    return [unescape(one) for one in re.findall(r'"ecv-caption">(.*?)</p>', told(app, "ecv-facts"))]
 
 
 def figures(app):
@@ -50,8 +65,8 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     assert shown["Energy used"] == "18 to 40 mWh"  # 4 folds of 36 J, 20 J of them memory's
     assert shown["Energy saved"] == "51 to 69 mWh"  # 6 folds of 36 J, less or more 15 %
     assert shown["Emissions"] == "16 mg"
-    assert "about 60 % of all 10" in [one.delta for one in app.metric]
-    assert any("estimated" in one.value for one in app.caption)
+    assert '<div class="ecv-note ecv-good">about 60 % of all 10</div>' in told(app, "ecv-facts")
+    assert any("estimated" in one for one in captions(app))
 
 
 def test_a_run_says_what_the_cheap_models_cost_that_it_is_adjusted_by(app, a_run, store):
@@ -67,15 +82,14 @@ def test_a_run_says_what_the_cheap_models_cost_that_it_is_adjusted_by(app, a_run
     adjusted = {"rule": "precision", "tolerance": 0.05, "adjust_by": ("popular",)}
     open_run(app, a_run([0.3, 0.31, 0.305], k=3, **adjusted))
     # 3 folds of 36 J are 30 mWh.
-    link = f"[Popularity](?run={cheap.run_id})"
-    assert f"Adjusted by {link} (3 folds, 30 mWh): besides the energy above." in [
-        one.value for one in app.caption
-    ]
+    (said,) = [one for one in captions(app) if one.startswith("Adjusted by")]
+    assert f'href="?run={cheap.run_id}"' in said
+    assert said.endswith(">Popularity</a> (3 folds, 30 mWh): besides the energy above.")
 
 
 def test_measured_energy_is_called_measured(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, source="rapl"))
-    (line,) = [one.value for one in app.caption if one.value.startswith("[Energy](")]
+    (line,) = [one for one in captions(app) if ">Energy</a>" in one]
     assert "measured by the processor's power counter" in line
 
 
@@ -97,17 +111,34 @@ def test_the_figure_holds_the_stop_and_says_so_to_those_who_do_not_see_it(app, a
 
 def test_the_sentence_of_the_stop_is_shown(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4))
-    assert len(app.success) == 1
-    said, _, small = app.success[0].value.partition("\n\n")
-    assert said.startswith("Stopped after 4 of 10 folds\\: the mean, 0.3056, has settled")
-    assert small.startswith(":small[After 4 folds\\: the interval is 0.0136 wide")
+    kind, (said, small) = verdict(app)
+    assert kind == "success"
+    assert said.startswith("Stopped after 4 of 10 folds: the mean, 0.3056, has settled")
+    assert small.startswith("After 4 folds: the interval is 0.0136 wide")
+
+
+def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
+    scores = [0.300, 0.301, 0.299, 0.3005, 0.21, 0.3]
+    spec = make_spec(dataset="synthetic", algorithm="popular", rule="fixed", min_folds=5, k=6)
+    (run_id,) = store.create([spec], owner=this_process())
+    compute = computing(lambda spec, index: fold_result(index, scores[index]))
+    drive(RunPlan(spec), Book(store, runs=[store.run(run_id)]), Here(compute))
+    open_run(app, store.run(run_id))
+    kind, (said, *_) = verdict(app)
+    assert kind == "warning"
+    assert said.startswith(
+        "Stopped after 5 of 6 folds: the mean is 0.2821. Fold 4 scores 30 % below the others: look "
+        "at it. Until you have, no promise holds for the mean of all folds."
+    )
 
 
 def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
     # Means: 0.3 after two folds, 0.32 after four: d = 0.02 / 0.31 = 6.45 %.
     open_run(app, a_run([0.3, 0.3, 0.34, 0.34], stopped_at=2, k=4, full=True))
-    assert "mean of all 4 folds is 0.3200" in app.success[0].value
-    assert "6.45 %" in app.success[0].value
+    kind, (said, *_) = verdict(app)
+    assert kind == "success"
+    assert "mean of all 4 folds is 0.3200" in said
+    assert "6.45 %" in said
     assert metrics(app)["Saving forgone"] == "20 mWh"
     assert metrics(app)["Folds used"] == "2 of 4"
 
@@ -123,7 +154,7 @@ def test_a_queued_run_says_how_many_are_before_it(app, a_run):
     a_run(state=RunState.RUNNING)
     a_run(state=RunState.QUEUED)
     open_run(app, a_run(state=RunState.QUEUED))
-    assert "Queued\\: 2 runs are before this one." in [one.value for one in app.info]
+    assert verdict(app) == ("info", ["Queued: 2 runs are before this one."])
 
 
 @pytest.mark.parametrize(
@@ -132,11 +163,11 @@ def test_a_queued_run_says_how_many_are_before_it(app, a_run):
 def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
     run = a_run(SCORES[:2], state=state, error="the worker process was killed")
     open_run(app, run)
-    said = [one.value for one in [*app.error, *app.warning]]
-    assert len(said) == 1
-    assert "2 of 10 folds are finished and kept" in said[0]
+    kind, (said,) = verdict(app)
+    assert kind == ("error" if state is RunState.FAILED else "warning")
+    assert "2 of 10 folds are finished and kept" in said
     if state is not RunState.CANCELLED:
-        assert "the worker process was killed" in said[0]
+        assert "the worker process was killed" in said
     button(app, "Resume").click().run()
     assert store.run(run.run_id).state is RunState.QUEUED
 
@@ -232,5 +263,7 @@ def test_a_run_that_is_deleted_while_someone_looks_becomes_a_sentence(app, a_run
 
 def test_a_run_that_never_stopped_does_not_say_go_on(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, k=4, alpha=1e-9))
-    assert "The rule said stop after none of them." in app.info[0].value
-    assert "go on" not in app.info[0].value
+    kind, lines = verdict(app)
+    assert kind == "info"
+    assert "The rule said stop after none of them." in lines[0]
+    assert not any("go on" in line for line in lines)

@@ -1,29 +1,78 @@
-"""What the dashboard's server has besides Streamlit: addresses, plotly.js, limits of uploads."""
+"""What the dashboard's server has besides Streamlit: addresses, plotly.js, limits of tabs."""
 
 import gzip
+import time
+from contextlib import ExitStack, suppress
 
 import plotly
 import pytest
 import streamlit as st
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
-from pages.shared.live.server import PLOTLY, middleware, routes
+from pages.shared.live.server import (
+    PLOTLY,
+    end_where_settings_are_wrong,
+    middleware,
+    routes,
+)
+from pages.shared.live.tabs import NAME, OF_AN_ADDRESS, tabs
 
-UPLOAD = "/_stcore/upload_file/session/file"
+SESSION = "b1c40f6e-0b1c-4f6e-9a0d-4f6e9a0d1234"
+UPLOAD = f"/_stcore/upload_file/{SESSION}/file"
 
 
-async def taken(request: Request) -> PlainTextResponse:
-    return PlainTextResponse(f"{len(await request.body())} bytes")
+class Streamlit:
+    """What it does with tabs and files, as far as anybody can see."""
+
+    def __init__(self):
+        self.files = {}
+        self.may = {"upload": True}
+        self.forwarded = ""
+        routes_of_it = [
+            WebSocketRoute("/_stcore/stream", self.page),
+            Route("/_stcore/upload_file/{session}/{file}", self.file, methods=["PUT", "DELETE"]),
+        ]
+        self.app = Starlette(routes=[*routes(), *routes_of_it], middleware=middleware())
+
+    async def page(self, socket):
+        """The first message names the session; what else a tab sends is its answer."""
+        await socket.accept()
+        self.forwarded = socket.headers[NAME]
+        tabs.admit(socket.headers[NAME], **self.may)
+        session = socket.query_params.get("session", SESSION)
+        await socket.send_bytes(f"session {session}".encode())
+        with suppress(WebSocketDisconnect):
+            while True:
+                await socket.send_bytes(await socket.receive_bytes())
+
+    async def file(self, request):
+        if request.method == "DELETE":
+            self.files.pop(request.url.path)
+        else:
+            self.files[request.url.path] = len(await request.body())
+        return Response(status_code=204)
 
 
 @pytest.fixture
-def client() -> TestClient:
-    uploads = Route(UPLOAD, taken, methods=["PUT", "DELETE"])
-    return TestClient(Starlette(routes=[*routes(), uploads], middleware=middleware()))
+def streamlit():
+    return Streamlit()
+
+
+@pytest.fixture
+def client(streamlit):
+    with TestClient(streamlit.app) as client:
+        yield client
+
+
+@pytest.fixture
+def tab(client):
+    with client.websocket_connect("/_stcore/stream") as tab:
+        tab.receive_bytes()
+        yield tab
 
 
 def test_plotly_js_is_the_installed_packages_and_browsers_keep_it(client):
@@ -40,31 +89,127 @@ def test_addresses_are_below_the_path_that_the_server_is_given(monkeypatch, path
     assert [route.path for route in routes()] == [f"{begin}events", f"{begin}{PLOTLY}"]
 
 
-def test_a_file_may_be_as_large_as_the_environment_says(client, monkeypatch):
+def test_a_file_may_be_as_large_as_the_environment_says(client, tab, streamlit, monkeypatch):
     monkeypatch.setenv("ECV_MAX_UPLOAD_MB", "3")
-    assert client.put(UPLOAD, content=b"x" * (3 << 20)).text == f"{3 << 20} bytes"
+    assert client.put(UPLOAD, content=b"x" * (3 << 20)).status_code == 204
+    assert streamlit.files == {UPLOAD: 3 << 20}
     refused = client.put(UPLOAD, content=b"x" * (5 << 20))
     assert (refused.status_code, refused.text) == (
         413,
         "A file may have up to 3,145,728 bytes here.",
     )
-    assert client.delete(UPLOAD).status_code == 200
+    assert client.delete(UPLOAD).status_code == 204
+    assert tabs.held == 0
 
 
-def test_a_file_without_a_length_or_with_two_is_refused(client):
+def test_a_file_without_a_length_or_with_two_is_refused(client, tab):
     assert client.put(UPLOAD, content=iter([b"x", b"y"])).status_code == 411
     lengths = {"Transfer-Encoding": "chunked", "Content-Length": "1"}
     assert client.put(UPLOAD, content=b"x", headers=lengths).status_code == 411
 
 
-def test_a_public_dashboard_takes_no_files(client, monkeypatch):
+def test_nobody_sends_a_file_without_an_open_tab_that_may(client, streamlit):
+    assert client.put(UPLOAD, content=b"x").status_code == 403
+    streamlit.may = {"upload": False}
+    with client.websocket_connect("/_stcore/stream") as tab:
+        tab.receive_bytes()
+        assert client.put(UPLOAD, content=b"x").status_code == 403
+        # Whoever may says so of a tab by a name that only the server and the page know.
+        tabs.admit("guessed", upload=True)
+        assert client.put(UPLOAD, content=b"x").status_code == 403
+    with client.websocket_connect("/_stcore/stream", headers={NAME: "mine"}):
+        assert streamlit.forwarded != "mine"
+    assert streamlit.files == {}
+
+
+def test_a_session_that_two_tabs_name_may_upload_only_if_both_may(client, tab, streamlit):
+    """A tab can have somebody else's session in what it is told, by a link for instance."""
+    streamlit.may = {"upload": False}
+    with client.websocket_connect("/_stcore/stream") as stranger:
+        stranger.receive_bytes()
+        assert client.put(UPLOAD, content=b"x").status_code == 403
+
+
+def test_a_tab_holds_one_file_of_the_largest_size_and_the_oldest_goes(
+    client, tab, streamlit, monkeypatch
+):
+    monkeypatch.setenv("ECV_MAX_UPLOAD_MB", "3")
+    for number in range(10):
+        assert client.put(f"{UPLOAD}{number}", content=b"x" * (2 << 20)).status_code == 204
+        assert sum(streamlit.files.values()) <= 4 << 20
+    assert list(streamlit.files) == [f"{UPLOAD}8", f"{UPLOAD}9"]
+    for number in range(100):  # small ones cost room, too
+        client.put(f"{UPLOAD}-{number}", content=b"x")
+    assert len(streamlit.files) == 4
+
+
+def test_all_tabs_together_hold_four_files_of_the_largest_size(client, monkeypatch):
+    monkeypatch.setenv("ECV_MAX_UPLOAD_MB", "1")
+    sessions = [f"{SESSION[:-1]}{number}" for number in range(6)]
+    statuses = []
+    with ExitStack() as open_tabs:
+        for session in sessions:
+            path = f"/_stcore/stream?session={session}"
+            open_tabs.enter_context(client.websocket_connect(path)).receive_bytes()
+        for session in sessions:
+            answer = client.put(UPLOAD.replace(SESSION, session), content=b"x" * (2 << 20))
+            statuses.append(answer.status_code)
+    assert statuses == [204, 204, 204, 204, 503, 503]
+    assert tabs.held == 0
+
+
+def test_what_a_tab_has_sent_is_forgotten_when_it_is_closed(client, streamlit):
+    with client.websocket_connect("/_stcore/stream") as tab:
+        tab.receive_bytes()
+        client.put(UPLOAD, content=b"x" * 100)
+        assert streamlit.files == {UPLOAD: 100}
+    assert streamlit.files == {}
+
+
+def test_a_tab_is_told_nothing_once_its_person_is_not_let_in_any_more(client, streamlit):
+    streamlit.may = {"upload": True, "until": time.time() + 1}
+    with client.websocket_connect("/_stcore/stream") as tab:
+        tab.receive_bytes()
+        tab.send_bytes(b"before")
+        assert tab.receive_bytes() == b"before"
+        time.sleep(1)
+        tab.send_bytes(b"after")
+        with pytest.raises(WebSocketDisconnect):
+            tab.receive_bytes()
+
+
+@pytest.mark.parametrize(("mode", "most"), [("public", OF_AN_ADDRESS), ("", 30)])
+def test_so_many_tabs_may_be_open(client, monkeypatch, mode, most):
+    monkeypatch.setenv("ECV_MODE", mode)
+    monkeypatch.setattr("pages.shared.live.tabs.OF_ALL", most)
+    with ExitStack() as open_tabs:
+        for _ in range(most):
+            open_tabs.enter_context(client.websocket_connect("/_stcore/stream"))
+        with (
+            pytest.raises(WebSocketDisconnect),
+            client.websocket_connect("/_stcore/stream"),
+        ):
+            pass
+        with client.websocket_connect("/events"):  # another kind
+            pass
+    with client.websocket_connect("/_stcore/stream"):
+        pass
+
+
+def test_a_public_dashboard_takes_no_files(client, tab, monkeypatch):
     monkeypatch.setenv("ECV_MODE", "public")
     assert client.put(UPLOAD, content=b"x").status_code == 403
 
 
-@pytest.mark.parametrize("wrong", [("ECV_MODE", "pubic"), ("ECV_MAX_UPLOAD_MB", "lots")])
-def test_where_nobody_knows_what_is_allowed_nothing_is(client, monkeypatch, wrong):
+@pytest.mark.parametrize(
+    "wrong", [("ECV_MODE", "pubic"), ("ECV_MAX_UPLOAD_MB", "lots"), ("ECV_EDITORS", "ada")]
+)
+def test_where_nobody_knows_what_is_allowed_nothing_is(client, monkeypatch, wrong, tab, capsys):
     monkeypatch.setenv(*wrong)
     refused = client.put(UPLOAD, content=b"x")
     assert refused.status_code == 403
-    assert wrong[1] in refused.text
+    assert wrong[0] in refused.text
+    with pytest.raises(SystemExit) as ended:
+        end_where_settings_are_wrong()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -41,11 +41,10 @@ def one_chart():
         return pd.DataFrame({"n": [1, 2], "score": [0.3, 0.4]})
 
     plot(
-        lambda dark: go.Figure(),
+        lambda dark: go.Figure(layout={"height": 300}),
         version=1,
         key="chart",
         alt="a sentence",
-        height=300,
         name="my chart",
         table=table,
     )

@@ -25,9 +25,9 @@ def scores_of(values):
     return found
 
 
-def aids_of(*models, random=False):
+def aids_of(*models):
     named = {f"cheap-{place}": scores_of(one) for place, one in enumerate(models)}
-    return Aids(named, METRIC, random=random)
+    return Aids(named, METRIC)
 
 
 def results_of(values):
@@ -62,9 +62,7 @@ def test_two_of_three_folds_worked_by_hand():
     values = np.array(DEAR)
     values[2] = np.nan
     fold_means = np.array([0.3, 1.3 / 3, np.nan])
-    found = adjusted(
-        fold_means, values, aids_of(CHEAP), np.array([[True, True, False]]), random=False
-    )
+    found = adjusted(fold_means, values, aids_of(CHEAP), np.array([[True, True, False]]))
     assert found.weights == pytest.approx([weight], rel=1e-6)
     assert weight == pytest.approx(0.928177, abs=1e-6)
     assert found.means == pytest.approx([mean], rel=1e-6)
@@ -83,7 +81,7 @@ def test_two_of_three_folds_worked_by_hand():
 def test_all_folds_give_the_plain_mean_and_nothing_is_left():
     everything = np.ones((1, 3), dtype=np.bool_)
     means = np.array(DEAR).mean(axis=1)
-    found = adjusted(means, np.array(DEAR), aids_of(CHEAP), everything, random=True)
+    found = adjusted(means, np.array(DEAR), aids_of(CHEAP), everything)
     assert found.means[0] == pytest.approx(means.mean(), rel=1e-12)
     assert found.variance.half_widths(3, 0.95)[0] == 0
 
@@ -118,7 +116,7 @@ def test_errors_shrink_where_the_cheap_model_helps_and_do_not_grow_elsewhere(rel
     for _ in range(60):
         dear, cheap = made(rng, relation)
         means = dear.mean(axis=1)
-        found = adjusted(means, dear, aids_of(cheap), sets, random=False)
+        found = adjusted(means, dear, aids_of(cheap), sets)
         plain = np.array([means[one].mean() for one in sets])
         errors.append((found.means - means.mean(), plain - means.mean()))
         half = found.variance.half_widths(10, 0.95)
@@ -132,7 +130,7 @@ def test_a_handful_of_users_is_not_corrected():
     values = np.array([[0.5, 0.1], [np.nan, np.nan], [np.nan, np.nan]])
     cheap = [[0.2, 0.3], [0.4, 0.1], [0.1, 0.2]]
     only = np.array([[True, False, False]])
-    found = adjusted(np.array([0.3, np.nan, np.nan]), values, aids_of(cheap), only, random=False)
+    found = adjusted(np.array([0.3, np.nan, np.nan]), values, aids_of(cheap), only)
     assert found.weights[0] == 0
     assert found.means[0] == pytest.approx(0.3)
 
@@ -203,4 +201,4 @@ def test_one_fold_alone_cannot_be_adjusted():
 
 def test_cheap_models_must_have_the_same_folds():
     with pytest.raises(InputError, match="to adjust by 'b' every user's ndcg@10 in the folds"):
-        Aids({"a": scores_of(CHEAP), "b": scores_of(CHEAP[:2])}, METRIC, random=False)
+        Aids({"a": scores_of(CHEAP), "b": scores_of(CHEAP[:2])}, METRIC)

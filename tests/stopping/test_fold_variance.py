@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ecv_core.stopping.fold_variance import FoldVariance, fold_variance, user_variance
+from ecv_core.stopping.fold_variance import (
+    FoldVariance,
+    fold_variance,
+    look_error,
+    tails,
+    user_variance,
+)
 
 NAN = math.nan
 K = 10
@@ -70,7 +76,7 @@ def test_the_users_part_worked_by_hand(values, chosen, variance, freedom):
 def test_one_fold_of_one_user_tells_nothing():
     alone = np.array([[0.5]])
     assert np.isnan(user_variance(alone, np.array([[True]]))[0][0])
-    variance = fold_variance(alone, np.array([[True]]), random=True)
+    variance = fold_variance(alone, np.array([[True]]))
     assert np.isnan(variance.half_widths(2, 0.95)[0])
     assert variance.half_widths(1, 0.95)[0] == 0  # all folds are in
 
@@ -86,7 +92,7 @@ def test_every_set_of_folds_gets_what_the_formula_says(seed, folds, users):
     found = user_variance(values, sets)
     np.testing.assert_allclose(found[0], expected[:, 0], rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(found[1], expected[:, 1], rtol=1e-7)
-    variance = fold_variance(values, sets, random=False)
+    variance = fold_variance(values, sets)
     for chosen, observed in zip(sets, variance.observed, strict=True):
         means = np.nanmean(values[chosen], axis=1)
         wanted = means.var(ddof=1) if len(means) > 1 else NAN
@@ -107,7 +113,7 @@ def test_the_users_part_is_right_on_average_where_users_come_and_go():
     assert np.mean(found) / np.mean(told) == pytest.approx(1, abs=0.2)
 
 
-def levels(sizes, users, observed, *, random, freedom=1e9):
+def levels(sizes, users, observed, *, freedom=1e9):
     """What is known of some sets of folds, without a matrix of users."""
     sizes, users, observed = np.broadcast_arrays(sizes, users, observed)
     return FoldVariance(
@@ -115,62 +121,87 @@ def levels(sizes, users, observed, *, random, freedom=1e9):
         users=users.astype(np.float64),
         users_freedom=np.full(sizes.shape, float(freedom)),
         observed=np.where(sizes > 1, observed, NAN),
-        random=random,
     )
 
 
+EFFECTS = [0] + [2**octave for octave in range(-1, 11)]
+PRIOR = [0.8] + [0.2 / 12] * 12
+
+
+def farther(distance, ratio, e):
+    """Bayes' theorem as a textbook has it; s2 is a chi squared variable."""
+    likelihoods = [
+        1.0 if e == 1 else stats.chi2.pdf((e - 1) * ratio / (1 + r), e - 1) / (1 + r)
+        for r in EFFECTS
+    ]
+    joint = [p * one for p, one in zip(PRIOR, likelihoods, strict=True)]
+    tails = [2 * stats.norm.sf(distance, scale=math.sqrt(1 + r)) for r in EFFECTS]
+    return sum(j * t for j, t in zip(joint, tails, strict=True)) / sum(joint)
+
+
 @pytest.mark.parametrize(
-    ("random", "e", "observed", "variance", "freedom"),
-    [
-        # No random numbers: the users' part counts as known from 4.25 folds more than are seen...
-        (False, 1, NAN, 1.0, 5.25),
-        (False, 3, 0.1, 1.0, 7.25),
-        # ...unless the moderated variance is wider: (12 * 1 + 2 * 4) / 14
-        (False, 3, 4.0, 20 / 14, 14),
-        # Random numbers: 11 times the users' part after one fold
-        (True, 1, NAN, 11.0, 1e9),
-        # then (0.75 * 1 + 1 * 2) / 1.75, with at most 4 degrees of freedom
-        (True, 2, 2.0, 2.75 / 1.75, 1.75),
-        (True, 9, 1.0, 1.0, 4),
-        # but never less than what users explain: (0.75 + 2 * 0) / 2.75 * t(2.75)^2 is less
-        (True, 3, 0.0, 1.0, 1e9),
-        # Fold means that users cannot explain: 4 degrees of freedom, chi square 40, p = 4e-8
-        (True, 5, 10.0, 10.0, 2),
-        (False, 5, 10.0, 10.0, 2),
-        (False, 2, 10.0, 10.0, 1),
-    ],
+    ("e", "ratio"), [(1, NAN), (2, 0.1), (2, 4.0), (3, 1.0), (5, 10.0), (9, 0.7), (9, 46.0)]
 )
-def test_variance_and_freedom_worked_by_hand(random, e, observed, variance, freedom):
-    found = levels([e], 1.0, observed, random=random)
-    told, degrees = found.at(0.95)
-    assert told[0] == pytest.approx(variance)
-    assert degrees[0] == pytest.approx(freedom)
-    reach = stats.t.ppf(0.975, freedom)
-    wanted = reach * math.sqrt(variance * (1 / e - 1 / K))
-    assert found.half_widths(K, 0.95)[0] == pytest.approx(wanted, rel=1e-6)
+def test_an_interval_reaches_as_far_as_bayes_theorem_says(e, ratio):
+    half = levels([e], 1.0, ratio).half_widths(K, 0.95)[0]
+    error = look_error(K, 0.95)
+    distance = half / math.sqrt(1 / e - 1 / K)
+    assert farther(distance, ratio, e) == pytest.approx(error, rel=1e-6)
+    assert tails(distance, ratio, e) == pytest.approx(error, rel=1e-6)
 
 
 def test_few_users_make_wide_intervals():
-    few = levels([2], 1.0, 1.0, random=False, freedom=3)
-    # trust 3, so (3 + 1) / 4 with 4 degrees; alone: 3 degrees, which is wider
-    assert few.at(0.95)[1][0] == pytest.approx(3)
+    few, many = levels([2], 1.0, 1.0, freedom=3), levels([2], 1.0, 1.0)
+    tail = look_error(K, 0.95) / 2
+    ratio = stats.t.isf(tail, 3) / stats.norm.isf(tail)
+    assert few.half_widths(K, 0.95) == pytest.approx(many.half_widths(K, 0.95) * ratio)
+
+
+def test_fold_means_beyond_every_effect_of_the_prior_count_alone():
+    half = levels([3], 1.0, 1e9).half_widths(K, 0.95)[0]
+    wanted = stats.t.isf(look_error(K, 0.95) / 2, 2) * math.sqrt(1e9 * (1 / 3 - 1 / K))
+    assert half == pytest.approx(wanted)
+    assert levels([3], 0.0, 1.0).half_widths(K, 0.95)[0] > 0  # users explain nothing
 
 
 def test_all_folds_leave_nothing_open_whatever_they_say():
-    for random in (True, False):
-        found = levels([K, K], [1.0, NAN], [100.0, NAN], random=random)
-        assert list(found.half_widths(K, 0.95)) == [0, 0]
+    found = levels([K, K], [1.0, NAN], [100.0, NAN])
+    assert list(found.half_widths(K, 0.95)) == [0, 0]
 
 
-def test_users_who_all_score_alike_in_every_fold_are_known_exactly():
-    alike = np.full((3, 50), 0.3)
-    found = fold_variance(alike, np.ones((1, 3), dtype=bool), random=True)
-    assert found.half_widths(K, 0.95)[0] == 0
-    assert not found.p_values[0] < 0.05
+@pytest.mark.parametrize(("k", "confidence"), [(10, 0.95), (10, 0.8), (5, 0.95), (3, 0.95)])
+def test_all_looks_hold_at_once_where_users_explain_everything(k, confidence):
+    rng = np.random.default_rng(7)
+    scores = rng.standard_normal((20_000, k))
+    holds = np.ones(len(scores), dtype=bool)
+    for e in range(1, k):
+        seen = scores[:, :e]
+        observed = seen.var(axis=1, ddof=1) if e > 1 else NAN
+        half = levels(np.full(len(scores), e), 1.0, observed).half_widths(k, confidence)
+        holds &= np.abs(seen.mean(axis=1) - scores.mean(axis=1)) <= half
+    # Standard error 0.0015. Of three folds each look alone is held down to the confidence.
+    assert holds.mean() >= confidence - 0.006
+    if k >= 5:
+        assert holds.mean() <= confidence + 0.006
+
+
+def test_a_zero_is_not_certain():
+    # 50 users without a hit, one fold of ten: had one had a hit, the variance between users would
+    # be about 1 / 49, that of a fold's mean 1 / 49 / 50.
+    nothing = np.zeros((10, 50))
+    first, all_in = np.eye(10, dtype=bool)[:1], np.ones((1, 10), dtype=bool)
+    found, degrees = user_variance(nothing, first)
+    assert found[0] == pytest.approx(1 / 49 / 50)
+    assert degrees[0] == 49
+    # Truly up to 3 / 50 (rule of three), and the mean of all folds 0.9 times as far off.
+    assert fold_variance(nothing, first).half_widths(K, 0.95)[0] >= 0.9 * 3 / 50
+    assert fold_variance(nothing, all_in).half_widths(K, 0.95)[0] == 0
+    # Ratings have another scale than 1.
+    assert user_variance(nothing + 4.0, first)[0][0] == pytest.approx(16 / 49 / 50)
 
 
 def test_the_p_value_is_that_of_the_f_test():
-    found = levels([4], 1.0, 3.0, random=True, freedom=60)
+    found = levels([4], 1.0, 3.0, freedom=60)
     assert found.p_values[0] == pytest.approx(stats.f.sf(3.0, 3, 60))
 
 
@@ -181,8 +212,8 @@ def test_differences_of_two_models_are_values_like_any_other():
     one = 0.5 + luck + 0.1 * rng.standard_normal((K, 400))
     other = 0.4 + luck + 0.1 * rng.standard_normal((K, 400))
     everything = np.ones((1, K), dtype=bool)
-    alone = fold_variance(one, everything, random=True)
-    paired = fold_variance(one - other, everything, random=True)
+    alone = fold_variance(one, everything)
+    paired = fold_variance(one - other, everything)
     assert alone.p_values[0] < 1e-6
     assert paired.p_values[0] > 0.05
     truth = 2 * 0.1**2 / 400

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
-from ecv_core.fold.spec import rule_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Energy, FoldResult, UserScores
 from ecv_core.records.spec import RunSpec
@@ -45,31 +45,55 @@ TWO = np.array([[0.2, 0.8], [0.4, 0.8]])
 
 
 # Users explain a variance of 0.01 / 2, with 2 degrees of freedom; the fold means, 0.5 and 0.6, show
-# 0.1^2 / 2: no more. So it is t with 2 degrees of freedom, 4.30265, that counts after 2 of k = 10
-# folds: 4.30265 * sqrt(0.005 * (1/2 - 1/10)) = 0.192420, which is 34.986 % of the mean.
-@pytest.mark.parametrize(("tolerance", "stop"), [(0.3499, True), (0.3498, False)])
-def test_precision_stops_where_hand_work_says(tolerance, stop):
-    rule = Precision(tolerance=tolerance, k=10, metric="ndcg@10", random=False)
+# 0.1^2 / 2, just as much. Each of the nine looks may err by 1.495 %.
+LEVEL = 0.01495
+EFFECTS = [0, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+
+def distance(ratio, e, freedom):
+    """In the users' standard errors, by Bayes' theorem: what LEVEL leaves on both sides."""
+    weights = np.array([0.8] + [0.2 / 12] * 12)
+    scale = np.sqrt(1 + np.array(EFFECTS))
+    if e > 1:
+        weights *= stats.chi2.pdf((e - 1) * ratio / scale**2, e - 1) / scale**2
+    weights /= weights.sum()
+    found = optimize.brentq(lambda c: weights @ (2 * stats.norm.sf(c / scale)) - LEVEL, 1, 1e4)
+    return found * stats.t.isf(LEVEL / 2, freedom) / stats.norm.isf(LEVEL / 2)
+
+
+HALF = distance(1.0, 2, 2) * math.sqrt(0.005 * (1 / 2 - 1 / 10))
+
+
+@pytest.mark.parametrize(("times", "stop"), [(1.0001, True), (0.9999, False)])
+def test_precision_stops_where_hand_work_says(times, stop):
+    known = HALF / 0.55
+    rule = Precision(tolerance=known * times, k=10, metric="ndcg@10")
     decision = rule.decide(results_of(TWO))
     assert decision.stop is stop
     end = "stop." if stop else "go on."
-    assert decision.reason == f"After 2 folds: known within 35.0%, asked for 35.0%: {end}"
+    assert decision.reason == (
+        f"After 2 folds: known within {known:.1%}, asked for {known:.1%}: {end}"
+    )
 
 
 def test_precision_shows_its_own_interval_even_after_one_fold():
-    rule = Precision(tolerance=0.01, k=10, metric="ndcg@10", random=False)
+    rule = Precision(tolerance=0.01, k=10, metric="ndcg@10")
     first, second = moments(rule, results_of(TWO), 0.95)
-    # fold 0: mean 0.5, variance 0.09 known from one difference, t = 12.7062: 12.7062 * 0.284605
-    assert first.interval.width == pytest.approx(2 * 3.616246, rel=1e-5)
+    # fold 0: mean 0.5, variance 0.18 / 2 known from one difference
+    half = distance(1.0, 1, 1) * math.sqrt(0.09 * (1 - 1 / 10))
+    assert first.interval.width == pytest.approx(2 * half, rel=1e-5)
     assert (first.interval.low + first.interval.high) / 2 == pytest.approx(0.5)
-    assert second.interval.width == pytest.approx(2 * 0.192420, rel=1e-5)
+    assert second.interval.width == pytest.approx(2 * HALF, rel=1e-5)
 
 
 def test_precision_uses_its_confidence():
-    rule = Precision(tolerance=0.01, k=10, metric="ndcg@10", confidence=0.5, random=False)
-    interval = rule.interval(results_of(TWO))
-    # t with 2 degrees of freedom at 50 %: sqrt(2/3); with 3, for both levels together: 0.764892
-    assert interval.width == pytest.approx(2 * math.sqrt(2 / 3) * math.sqrt(0.005 * 0.4), rel=1e-5)
+    wide, narrow = (
+        Precision(tolerance=0.01, k=10, metric="ndcg@10", confidence=level).interval(
+            results_of(TWO)
+        )
+        for level in (0.95, 0.5)
+    )
+    assert narrow.width < wide.width / 2
 
 
 def many(signs, users=2000, shift=0.0):
@@ -80,33 +104,35 @@ def many(signs, users=2000, shift=0.0):
     return 0.5 + 0.1 * noise + np.array(signs)[:, None] * shift
 
 
-def test_one_fold_of_a_random_model_says_what_it_cannot_show():
+def test_one_fold_says_what_it_cannot_show():
     rule = Precision(tolerance=0.05, k=10, metric="ndcg@10")
-    decision = rule.decide(results_of(many([0.0])))
-    # users: 0.1 / sqrt(2000) = 0.00224; 1.96 * sqrt(11 * 0.9) * 0.00224 / 0.5 = 2.76 %
-    assert decision.reason == (
-        "After 1 fold: known within 2.8%, asked for 5.0% (one fold cannot show how much training "
-        "itself varies; 11 times the variance that users explain is allowed for): stop."
-    )
-    calm = Precision(tolerance=0.05, k=10, metric="ndcg@10", random=False)
-    assert calm.decide(results_of(many([0.0]))).reason == (
-        "After 1 fold: known within 1.1%, asked for 5.0%: stop."  # t with 5.25: 2.5335
+    # users: 0.1 / sqrt(2000) = 0.00224
+    known = distance(1.0, 1, 1999) * 0.1 / math.sqrt(2000) * math.sqrt(0.9) / 0.5
+    assert rule.decide(results_of(many([0.0]))).reason == (
+        f"After 1 fold: known within {known:.1%}, asked for 5.0% (one fold cannot show what all "
+        "its users have in common, so much is allowed): go on."
     )
 
 
-@pytest.mark.parametrize(
-    ("random", "cause"),
-    [(True, "the training is unstable"), (False, "something sets folds apart")],
-)
-def test_fold_means_that_differ_more_than_users_explain_are_told(random, cause):
+def test_fold_means_that_differ_more_than_users_explain_are_told():
     shifted = results_of(many([1, -1, 1, -1], shift=0.01))
-    decision = Precision(tolerance=0.5, k=10, metric="ndcg@10", random=random).decide(shifted)
+    decision = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(shifted)
     # fold means 0.51 and 0.49: variance 0.0004 / 3, over 0.1^2 / 2000
     assert "; fold means vary 26." in decision.reason
-    assert f"times as much as users explain (p < 0.001), so {cause} and only" in decision.reason
+    assert "times as much as users explain (p < 0.001): the training is unstable" in decision.reason
     calm = results_of(many([0, 0, 0, 0]))
-    said = Precision(tolerance=0.5, k=10, metric="ndcg@10", random=random).decide(calm).reason
+    said = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(calm).reason
     assert "explain" not in said
+
+
+def test_a_mean_of_zero_runs_all_folds_and_says_how_far_the_zero_may_be_off():
+    rule = Precision(tolerance=0.5, k=10, metric="ndcg@10")
+    for n in (1, 5, 9):
+        decision = rule.decide(results_of(np.zeros((n, 50))))
+        assert not decision.stop
+        assert "the mean is 0, at most 0." in decision.reason
+        assert rule.interval(results_of(np.zeros((n, 50)))).width > 0
+    assert rule.decide(results_of(np.zeros((10, 50)))).stop
 
 
 def test_with_all_folds_in_everything_is_known():
@@ -139,8 +165,8 @@ def test_one_user_alone_says_so():
 
 
 def test_precision_waits_for_the_minimum():
-    rule = Precision(tolerance=0.5, k=10, metric="ndcg@10", min_folds=3, random=False)
-    decision = rule.decide(results_of(TWO))
+    rule = Precision(tolerance=0.5, k=10, metric="ndcg@10", min_folds=3)
+    decision = rule.decide(results_of(many([0.0, 0.0])))
     assert not decision.stop
     assert decision.reason.endswith("but at least 3 folds are due: go on.")
 
@@ -158,14 +184,6 @@ def test_the_settings_reach_the_rule():
     expected = Precision(tolerance=0.03, k=10, metric="recall@5", confidence=0.9, min_folds=2)
     assert rule_for(spec) == expected
     assert rule_for(replace(spec, only_folds=(3, 1, 2))).k == 3
-
-
-def test_a_runs_rule_knows_whether_its_model_is_random():
-    spec = replace(SPEC, rule_params=(("tolerance", 0.03),))
-    assert not rule_of(replace(spec, algorithm="popular")).random
-    assert rule_of(replace(spec, algorithm="bpr-mf")).random
-    assert rule_of(replace(spec, algorithm="of-another-program")).random
-    assert rule_for(spec).random  # the careful answer where nobody says
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecv_core.analysis.exploration import explore
 from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     RULES,
     EFold,
+    EFoldRelative,
     Fixed,
     Never,
     StdStagnation,
@@ -58,6 +61,23 @@ def test_e_fold_stops_where_hand_work_says(fold_results, alpha, min_folds, expec
 def test_e_fold_uses_its_confidence(fold_results, confidence, alpha, stop):
     rule = EFold(alpha=alpha, confidence=confidence)
     assert rule.decide(fold_results([0.30, 0.32, 0.31])).stop is stop
+
+
+# In shares of the means 0.31, 0.31: w2 = 0.819755, w3 = 0.160267, product 0.105694.
+@pytest.mark.parametrize("unit", [1.0, 10.0, -0.001])
+@pytest.mark.parametrize(("alpha", "stop"), [(0.10570, True), (0.10569, False)])
+def test_relative_e_fold_stops_at_the_same_fold_whatever_the_unit(fold_results, unit, alpha, stop):
+    decision = EFoldRelative(alpha=alpha).decide(
+        fold_results([unit * score for score in (0.30, 0.32, 0.31)])
+    )
+    assert decision.stop is stop
+    assert "the interval is 16.0% of the mean wide, 82.0% of the mean before" in decision.reason
+
+
+def test_relative_e_fold_goes_on_about_a_mean_of_zero(fold_results):
+    assert stops(EFoldRelative(alpha=1.0), fold_results([0.0] * 4)) == []
+    walk = explore(Scores(folds=np.zeros(4)), "e-fold-relative").at(1.0)
+    assert walk.mean_stop == 4
 
 
 @pytest.mark.parametrize("score", [0.0, 0.3, 1 / 3, -2.0])

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ecv_core import energy, evaluation, models, splits, stopping
-from ecv_core.energy.meter import countries
-from ecv_core.fold.spec import make_spec, rule_of, usual_metric
+from ecv_core import evaluation, models, splits, stopping
+from ecv_core.energy.meter import SOURCES, countries
+from ecv_core.fold.spec import make_spec, usual_metric
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import (
@@ -163,7 +163,7 @@ def results(draw, spec, size: float):
                     gpu_joules=0.0,
                     ram_joules=draw(amounts),
                     grams_co2e=draw(amounts),
-                    source=draw(st.sampled_from(list(energy.SOURCES))),
+                    source=draw(st.sampled_from(list(SOURCES))),
                 ),
                 shared=draw(
                     st.none()
@@ -190,7 +190,7 @@ def runs(draw, rule: str, split: str, task: Task) -> Run:
     spec = draw(specs(rule, split, task))
     size = draw(st.sampled_from([1.0, 1e-6, AMOUNT]))
     folds = draw(results(spec, size))
-    stopper = rule_of(spec)
+    stopper = stopping.rule_for(spec)
     if isinstance(stopper, TakesAids) and stopper.needs_aids:
         cheap = {name: draw(results(spec, size)) for name in stopper.needs_aids}
         scores = {name: {one.fold: one.user_scores for one in cheap[name]} for name in cheap}
@@ -232,7 +232,7 @@ def spoilt(change) -> Run:
     """A run with something in it that no e-fold would read."""
     fold = fold_result(0, 0.3)
     spec = make_spec(dataset="synthetic", algorithm="popular", rule="never")
-    moments = stopping.moments(rule_of(spec), [fold], spec.confidence)
+    moments = stopping.moments(stopping.rule_for(spec), [fold], spec.confidence)
     return a_run("0123", spec, (replace(fold, **change),), moments=moments)
 
 

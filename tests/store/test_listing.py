@@ -6,13 +6,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
+from ecv_core.jobs.computing import failure
+from ecv_core.jobs.plan import next_fold
 from ecv_core.records.errors import InputError, StoreError
-from ecv_core.records.run import RunState
+from ecv_core.records.run import AMOUNT, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.going import going_on
+from ecv_core.store.imports import origins
 from ecv_core.store.listing import Label, RunList, checked_label, label_runs
 from ecv_core.store.removal import UNDO_MINUTES
-from ecv_core.store.schema import folds, labels, removed, runs
+from ecv_core.store.rows import now
+from ecv_core.store.schema import folds, imports, labels, removed, runs
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 
@@ -89,21 +93,23 @@ def test_known_folds_are_not_read_again(store):
     with store.transaction("written") as connection:  # an error once it is read
         connection.execute(folds.update().where(folds.c.run_id == run_id).values(result="{"))
     assert listed.rows()[0].scores == (0.5,)
-    anew = RunList(store)
-    assert anew.rows() == []
-    assert f"run {run_id} in the database is damaged" in anew.damaged[run_id]
+    (anew,) = RunList(store).rows()
+    assert anew.scores == ()
+    assert f"fold 0 of run {run_id} in the database is damaged" in anew.damaged[0]
 
 
 BROKEN = {
     "its spec": (runs, {"spec": "{}"}),
     "its state": (runs, {"state": "sleeping"}),
     "its time": (runs, {"created_at": "yesterday"}),
-    "a fold": (folds, {"result": "{"}),
-    "a score": (folds, {"result": lambda text: text.replace("0.5", "1e308")}),
-    "an energy": (
-        folds,
-        {"result": lambda text: text.replace('"joules": 36.0', '"joules": 1e308')},
-    ),
+    "its stop": (runs, {"stopped_at": 99}),
+}
+BROKEN_FOLDS = {
+    "all of it": "{",
+    "a score": lambda text: text.replace("0.5", "1e308"),
+    "an energy": lambda text: text.replace('"joules": 36.0', '"joules": 1e308'),
+    "a time": lambda text: text.replace('"total_seconds": 0.8', '"total_seconds": -1'),
+    "another's": lambda text: text.replace('"fold": 1', '"fold": 7'),
 }
 
 
@@ -126,6 +132,60 @@ def test_one_damaged_run_is_told_apart_and_the_others_are_there(store, what):
         store.run(bad)
     store.delete(bad)
     assert RunList(store).rows()[0].run_id == good
+
+
+@pytest.mark.parametrize("what", BROKEN_FOLDS)
+def test_a_damaged_fold_hides_no_other_and_the_run_can_go_on_there(store, what):
+    run_id = finished(store, (0.3, 0.5, 0.4))
+    before, mine = store.run(run_id), (folds.c.run_id == run_id, folds.c.fold == 1)
+    value = BROKEN_FOLDS[what]
+    with store.transaction("written") as connection:
+        text = connection.scalar(sa.select(folds.c.result).where(*mine))
+        after = value(text) if callable(value) else value
+        assert after != text
+        connection.execute(folds.update().where(*mine).values(result=after))
+    (row,) = RunList(store).rows()
+    run = store.run(run_id)
+    assert row.scores == (0.3, 0.4)
+    assert [fold.fold for fold in run.folds] == [0, 2]
+    assert list(row.damaged) == list(run.damaged) == [1]
+    assert f"fold 1 of run {run_id} in the database is damaged: " in run.damaged[1]
+    assert run.resumable
+    assert next_fold(run) == 1
+    assert run.at_stop.mean == pytest.approx(0.35)
+    again = replace(before.folds[1], score=0.5)  # as it is computed where the run is resumed
+    store.add_fold(run_id, again, stopped_at=None)
+    assert [fold.score for fold in store.run(run_id).folds] == [0.3, 0.4, 0.5]
+    assert not store.run(run_id).damaged
+
+
+def test_a_damaged_fold_is_deleted_and_a_good_one_is_not(store):
+    run_id = finished(store, (0.3, 0.5, 0.4))
+    bad = (folds.c.run_id == run_id, folds.c.fold == 1)
+    with store.transaction("written") as connection:
+        connection.execute(folds.update().where(*bad).values(result="{"))
+    store.delete_fold(run_id, 0)
+    assert store.run(run_id).state is RunState.FINISHED
+    store.delete_fold(run_id, 1)
+    run = store.run(run_id)
+    assert [fold.fold for fold in run.folds] == [0, 2]
+    assert (run.state, run.stopped_at, dict(run.damaged)) == (RunState.INTERRUPTED, None, {})
+    assert next_fold(run) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [(labels, {"tags": "{"}), (imports, {"made_with": "["}), (imports, {"imported_at": "x"})],
+)
+def test_what_is_written_about_a_run_hides_no_run_where_it_is_damaged(store, table, values):
+    run_id = finished(store)
+    label_runs(store, {run_id: Label(name="mine")})
+    about = {"original_id": "a", "sha256": "b", "file_name": "c", "made_with": "{}"}
+    with store.transaction("written") as connection:
+        connection.execute(imports.insert().values(run_id=run_id, imported_at=now(), **about))
+        connection.execute(table.update().values(values))
+    assert [row.run_id for row in RunList(store).rows()] == [run_id]
+    origins(store)
 
 
 def test_without_an_active_run_nothing_goes_on(store):
@@ -193,3 +253,31 @@ def test_after_an_hour_a_removed_run_is_gone_for_good(store):
         for table in (folds, labels):
             left = sa.select(sa.func.count()).where(table.c.run_id == old)
             assert connection.scalar(left) == 0
+
+
+def test_amounts_that_can_be_kept_can_be_read_whatever_their_sum(store):
+    """Two folds of 1e15 J each: their sum was refused, and with it the run."""
+    finished(store, (0.2, 0.4), joules=AMOUNT)
+    (row,) = RunList(store).rows()
+    assert row.joules == 2 * AMOUNT
+    with pytest.raises(InputError, match=r"energy\.joules must be at most"):
+        finished(store, (0.2,), joules=1.001 * AMOUNT)
+
+
+def test_a_spec_that_could_not_be_read_is_not_kept(store):
+    with pytest.raises(InputError, match="cannot be read again"):
+        store.create([replace(SPEC, n="ten")], owner="me")
+    with pytest.raises(InputError, match="cannot be read again"):
+        store.create([replace(SPEC, params=(("name", "\ud800"),))], owner="me")
+    assert RunList(store).rows() == []
+
+
+@pytest.mark.usefixtures("each_database")
+def test_text_that_a_database_does_not_take_is_kept_without_it(store):
+    """PostgreSQL takes no NUL: a run whose error had one was never ended."""
+    run_id = finished(store)
+    store.finish(run_id, RunState.FAILED, error=failure(ValueError("a\0b\ud800c")))
+    assert "a b c" in store.run(run_id).error
+    label_runs(store, {run_id: checked_label("a\0b", ["\ud800"], "one\n\0two")})
+    (row,) = RunList(store).rows()
+    assert (row.label.name, row.label.tags, row.label.note) == ("a b", (), "one\n two")

@@ -65,18 +65,17 @@ POINTS_COLUMNS = {
 
 
 @with_columns(RANKS_COLUMNS)
-def ranks_frame(swaps: Swaps, reference: str, *, confidence: float = 0.95) -> pd.DataFrame:
+def ranks_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     """One row per split and algorithm, with the RANKS_COLUMNS; the reference's best first.
 
     Args:
         swaps: what was ranked.
         reference: one of its splits, whose rows come first.
-        confidence: of the intervals, in (0, 1).
     Raises: InputError for a reference that is not among the splits.
     """
     at = swaps.number(reference)
     ranks = swaps.ranks
-    low, high = interval(swaps.samples, confidence)
+    low, high = interval(swaps.samples)
     order = np.lexsort((np.arange(len(swaps.algorithms)), ranks[at])).tolist()
     columns = [at] + [number for number in range(len(swaps.splits)) if number != at]
     return pd.DataFrame(
@@ -101,15 +100,10 @@ def ranks_frame(swaps: Swaps, reference: str, *, confidence: float = 0.95) -> pd
 
 
 @with_columns(TAUS_COLUMNS)
-def taus_frame(swaps: Swaps, *, confidence: float = 0.95) -> pd.DataFrame:
-    """One row per two splits, each pair once, with the TAUS_COLUMNS.
-
-    Args:
-        swaps: what was ranked.
-        confidence: of the intervals, in (0, 1).
-    """
+def taus_frame(swaps: Swaps) -> pd.DataFrame:
+    """One row per two splits, each pair once, with the TAUS_COLUMNS."""
     taus, signs = swaps.taus(), swaps.signs
-    low, high = interval(swaps.sample_taus(), confidence)
+    low, high = interval(swaps.sample_taus())
     return pd.DataFrame(
         [
             {
@@ -184,23 +178,16 @@ def pairs_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(PAIRS_COLUMNS)).astype({"swaps": bool})
 
 
-def interval(
-    samples: NDArray[np.float64], confidence: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of the percentile interval over the last axis; NaN where there is no sample.
+def interval(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Ends of the 95 % percentile interval over the last axis; NaN where there is no sample.
 
     Args:
         samples: shape (..., resamples); NaN does not count.
-        confidence: in (0, 1).
     """
-    tail = (1 - confidence) / 2
-    whole = ~np.isnan(samples).any(axis=-1)
-    ends = np.full((2, *samples.shape[:-1]), np.nan)
-    if whole.any():
-        ends[:, whole] = np.quantile(samples[whole], [tail, 1 - tail], axis=-1)
-    for place in zip(*np.nonzero(~whole & ~np.isnan(samples).all(axis=-1)), strict=True):
-        known = samples[place]
-        ends[(slice(None), *place)] = np.quantile(known[~np.isnan(known)], [tail, 1 - tail])
+    known = ~np.isnan(samples).all(axis=-1)
+    ends = np.full((2, *known.shape), np.nan)
+    if known.any():
+        ends[:, known] = np.nanquantile(samples[known], [0.025, 0.975], axis=-1)
     return ends[0], ends[1]
 
 

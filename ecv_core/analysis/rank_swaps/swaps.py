@@ -269,22 +269,13 @@ def common_metrics(block: Block) -> list[str]:
     return sorted(shared, key=lambda name: name != own)
 
 
-def swaps(
-    block: Block,
-    metric: str,
-    users_of: UsersOf,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Swaps:
+def swaps(block: Block, metric: str, users_of: UsersOf) -> Swaps:
     """Rank a block's algorithms under each of its splits.
 
     Args:
         block: the runs.
         metric: one of `common_metrics`.
         users_of: gives per-user scores.
-        resamples: bootstrap samples of users, the same users under all splits.
-        seed: of the bootstrap.
     Raises: InputError for a metric that some fold lacks.
     """
     grid = [[block.runs[split, one] for one in block.algorithms] for split in block.splits]
@@ -295,14 +286,8 @@ def swaps(
     users = [_users(row, metric, users_of) for row in grid]
     known = [scores for row in users for one in row for scores in one.values()]
     n_users = max((int(one.users.max(initial=-1)) for one in known), default=-1) + 1
-    drawn = iter(
-        resampled_scores(
-            [user_cube(row, metric, n_users) for row in users if row],
-            resamples=resamples,
-            seed=seed,
-        )
-    )
-    unknown = np.full((len(block.algorithms), resamples), np.nan)
+    drawn = iter(resampled_scores([user_cube(row, metric, n_users) for row in users if row]))
+    unknown = np.full((len(block.algorithms), RESAMPLES), np.nan)
     return Swaps(
         dataset=block.dataset,
         metric=metric,

@@ -1,34 +1,16 @@
-"""Scores of two contenders on the same folds -> their difference, and how far off it can be.
-
-The target is the difference of the two k-fold means: the k folds are a finite population, so after
-e of them the distance to it has the variance s2 * (1/e - 1/k), with s2 the variance of one fold's
-difference (`user_variance` of the users' paired differences). What the fold means
-themselves show moderates s2 (Smyth 2004, section 3):
-
-    s2 = (d0 * users' level + (e - 1) * variance of the fold differences) / (d0 + e - 1)
-
-with Student's t of d0 + e - 1 degrees of freedom. The users' level knows nothing of what all users
-of a fold share, such as the luck of a training; d0 says how far it can be trusted.
-"""
+"""Scores of two contenders on the same folds -> their difference, as users and as folds tell it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from ecv_core.records.run import Scores
 from ecv_core.stopping.fold_variance import user_variance
-
-PRIOR_FREEDOM_RANDOM = 2
-"""d0 where one of the two draws random numbers: its training noise is shared by all users."""
-PRIOR_FREEDOM = 16
-"""d0 where neither does: only the luck of the partition is shared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,33 +19,13 @@ class Difference:
 
     mean: float
     """Difference of the two means over the folds both have run."""
-    variance: float
-    """s2: of the difference in one fold; NaN where it cannot be known."""
-    freedom: float
-    """Degrees of freedom of Student's t that belong to it."""
+    users: float
+    """Variance of one fold's difference as the users' paired differences tell it
+    (`stopping.fold_variance.user_variance`); NaN where it cannot be known."""
+    observed: float
+    """The variance of the folds' differences, n-1 in the denominator; NaN for one fold."""
     folds: int
     """e: folds that both have run."""
-
-    def half_width(self, level: float, k: int | None) -> float:
-        """How far the difference of the k-fold means can be from `mean` on one side.
-
-        Args:
-            level: probability that it is farther, in (0, 1).
-            k: folds in all; None for the difference on new data of the same kind, where the folds
-                are a sample of endlessly many.
-        Returns: 0 once all k folds are in; infinite where the variance cannot be known.
-        """
-        if k == self.folds:
-            return 0.0
-        if np.isnan(self.variance) or self.freedom < 1:
-            return np.inf
-        left = 1 / self.folds - (0.0 if k is None else 1 / k)
-        return _reach(self.freedom, level) * float(np.sqrt(self.variance * left))
-
-
-@lru_cache(maxsize=4096)
-def _reach(freedom: float, level: float) -> float:
-    return -float(stdtrit(freedom, level))
 
 
 class Differences(Protocol):
@@ -81,21 +43,13 @@ class Differences(Protocol):
     def mean(self, one: int, folds: int) -> float:
         """A contender's mean over these folds."""
 
+    def alike(self, one: int, other: int) -> bool:
+        """Whether both are configurations of one algorithm."""
 
-def moderated(users: float, folds: NDArray[np.float64], *, random: bool) -> tuple[float, float]:
-    """Variance and degrees of freedom of one fold's difference; see the module.
 
-    Args:
-        users: the users' level; NaN where there are no scores per user.
-        folds: the difference of the two means in each fold, at least one.
-        random: whether one of the two contenders draws random numbers.
-    """
-    more = len(folds) - 1
-    seen = float(folds.var(ddof=1)) if more else 0.0
-    if np.isnan(users):
-        return (seen if more else np.nan), more
-    trust = PRIOR_FREEDOM_RANDOM if random else PRIOR_FREEDOM
-    return (trust * users + more * seen) / (trust + more), trust + more
+def _algorithm(one: Scores) -> str:
+    """What a contender is a configuration of; its own name where that is not known."""
+    return one.algorithm or one.name.partition(":")[0]
 
 
 class PairedScores:
@@ -108,12 +62,7 @@ class PairedScores:
     def between(self, one: int, other: int, folds: int) -> Difference:
         if one > other:
             found = self.between(other, one, folds)
-            return Difference(
-                mean=-found.mean,
-                variance=found.variance,
-                freedom=found.freedom,
-                folds=found.folds,
-            )
+            return replace(found, mean=-found.mean)
         key = (one, other, folds)
         if key not in self._levels:
             self._levels[key] = self._computed(*key)
@@ -122,16 +71,18 @@ class PairedScores:
     def mean(self, one: int, folds: int) -> float:
         return float(self._contenders[one].folds[_indices(folds)].mean())
 
+    def alike(self, one: int, other: int) -> bool:
+        return _algorithm(self._contenders[one]) == _algorithm(self._contenders[other])
+
     def _computed(self, one: int, other: int, folds: int) -> Difference:
         a, b, rows = self._contenders[one], self._contenders[other], _indices(folds)
         by_fold = a.folds[rows] - b.folds[rows]
         users = np.nan
         if a.users is not None and b.users is not None:
             users = paired_variance(a.users, b.users, rows)
-        variance, freedom = moderated(users, by_fold, random=a.random or b.random)
-        return Difference(
-            mean=float(by_fold.mean()), variance=variance, freedom=freedom, folds=len(rows)
-        )
+        observed = float(by_fold.var(ddof=1)) if len(rows) > 1 else np.nan
+        mean = float(by_fold.mean())
+        return Difference(mean=mean, users=users, observed=observed, folds=len(rows))
 
 
 class EverySubset:
@@ -155,16 +106,14 @@ class EverySubset:
             one, other, sign = other, one, -1.0
         if (one, other) not in self._pairs:
             self._pairs[one, other] = self._computed(one, other)
-        mean, variance, freedom = (part[folds - 1] for part in self._pairs[one, other])
-        return Difference(
-            mean=sign * float(mean),
-            variance=float(variance),
-            freedom=float(freedom),
-            folds=folds.bit_count(),
-        )
+        mean, users, observed = (float(part[folds - 1]) for part in self._pairs[one, other])
+        return Difference(mean=sign * mean, users=users, observed=observed, folds=folds.bit_count())
 
     def mean(self, one: int, folds: int) -> float:
         return float(self._means[one][folds - 1])
+
+    def alike(self, one: int, other: int) -> bool:
+        return _algorithm(self._contenders[one]) == _algorithm(self._contenders[other])
 
     def _computed(self, one: int, other: int) -> tuple[NDArray[np.float64], ...]:
         a, b, chosen = self._contenders[one], self._contenders[other], self._chosen
@@ -174,12 +123,11 @@ class EverySubset:
         # Of the set's folds about the set's mean; the shift by the overall mean keeps the digits.
         about = by_fold - by_fold.mean()
         squares = np.maximum(chosen @ about**2 - (more + 1) * (mean - by_fold.mean()) ** 2, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            observed = np.where(more > 0, squares / more, np.nan)
         if a.users is None or b.users is None:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return mean, np.where(more > 0, squares / more, np.nan), more
-        users = user_variance(a.users - b.users, chosen)[0]
-        trust = PRIOR_FREEDOM_RANDOM if a.random or b.random else PRIOR_FREEDOM
-        return mean, (trust * users + squares) / (trust + more), trust + more
+            return mean, np.full(len(mean), np.nan), observed
+        return mean, user_variance(a.users - b.users, chosen)[0], observed
 
 
 def paired_variance(

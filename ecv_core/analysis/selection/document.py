@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_WORTH_SAYING = 0.0005
+"""A smaller share of the winner's score is not said to be luck."""
+
+
 def selection_document(
     contenders: Sequence[Scores], terms: Terms, metric: str | None, played: Played
 ) -> dict[str, Any]:
@@ -24,7 +28,8 @@ def selection_document(
     both have run; an end of its interval is null where it cannot be known yet.
     """
     names = [one.name for one in contenders]
-    verdict = played.verdict
+    verdict, last = played.verdict, played.rounds[-1]
+    mean = winner_mean(contenders[verdict.winner], played.rounds, verdict.winner)
     pairs = [[names[one], names[other]] for one, other in verdict.ties]
     return {
         "contenders": names,
@@ -33,7 +38,17 @@ def selection_document(
         "confidence": terms.confidence,
         "indifference": terms.indifference,
         "until": terms.until,
+        "asked": "certain" if terms.certain else "expected_loss",
+        "expected_loss": None if terms.certain else _finite(last.expected_loss),
+        "expected_loss_asked": terms.expected_loss,
+        "budget": terms.budget and {"amount": terms.budget.amount, "unit": terms.budget.unit},
+        "spent": played.spent,
         "winner": names[verdict.winner],
+        "winner_mean": mean,
+        "winner_mean_corrected": mean - verdict.optimism * (1 if terms.higher_is_better else -1),
+        "shown_worse": {
+            names[one]: one in verdict.worse for one in verdict.order if one != verdict.winner
+        },
         "tied": [names[one] for one in verdict.tied] if terms.until == "winner" else pairs,
         "order": [names[one] for one in verdict.order],
         "folds_used": dict(zip(names, played.folds_used, strict=True)),
@@ -41,6 +56,17 @@ def selection_document(
         "joules": played.joules,
         "joules_of_all_folds": played.joules_of_all_folds,
     }
+
+
+def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:
+    """The mean of the folds that a contender ran; rounds are those of the selection."""
+    return float(
+        winner.folds[[fold for one in rounds for who, fold in one.ran if who == place]].mean()
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def orders_document(over: OverOrders) -> dict[str, Any]:
@@ -60,7 +86,7 @@ def _round(one: Round, names: Sequence[str], terms: Terms) -> dict[str, Any]:
 
     def ends(gap: Gap) -> list[float | None]:
         low, high = sorted((sign * gap.low, sign * gap.high))
-        return [end if math.isfinite(end) else None for end in (low, high)]
+        return [_finite(end) for end in (low, high)]
 
     return {
         "fold": one.fold,
@@ -70,6 +96,8 @@ def _round(one: Round, names: Sequence[str], terms: Terms) -> dict[str, Any]:
             for place, gap in one.gaps.items()
         },
         "dropped": [names[place] for place in one.dropped],
+        "ran": [[names[place], fold] for place, fold in one.ran],
+        "expected_loss": _finite(one.expected_loss),
     }
 
 
@@ -99,10 +127,28 @@ def verdict_sentence(
     winner, where = names[verdict.winner], f" on {on}" if on else ""
     last = rounds[-1]
     if not last.decided:
-        rest = len(last.left) - 1
+        count = len(last.left) - 1
+        others = f"{count} other{'s' if count != 1 else ''}"
+        still = f"{others} can still win" if terms.certain else f"{others} may be better"
         return (
             f"{names[last.leader]} leads{where} after {folds_text(last.n)}; "
-            f"{rest} other{'s' if rest != 1 else ''} can still win.{_nearest(names, last, mean)}"
+            f"{still}.{_nearest(names, last, mean)}"
+        )
+    cost = f"{_percent(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
+    if energy is not None:
+        cost = f"{_percent(energy)} of the energy"
+    after = f"after {folds_text(last.n)}{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
+    rest = _behind(names, rounds, verdict, mean) + _shown(names, verdict) + _lucky(verdict, mean)
+    if not terms.certain:
+        within = f" within {terms.budget.text}" if terms.budget else ""
+        asked = f" ({_percent(terms.expected_loss)} was asked)" if terms.expected_loss else ""
+        return (
+            f"Use {winner}{where}: the best that is found{within}. By taking it at most "
+            f"{_loss(last.expected_loss)} of its score is expected to be lost{asked}. "
+            f"Decided {after}{rest}"
+            if math.isfinite(last.expected_loss)
+            else f"Use {winner}{where}: the best that is found{within}; what may be lost by it is "
+            f"not known, for not everybody could be compared. Decided {after}{rest}"
         )
     if verdict.tied:
         others = listed([names[one] for one in verdict.tied])
@@ -115,21 +161,44 @@ def verdict_sentence(
             f"{winner}, or as good as it {others}{where}: decided after {folds_text(last.n)}; "
             f"whichever is taken, at most {_percent(terms.indifference)} of the mean is lost."
         )
-    cost = f"{_percent(sum(folds_used) / len(folds_used) / terms.k)} of all folds"
-    if energy is not None:
-        cost = f"{_percent(energy)} of the energy"
-    text = (
-        f"{winner} is best{where}: decided after {folds_text(last.n)}"
-        f"{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
-    )
+    return f"{winner} is best{where}: decided {after}{rest}"
+
+
+def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mean: float) -> str:
+    """Who is next, with its interval, and the full stop."""
     if (behind := _next(rounds, verdict)) is None or not mean:
-        return text + "."
+        return "."
     place, gap = behind
-    low, high = (100 * max(end, 0.0) / abs(mean) for end in (gap.low, gap.high))
+    low, high = (100 * end / abs(mean) for end in (gap.low, gap.high))
+    if not math.isfinite(high):
+        return f"; {names[place]} is next."
+    if low < 0:
+        return f"; {names[place]}, the next, is {side_of(low)} to {side_of(high)}."
+    return f"; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
+
+
+def _shown(names: Sequence[str], verdict: Verdict) -> str:
+    """Of whom it may be claimed that they are worse, and of whom not."""
+    others = [one for one in verdict.order if one != verdict.winner]
+    alike = [names[one] for one in others if one not in verdict.worse]
+    if not alike:
+        worse = "all others are" if others[1:] else "it is"
+        return f" It is shown on new data too that {worse} worse."
+    text = f" No difference on new data is shown to {listed(alike)}"
+    if len(alike) == len(others):
+        return f"{text}; {'they' if alike[1:] else 'it'} only cannot win here."
+    return f"{text}; the others are worse there too."
+
+
+def _lucky(verdict: Verdict, mean: float) -> str:
+    """The winner's curse, where it is worth a word."""
+    share = verdict.optimism / abs(mean) if mean else 0.0
+    if share < _WORTH_SAYING:
+        return ""
+    corrected = mean - math.copysign(verdict.optimism, mean)
     return (
-        f"{text}; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
-        if math.isfinite(high)
-        else f"{text}; {names[place]} is next."
+        f" Its score so far, {mean:.4f}, is expected to be {corrected:.4f} over all folds: "
+        f"picked for being best, it was also lucky ({_percent(share)})."
     )
 
 
@@ -170,6 +239,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+def _loss(share: float) -> str:
+    if not math.isfinite(share):
+        return "not known yet"
+    return f"{100 * share:.2g} %" if share >= 5e-6 else "0.001 %"
+
+
 def listed(names: Sequence[str]) -> str:
     """'A', 'A and B', 'A, B and C'."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -178,9 +253,10 @@ def listed(names: Sequence[str]) -> str:
 # A selection -> what is told of it: a row per round and contender, a sentence per round.
 
 
-STATES = ("waiting", "leader", "in", "tied", "behind", "out", "placed")
+STATES = ("waiting", "leader", "in", "tied", "behind", "out", "worse", "placed")
 """Not run yet; the best so far; can still win; no difference to the winner was found; all folds are
-used and it is behind; cannot win any more; its place in the ranking is known."""
+used and it is behind; cannot win here, or not by enough; shown to be worse on new data too; its
+place in the ranking is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,9 +335,8 @@ def costs(
     folds, joules = 0, 0.0
     found = [(folds, joules)]
     for one in rounds:
-        ran = [one.leader, *one.gaps]
-        folds += len(ran)
-        joules += sum(float(contenders[place].fold_joules[one.fold]) for place in ran)
+        folds += len(one.ran)
+        joules += sum(float(contenders[place].fold_joules[fold]) for place, fold in one.ran)
         found.append((folds, joules))
     known = all_joules is not None and not math.isnan(found[-1][1])
     return [
@@ -288,15 +363,20 @@ def step_sentences(titles: Sequence[str], terms: Terms, rounds: Sequence[Round])
     for one in rounds:
         gone = [titles[place] for place in sorted(before - set(one.left))]
         text = f"After {folds_text(one.n)}, {titles[one.leader]} leads"
+        back = [titles[place] for place in one.left if place not in before]
         if gone and terms.until == "winner":
             text += f"; {listed(gone)} {'is' if len(gone) == 1 else 'are'} out"
         elif gone:
             text += f"; the place of {listed(gone)} is known"
+        if back:
+            text += f"; {listed(back)} may win again, for folds differ more than it seemed"
         rest = len([place for place in one.left if place != one.leader])
         if one.decided:
             text += ". All folds are used." if one.n == terms.k else ". That decides it."
         elif terms.until == "winner":
             text += f". {rest} other{'s' if rest != 1 else ''} can still win."
+            if not terms.certain:
+                text += f" Expected loss: {_loss(one.expected_loss)}."
         else:
             text += f". {len(one.left)} still have to be told apart."
         said.append(text)
@@ -329,41 +409,52 @@ def _after(
     found = []
     for place, lane in enumerate(before):
         if place == one.leader:
-            says = "leads" if verdict is None else "is best"
+            says = "is best" if terms.certain else "is the one to use"
+            says = "leads" if verdict is None else says
             found.append(
                 _Lane(state="leader", folds=one.n, behind=0.0, low=0.0, high=0.0, says=says)
             )
+        elif lane.state in ("out", "placed") and place not in one.left:
+            found.append(_final(lane, place, verdict))
         elif place in one.gaps:
             gap = one.gaps[place]
             behind, low, high = (
                 100 * part / mean if mean else math.nan for part in (gap.behind, gap.low, gap.high)
             )
-            new = _Lane(folds=one.n, behind=behind, low=low, high=high)
+            new = _Lane(folds=gap.folds, behind=behind, low=low, high=high)
             state, says = _state(place, new, one, terms, verdict, leader)
-            found.append(replace(new, state=state, says=says))
-        elif lane.state in ("out", "placed", "leader"):
+            found.append(_final(replace(new, state=state, says=says), place, verdict))
+        else:
             found.append(lane)
-        else:  # spared the fold: what others have shown in it is enough
-            says = f"out before its fold {one.n}: cannot catch {leader} any more"
-            found.append(replace(lane, state="out", says=says))
     return found
+
+
+def _final(lane: _Lane, place: int, verdict: Verdict | None) -> _Lane:
+    """Of whoever is out, once it is decided: worse on new data too, or no difference shown."""
+    if verdict is None or lane.state != "out":
+        return lane
+    if place in verdict.worse:
+        return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
+    return replace(lane, says=f"{lane.says}; no difference shown on new data")
 
 
 def _state(
     place: int, lane: _Lane, one: Round, terms: Terms, verdict: Verdict | None, leader: str
 ) -> tuple[str, str]:
-    after = folds_text(one.n)
+    after = folds_text(lane.folds)
     if verdict is not None and any({place, verdict.winner} == set(pair) for pair in verdict.ties):
         found = f"no difference to {leader} found over all folds"
         if one.n < terms.k:
             found = f"within the indifference of {leader}"
         return "tied", found
-    if verdict is not None and one.n == terms.k:
+    if verdict is not None and lane.folds == terms.k:
         return "behind", f"{side_of(lane.behind)}, all folds used"
     if place in one.dropped and terms.until == "order":
         return "placed", f"its place is known after {after}"
-    if place in one.dropped:
-        return "out", f"out after {after}: at least {side_of(lane.low)}"
+    if place not in one.left:
+        if terms.certain:
+            return "out", f"out after {after}: at least {side_of(lane.low)}"
+        return "out", f"passed over after {after}: {side_of(lane.low)} to {side_of(lane.high)}"
     if math.isinf(lane.high):
         return "in", f"{side_of(lane.behind)} so far; how sure, the next fold says"
     return "in", f"{side_of(lane.low)} to {side_of(lane.high)}"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis.selection.differences import PairedScores
+from ecv_core.analysis.selection.evidence import ANY_NOISE, level_of_looks, spread_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 
@@ -38,22 +39,19 @@ class FoldPruner:
     Args:
         k: folds of every trial.
         trials: how many the study is going to have; each is compared with the best once per fold,
-            and the error that is allowed is divided over all these comparisons (Bonferroni).
+            and the error that is allowed is divided over the trials (Bonferroni).
         confidence: that no trial is pruned whose k-fold mean is better than the best's.
-        random: whether the models draw random numbers; False is sharper after few folds.
     Raises: InputError for values that cannot be.
     """
 
-    def __init__(
-        self, *, k: int, trials: int, confidence: float = 0.95, random: bool = True
-    ) -> None:
+    def __init__(self, *, k: int, trials: int, confidence: float = 0.95) -> None:
         if k < 2 or trials < 2 or not 0 < confidence < 1:
             raise InputError(
                 "a FoldPruner needs at least 2 folds and 2 trials and a confidence between 0 and "
                 f"1, but has k = {k}, trials = {trials}, confidence = {confidence}"
             )
-        self._k, self._random = k, random
-        self._level = (1 - confidence) / (trials - 1) / (k - 1)
+        self._k = k
+        self._level = level_of_looks((1 - confidence) / (trials - 1), k)
         self._scores: dict[int, dict[int, NDArray[np.float32]]] = {}
         self._users: list[Any] | None = None
 
@@ -99,7 +97,8 @@ class FoldPruner:
         pair = [self._contender(name, one, common, users) for name, one in both]
         found = PairedScores(pair).between(0, 1, (1 << len(common)) - 1)
         sign = 1.0 if study.direction.name == "MAXIMIZE" else -1.0
-        return sign * found.mean - found.half_width(self._level, self._k) > 0
+        spread = spread_of([found], [True], ANY_NOISE, sign)
+        return bool((spread.means - spread.half_widths(self._level, self._k) > 0)[0])
 
     def _contender(
         self, name: str, scores: Mapping[int, NDArray[np.float32]], folds: list[int], users: int
@@ -111,5 +110,4 @@ class FoldPruner:
             name=name,
             folds=np.nanmean(values, axis=1, dtype=np.float64),
             users=values,
-            random=self._random,
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis.selection.contenders import check_contenders
-from ecv_core.analysis.selection.differences import EverySubset, PairedScores
+from ecv_core.analysis.selection.differences import Differences, EverySubset, PairedScores
 from ecv_core.analysis.selection.rounds import Round, Selection, Terms, Verdict
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -29,6 +29,8 @@ class Played:
     joules: float | None
     """Of the folds that were run; None where not all are known."""
     joules_of_all_folds: float | None
+    spent: float | None = None
+    """In the unit of the budget; None without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Pl
     Raises: InputError for contenders that cannot be compared, or a fold that is missing.
     """
     check_contenders(contenders)
-    return _played(contenders, order, Selection(PairedScores(contenders), len(contenders), terms))
+    return _played(contenders, order, terms)
 
 
 def play_orders(
@@ -100,8 +102,7 @@ def play_orders(
     folds, joules, right, ranked = 0, 0.0, 0, 0
     losses = np.empty(orders)
     for at in range(orders):
-        game = Selection(differences, len(contenders), terms)
-        found = _played(contenders, rng.permutation(terms.k).tolist(), game)
+        found = _played(contenders, rng.permutation(terms.k).tolist(), terms, differences)
         winner = found.verdict.winner
         folds += sum(found.folds_used)
         joules += np.nan if found.joules is None else found.joules
@@ -132,59 +133,99 @@ class Followed:
     """The contender and the fold that come next; None once it is decided."""
     left: tuple[int, ...]
     """Who is still in, best first."""
+    verdict: Verdict | None
+    """So far; None before the first look."""
+    spent: float | None
+    """In the unit of the budget; None without one."""
 
 
-def follow(contenders: Sequence[Scores], order: Sequence[int], game: Selection) -> Followed:
+def follow(
+    contenders: Sequence[Scores],
+    order: Sequence[int],
+    terms: Terms,
+    differences: Differences | None = None,
+) -> Followed:
     """Go through a selection until it is decided, or needs a fold that has not been run.
-
-    Within a fold the cheap contenders come first, so that a dear one can be spared it.
 
     Args:
         contenders: with the folds that they have.
         order: of the folds.
-        game: nothing of it has been played yet.
+        terms: what is asked.
+        differences: of these contenders; by default worked out as they are needed.
+    Raises: InputError for a budget in a unit in which the folds' costs are not known.
     """
     ran: list[list[int]] = [[] for _ in contenders]
+    costs = _costs(contenders, terms)
+    game = Selection(
+        differences or PairedScores(contenders),
+        len(contenders),
+        terms,
+        cost=lambda one: float(costs[one, ran[one]].mean()),
+    )
+    allowed = np.inf if terms.budget is None else terms.budget.amount
     rounds: list[Round] = []
-
-    def found(needed: tuple[int, int] | None) -> Followed:
-        return Followed(
-            rounds=tuple(rounds),
-            ran=tuple(map(tuple, ran)),
-            needed=needed,
-            left=tuple(game.left),
-        )
-
-    for fold in order:
-        done: list[int] = []
-        for one in sorted(game.left, key=lambda one: _cost(contenders[one], ran[one])):
-            if one not in game.left:
-                continue
+    needed, spent = None, 0.0
+    while not game.decided and needed is None:
+        for one, fold in game.next_folds(order):
+            if spent >= allowed:
+                break
             if np.isnan(contenders[one].folds[fold]):
-                return found((one, fold))
+                needed = one, fold
+                break
+            if np.isnan(costs[one, fold]) and terms.budget is not None:
+                raise InputError(
+                    f"the {terms.budget.unit} of fold {fold} of '{contenders[one].name}' are not "
+                    "known, so they cannot be a budget; give a number of folds"
+                )
             ran[one].append(fold)
-            done.append(one)
-            game.spared(fold, done)
-        rounds.append(game.after(fold))
-        if game.decided:
-            break
-    return found(None)
+            game.ran(one, fold)
+            spent += costs[one, fold]
+        if needed is None:
+            rounds.append(game.look(spent=spent >= allowed))
+    return Followed(
+        rounds=tuple(rounds),
+        ran=tuple(map(tuple, ran)),
+        needed=needed,
+        left=tuple(game.left),
+        verdict=game.verdict() if rounds else None,
+        spent=spent if terms.budget else None,
+    )
 
 
-def _played(contenders: Sequence[Scores], order: Sequence[int], game: Selection) -> Played:
-    followed = follow(contenders, order, game)
+def _costs(contenders: Sequence[Scores], terms: Terms) -> NDArray[np.float64]:
+    """What each fold costs in the unit of the budget, NaN where that is not known."""
+    if terms.budget is None or terms.budget.unit == "folds":
+        return np.ones((len(contenders), terms.k))
+    if terms.budget.unit == "joules":
+        return np.array([one.fold_joules for one in contenders])
+    seconds = np.full((len(contenders), terms.k), np.nan)
+    for row, one in zip(seconds, contenders, strict=True):
+        for result in one.results or ():
+            row[result.fold] = result.total_seconds
+    return seconds
+
+
+def _played(
+    contenders: Sequence[Scores],
+    order: Sequence[int],
+    terms: Terms,
+    differences: Differences | None = None,
+) -> Played:
+    followed = follow(contenders, order, terms, differences)
     if followed.needed is not None:
         one, fold = followed.needed
         raise InputError(
             f"'{contenders[one].name}' has no fold {fold}, which the selection needs; run it, or "
             "leave the contender out"
         )
+    assert followed.verdict is not None  # it is decided
     return Played(
         rounds=followed.rounds,
-        verdict=game.verdict(),
+        verdict=followed.verdict,
         folds_used=tuple(map(len, followed.ran)),
         joules=joules_of(contenders, followed.ran),
         joules_of_all_folds=_total([one.fold_joules for one in contenders]),
+        spent=followed.spent,
     )
 
 
@@ -193,11 +234,6 @@ def joules_of(contenders: Sequence[Scores], ran: Sequence[Sequence[int]]) -> flo
     return _total(
         [one.fold_joules[list(folds)] for one, folds in zip(contenders, ran, strict=True)]
     )
-
-
-def _cost(contender: Scores, folds: Sequence[int]) -> float:
-    """Joules of a fold, from those that it has run; unknown ones first, in their order."""
-    return float(contender.fold_joules[list(folds)].mean()) if folds else 0.0
 
 
 def _total(joules: Sequence[NDArray[np.float64]]) -> float | None:

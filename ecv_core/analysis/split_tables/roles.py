@@ -1,7 +1,9 @@
-"""A fold -> what each interaction is for, with the fold-in part told from the rest of training."""
+"""A fold -> what each interaction is for, how that is spread, and where time is cut."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 import numpy as np
@@ -10,7 +12,8 @@ from numpy.typing import NDArray
 
 from ecv_core.records.frames import with_columns
 from ecv_core.records.interactions import Folds, Interactions, Part
-from ecv_core.splits import Strategy
+from ecv_core.records.parameters import ParamValue
+from ecv_core.splits import Past, Strategy, split, strategy
 
 
 class InteractionRole(IntEnum):
@@ -150,19 +153,8 @@ def _over_activity(interactions: Interactions, roles: NDArray[np.int8]) -> pd.Da
 
 def _places(interactions: Interactions) -> NDArray[np.float64]:
     """Where each interaction stands in its user's history, in [0, 1); equal moments together."""
-    history = np.asarray(interactions.history)
-    users = interactions.users
-    order = np.lexsort((history, users))
-    sizes = np.bincount(users, minlength=interactions.n_users)
-    starts = np.cumsum(sizes) - sizes
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (users[order][1:] != users[order][:-1]) | (history[order][1:] != history[order][:-1])
-    run = np.cumsum(new) - 1
-    begins = np.flatnonzero(new)
-    ends = np.append(begins[1:], len(order))
-    middle = (begins + ends)[run] / 2  # of the moments that are equal
-    place = np.empty(len(order))
-    place[order] = (middle - starts[users[order]]) / sizes[users[order]]
+    of_user = pd.Series(np.asarray(interactions.history)).groupby(interactions.users)
+    place: NDArray[np.float64] = ((of_user.rank() - 0.5) / of_user.transform("size")).to_numpy()
     return place
 
 
@@ -183,3 +175,41 @@ def _frame(
         if table[role].any()
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """The points in time of one fold, in Unix seconds."""
+
+    validation_from: int | None
+    """None without a validation part."""
+    test_from: int
+    """The first moment that is held out: training lies before it."""
+    test_to: int
+    """The last moment that is held out."""
+
+
+def period(
+    interactions: Interactions,
+    split_id: str,
+    k: int,
+    seed: int,
+    params: Mapping[str, ParamValue],
+    index: int,
+) -> Period | None:
+    """When fold `index` begins and ends; None for strategies without a common point in time.
+
+    What is dropped as unknown counts too: it moves no point in time.
+
+    Raises: FoldsError if the data cannot be split so.
+    """
+    if strategy(split_id).past is not Past.EVERYBODY or interactions.timestamps is None:
+        return None
+    parts = split(interactions, split_id, k, seed, {**params, "unknown": "keep"}).parts(index)
+    test = interactions.timestamps[parts == Part.TEST]
+    validation = interactions.timestamps[parts == Part.VALIDATION]
+    return Period(
+        validation_from=int(validation.min()) if len(validation) else None,
+        test_from=int(test.min()),
+        test_to=int(test.max()),
+    )

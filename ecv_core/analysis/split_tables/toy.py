@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ecv_core.analysis.split_tables.periods import Period, period
-from ecv_core.analysis.split_tables.roles import InteractionRole, roles
+from ecv_core.analysis.split_tables.roles import InteractionRole, Period, period, roles
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions
 from ecv_core.records.parameters import ParamValue

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders import Curve, Orders
+from ecv_core.analysis.orders.outcomes import Curve, Orders
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders import Curve, Outcome
+from ecv_core.analysis.orders.outcomes import Curve, Outcome
 from ecv_core.analysis.tradeoff.curves import averaged
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores

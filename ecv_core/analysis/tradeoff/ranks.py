@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.analysis.orders import drawn_orders
+from ecv_core.analysis.orders.outcomes import drawn_orders
 from ecv_core.analysis.ranking import pair_numbers, pair_signs, ranks_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis import exploration
-from ecv_core.analysis.orders import QUANTILES, Curve, Outcome
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve, Outcome
 from ecv_core.analysis.tradeoff.curves import Tradeoff, averaged, joules_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.frames import with_columns

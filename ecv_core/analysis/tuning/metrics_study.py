@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,24 +18,28 @@ from ecv_core.analysis.tuning.power import (
     draw,
     drawn_curve,
     expected_curve,
+    holm_corrected,
     paired_p_values,
 )
-from ecv_core.analysis.tuning.scores import own_tuning
 from ecv_core.analysis.tuning.spaces import places_of, quiet_study
 from ecv_core.evaluation import column_title
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.frames import with_columns
+from ecv_core.records.parameters import ParamValue
+from ecv_core.records.run import FoldResult
+from ecv_core.records.spec import RunSpec, Task
 from ecv_core.store.configurations import (
+    NO_TUNINGS,
     TUNINGS,
     Configurations,
     configuration_names,
     read_configurations,
 )
+from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 # How much of the variance of a tuning's scores each parameter explains: Optuna's fANOVA.
 
@@ -78,7 +84,16 @@ SIGNIFICANT = 0.05
 """Below this p a pair counts as told apart, where pairs are counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """Of one metric, by p values corrected for the number of pairs."""
+
+    dp: float
+    told_apart: float
+    """Share of pairs, averaged over folds, with such a p value below SIGNIFICANT."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MetricsStudy:
     """What the scores of a tuning say of metrics and parameters."""
 
@@ -103,6 +118,16 @@ class MetricsStudy:
         """Share of pairs, averaged over folds, with a p value below SIGNIFICANT."""
         return float((self.p_values[metric] < SIGNIFICANT).mean())
 
+    @cached_property
+    def corrected(self) -> Mapping[str, Corrected]:
+        """Metric -> the same with the p values of a fold corrected for the number of pairs."""
+        found = {}
+        for name, p_values in self.p_values.items():
+            holm = holm_corrected(p_values)
+            dp = len(self.curves[name].p_values) * float(holm.mean())
+            found[name] = Corrected(dp=dp, told_apart=float((holm < SIGNIFICANT).mean()))
+        return found
+
     def sentence(self) -> str:
         """The answer: which metric to tune by, which one not, and the dominant parameter."""
         best, worst = self.ranked[0], self.ranked[-1]
@@ -111,6 +136,13 @@ class MetricsStudy:
             f" {column_title(worst)} worst ({self.curves[worst].dp:.2f}): p is below {SIGNIFICANT} "
             f"in {_percent(self.told_apart(best))} of the pairs of a fold with the one, in "
             f"{_percent(self.told_apart(worst))} with the other."
+        )
+        after = min(self.corrected, key=lambda name: self.corrected[name].dp)
+        shares = [_percent(self.corrected[name].told_apart) for name in (after, worst)]
+        text += (
+            f" Corrected for so many pairs (Holm), {column_title(after)} is "
+            f"{'still' if after == best else 'the'} best: {shares[0]}, and {shares[1]} with "
+            f"{column_title(worst)}."
         )
         parameter = dominant({name: dict(values) for name, values in self.dominant.items()})
         if parameter is not None:
@@ -174,9 +206,10 @@ def find_tuning(store: Store, dataset: str, algorithm: str, *, own: bool = False
         return read_configurations(TUNINGS / f"{name}.json")
     if (found := own_tuning(store, dataset, algorithm)) is not None:
         return found
+    others = f"or take a recorded one: {', '.join(recorded)}" if recorded else NO_TUNINGS
     raise InputError(
         f"there is no tuning of {algorithm} on {dataset} with all folds; compute one with "
-        f"'tune {dataset} {algorithm} --all-folds', or take a recorded one: {', '.join(recorded)}"
+        f"'tune {dataset} {algorithm} --all-folds'; {others}"
     )
 
 
@@ -191,6 +224,7 @@ def power_document(study: MetricsStudy) -> dict[str, Any]:
             name: {
                 "dp": curve.dp,
                 "dp_plus_sd": curve.dp_plus_sd,
+                "dp_corrected": study.corrected[name].dp,
                 "p_values": curve.p_values.tolist(),
             }
             for name, curve in study.curves.items()
@@ -233,7 +267,7 @@ def curves_frame(study: MetricsStudy) -> pd.DataFrame:
 
 
 def powers_frame(study: MetricsStudy) -> pd.DataFrame:
-    """DP of each metric, most discriminative first: metric, dp, dp_plus_sd, told_apart_percent."""
+    """DP of each metric, most discriminative first, as it is and corrected (Holm); a row each."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -243,6 +277,8 @@ def powers_frame(study: MetricsStudy) -> pd.DataFrame:
                 "dp": study.curves[name].dp,
                 "dp_plus_sd": study.curves[name].dp_plus_sd,
                 "told_apart_percent": 100 * study.told_apart(name),
+                "dp_corrected": study.corrected[name].dp,
+                "told_apart_corrected_percent": 100 * study.corrected[name].told_apart,
             }
             for name in study.ranked
         ]
@@ -274,3 +310,85 @@ def importances_frame(study: MetricsStudy) -> pd.DataFrame:
         for name, share in study.importances.items()
     ]
     return pd.DataFrame(rows, columns=["parameter", "share_percent", "least_dp"])
+
+
+STUDIED = ("ndcg", "precision", "recall", "mrr", "efd", "epc")
+"""The metrics of Anelli et al. (2019)."""
+
+
+def own_tuning_names(store: Store) -> dict[str, int]:
+    """What `own_tuning` finds something for: `<dataset>--<algorithm>` -> how many folds there are.
+
+    Reads no scores of users, so that a metric may still be missing there.
+    """
+    found: dict[str, int] = {}
+    for family in _families(store):
+        if len(family) > 1:
+            name = f"{family[0].dataset}--{family[0].algorithm}"
+            found[name] = max(found.get(name, 0), family[0].k * len(family))
+    return found
+
+
+def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | None:
+    """The largest set of configurations with all folds; None where there is none.
+
+    Args:
+        store: where runs with all folds are, such as those of `tune --all-folds`.
+        dataset: an id.
+        algorithm: an id.
+    """
+    results = Results(store, recorded=False)
+    best: dict[RunSpec, dict[int, FoldResult]] = {}
+    for family in _families(store):
+        if (family[0].dataset, family[0].algorithm) == (dataset, algorithm):
+            folds = {spec: results.folds(spec, user_scores=True) for spec in family}
+            whole = {spec: found for spec, found in folds.items() if _studied(spec, found)}
+            best = max(best, whole, key=len)
+    return _gathered(best) if len(best) > 1 else None
+
+
+def _families(store: Store) -> list[list[RunSpec]]:
+    """Specs with all folds, those together that differ in parameters only; newest first."""
+    families: defaultdict[str, list[RunSpec]] = defaultdict(list)
+    for spec, folds in store.specs():
+        if folds == spec.k and spec.task is Task.TOP_N:
+            families[replace(spec, params=()).score_key].append(spec)
+    return list(families.values())
+
+
+def _studied(spec: RunSpec, folds: Mapping[int, FoldResult]) -> bool:
+    """Whether every fold has users' scores by all metrics that are studied."""
+    users = [result.user_scores for result in folds.values()]
+    wanted = {f"{metric}@{spec.n}" for metric in STUDIED}
+    return all(one is not None and wanted <= set(one.metrics) for one in users)
+
+
+def _gathered(runs: Mapping[RunSpec, Mapping[int, FoldResult]]) -> Configurations:
+    specs = list(runs)
+    given = [dict(spec.params) for spec in specs]
+    differ = [name for name in given[0] if len({one[name] for one in given}) > 1]
+    order = sorted(range(len(specs)), key=lambda at: [_key(given[at][name]) for name in differ])
+    results = [[runs[specs[at]][fold] for fold in range(specs[0].k)] for at in order]
+    scores = [[result.user_scores for result in folds] for folds in results]
+    users = np.unique(np.concatenate([s.users for folds in scores for s in folds if s]))
+    shape = (len(specs), specs[0].k, len(users))
+    values = {
+        f"{metric}@{specs[0].n}": np.full(shape, np.nan, dtype=np.float32) for metric in STUDIED
+    }
+    for place, folds in enumerate(scores):
+        for fold, one in enumerate(folds):
+            for metric, cube in values.items():
+                if one is not None:
+                    cube[place, fold, np.searchsorted(users, one.users)] = one.of(metric)
+    return Configurations(
+        spec=specs[order[0]],
+        configurations=tuple({name: given[at][name] for name in differ} for at in order),
+        values=values,
+        folds=np.array([[result.score for result in folds] for folds in results]),
+        joules=np.array([[result.energy.joules for result in folds] for folds in results]),
+    )
+
+
+def _key(value: ParamValue) -> tuple[bool, float, str]:
+    number = isinstance(value, int | float)
+    return (not number, float(value) if number else 0.0, str(value))

@@ -18,7 +18,6 @@ from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, sp
 from ecv_core.evaluation import METRICS
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.configurations import Configuration, specs_of
@@ -83,7 +82,6 @@ def planned_spaces(
     algorithms: Sequence[str],
     splits_of: Sequence[str],
     space: str | None,
-    own: Mapping[str, Mapping[str, Sequence[ParamValue]]] | None = None,
     **settings: Any,  # noqa: ANN401  checked by make_spec
 ) -> list[tuple[RunSpec, list[Configuration]]]:
     """A spec and its configurations for each algorithm and split, every value checked.
@@ -93,7 +91,6 @@ def planned_spaces(
         algorithms: ids; each has the space.
         splits_of: ids, at least two, each with its usual number of folds; single splits too.
         space: as of `spaces.space_of`.
-        own: values of parameters by algorithm, likewise.
         settings: of all runs, as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run.
     """
@@ -105,9 +102,7 @@ def planned_spaces(
     planned: list[tuple[RunSpec, list[Configuration]]] = []
     for name in algorithms:
         algorithm = models.algorithm(name)
-        wanted, _ = within(
-            space_of(algorithm, space, (own or {}).get(name, {})), algorithm, fold.prepared(dataset)
-        )
+        wanted, _ = within(space_of(algorithm, space, {}), algorithm, fold.prepared(dataset))
         drawn: list[Configuration] = list(sampled(wanted, "grid", size_of(wanted), seed=0))
         for split in splits_of:
             spec = make_spec(

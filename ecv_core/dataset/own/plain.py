@@ -150,9 +150,16 @@ def _size(file: io.BufferedReader) -> int:
 
 
 def _copy(read: Callable[[int], bytes], out: BinaryIO, report: Report) -> None:
-    most, done = limits.max_unpacked_bytes(), 0
+    most, done, lines, text = limits.max_unpacked_bytes(), 0, 0, True
     while chunk := read(_CHUNK):
+        text = text and (done > 0 or not chunk.startswith(_PARQUET))
         done += len(chunk)
+        lines += chunk.count(b"\n") if text else 0
+        if lines > limits.MAX_ROWS + 1:
+            raise Unreadable(
+                f"it has more than {limits.MAX_ROWS:,} lines, and no more rows are read; take a "
+                "part of it"
+            )
         if done > most:
             raise Unreadable(
                 f"it unpacks to more than {most / limits.MEGABYTE:,.0f} MB, "

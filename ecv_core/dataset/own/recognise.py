@@ -91,7 +91,7 @@ def guess_roles(names: Sequence[str], rows: Rows, *, named: bool) -> dict[str, i
         named: whether the names are the file's own.
     Returns: role -> column; needed roles may be missing, and an unclear column has none.
     """
-    found = _by_names(names) if named else {}
+    found = roles_by_names(names) if named else {}
     free = [at for at in range(len(names)) if at not in found.values()]
     values = {at: [row[at].strip() for row in rows if at < len(row)] for at in free}
     for role in ("user_id", "item_id"):
@@ -122,7 +122,8 @@ def guess_unit(values: Sequence[str]) -> TimeUnit:
     return TimeUnit.SECONDS
 
 
-def _by_names(names: Sequence[str]) -> dict[str, int]:
+def roles_by_names(names: Sequence[str]) -> dict[str, int]:
+    """Role -> column, for those whose names tell."""
     plain = [plain_name(name) for name in names]
     found: dict[str, int] = {}
     for role, words in _WORDS.items():

@@ -64,7 +64,7 @@ def working_folder() -> Path:
     _remove_stale()
     folder = folder_of(secrets.token_hex(16))
     try:
-        folder.mkdir(parents=True)
+        folder.mkdir(mode=0o700, parents=True)
     except OSError as error:
         raise unwritable(error) from error
     return folder

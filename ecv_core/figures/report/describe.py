@@ -17,8 +17,7 @@ from ecv_core.figures.report.advice import (
     promise_words,
     way_out_sentence,
 )
-from ecv_core.figures.report.citation import PAPER, bibtex, software
-from ecv_core.figures.report.latex import latex_table
+from ecv_core.figures.report.latex import PAPER, bibtex, latex_table, software
 from ecv_core.figures.report.methods import (
     algorithm_sentence,
     as_latex,

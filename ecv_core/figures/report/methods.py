@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 
 import ecv_core.dataset as datasets
 from ecv_core import models
-from ecv_core.energy import SOURCES, country_in_words
+from ecv_core.energy.meter import SOURCES, country_in_words
 from ecv_core.energy.parts import left_in_words, left_out_words, with_own_joules
 from ecv_core.energy.savings import energy_of
-from ecv_core.figures.report.citation import key_of, short
-from ecv_core.figures.report.latex import escaped
+from ecv_core.figures.report.latex import escaped, key_of, short
 from ecv_core.figures.report.provenance import version_words
 from ecv_core.figures.words import (
     FORECAST,

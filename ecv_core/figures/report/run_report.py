@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecv_core import models
-from ecv_core.energy import SOURCES, country_in_words, intensity_words, memory_words, parts_words
-from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.memory import memory_words
+from ecv_core.energy.meter import SOURCES, country_in_words, intensity_words
+from ecv_core.energy.parts import left_in_words, parts_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
-from ecv_core.figures.report.citation import bibtex
+from ecv_core.figures.report.latex import bibtex
 from ecv_core.figures.report.page import page
+from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.plotting import PAGE, inline
 from ecv_core.figures.report.provenance import Provenance, machine_words, version_words
-from ecv_core.figures.report.run_pictures import efold_picture
 from ecv_core.figures.words import (
     FORECAST,
     arithmetic,
@@ -24,6 +25,7 @@ from ecv_core.figures.words import (
     grams,
     interval_lines,
     metric_label,
+    node_words,
     range_words,
     rule_words,
     run_title,
@@ -265,6 +267,7 @@ def _energy(run: Run, energy: EnergyFacts, k: int) -> str:
         memory_words(run.folds),
         left_in_words([run]),
         shared_words(run),
+        node_words(run),
     )
     text = " ".join(filter(None, (text, *said)))
     return f"{text} Emissions are those of {intensity_words(run.spec.country)}."

@@ -12,13 +12,13 @@ from ecv_core.analysis.tradeoff.curves import (
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
-from ecv_core.energy import SOURCES, parts_words
-from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.figures.report.citation import bibtex
+from ecv_core.energy.meter import SOURCES
+from ecv_core.energy.parts import left_out_words, parts_words, with_own_joules
+from ecv_core.figures.report.latex import bibtex
 from ecv_core.figures.report.page import page
+from ecv_core.figures.report.pictures import cells_picture
 from ecv_core.figures.report.plotting import inline
 from ecv_core.figures.report.provenance import Provenance, machine_words, version_words
-from ecv_core.figures.report.table_pictures import cells_picture
 from ecv_core.figures.scales import CellScale, difference_scale, stop_scale
 from ecv_core.figures.words import alpha_text, metric_label, watt_hours
 from ecv_core.records.errors import UnknownName

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from ecv_core.fold.shared import shares_with
-from ecv_core.jobs.plan import ScoresKnown, Task
+from ecv_core.jobs.plan import ScoresKnown, Task, folds_of
 from ecv_core.records.spec import RunSpec
 
 
@@ -28,28 +28,24 @@ class FoldsPlan:
         self._folds = folds
         self._groups = groups(specs, share=share)
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """The first fold that somebody of a group lacks, of all of the group who lack it.
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
+        """Each fold that somebody of a group lacks, of all of the group who lack it.
 
-        One fold of a group at a time; nothing any more once a run has ended without its folds.
+        Nothing any more once a run has ended without its folds.
         """
         if any(known.ended(spec) for group in self._groups for spec in group):
-            return []
-        busy = {replace(spec, only_folds=()) for task in under_way for spec in task.specs}
+            return
+        going = folds_of(under_way)
         for group in list(self._groups):
-            if not busy.isdisjoint(group):
-                continue
             lacks = {spec: _missing(spec, self._folds, known) for spec in group}
+            if not any(lacks.values()):
+                self._groups.remove(group)
             for index in self._folds:
-                wanted = [
-                    replace(spec, only_folds=tuple(lacks[spec]))
-                    for spec in group
-                    if index in lacks[spec]
-                ]
-                if wanted:
-                    return [Task(specs=tuple(wanted), fold=index)]
-            self._groups.remove(group)
-        return []
+                wanted = [spec for spec in group if index in lacks[spec]]
+                asked = [replace(spec, only_folds=tuple(lacks[spec])) for spec in wanted]
+                task = Task(specs=tuple(asked), fold=index)
+                if asked and going.isdisjoint(task.folds):
+                    yield task
 
 
 def groups(specs: Iterable[RunSpec], *, share: bool = True) -> list[list[RunSpec]]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
+from ecv_core.jobs.plan import ScoresKnown, Task, folds_of, next_fold
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import cheap_models
+from ecv_core.stopping import cheap_models, folds_planned
 from ecv_core.store.results import aid_spec
+
+SPECULATE = 1
+"""So many folds more than its rule is sure to need, where there is a place."""
 
 
 class RunPlan:
@@ -16,21 +19,40 @@ class RunPlan:
 
     independent = False
 
-    def __init__(self, spec: RunSpec) -> None:
+    def __init__(self, spec: RunSpec, *, speculate: int = SPECULATE) -> None:
+        """Nothing is known yet.
+
+        Args:
+            spec: of the run.
+            speculate: how many folds may be computed beyond those that the rule is sure to need.
+        """
         self.spec = spec
+        self._speculate = speculate
         self._has_aids = False  # to see that they are there takes long, and is done once
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """One fold at a time: the rule decides on each before the next."""
-        if under_way or known.ended(self.spec):
+        """The folds before which the rule cannot stop, then so many more as bets."""
+        if known.ended(self.spec):
             return []
-        aid = None if self._has_aids else next_of_aids(self.spec, known)
-        self._has_aids = aid is None
-        if aid is not None and not known.ended(aid.specs[0]):
-            return [aid]
+        if not self._has_aids:
+            aids = tasks_of_aids(self.spec, known)
+            self._has_aids = not aids
+            if aids and not known.ended(aids[0].specs[0]):
+                return not_yet(aids, under_way)
         run = known.run(self.spec)
-        index = self.spec.fold_order[0] if run is None else next_fold(run, full=self.spec.full)
-        return [] if index is None else [Task(specs=(self.spec,), fold=index)]
+        if run is not None and next_fold(run, full=self.spec.full) is None:
+            return []
+        spec = self.spec if run is None else replace(run.spec, full=self.spec.full or run.spec.full)
+        done = {result.fold for result in (*run.folds, *run.ahead)} if run else set()
+        turn = next(at for at, fold in enumerate(spec.fold_order) if fold not in done)
+        least, most = folds_planned(spec)
+        sure = max(least, turn + 1)
+        tasks = [
+            Task(specs=(self.spec,), fold=fold, bet=at >= sure)
+            for at, fold in enumerate(spec.fold_order[: min(sure + self._speculate, most)])
+            if fold not in done
+        ]
+        return not_yet(tasks, under_way)
 
 
 class AidsPlan:
@@ -42,18 +64,26 @@ class AidsPlan:
         self.spec = spec
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """One fold at a time."""
-        aid = None if under_way else next_of_aids(self.spec, known)
-        return [] if aid is None or known.ended(aid.specs[0]) else [aid]
+        """The folds that the first of them lacks."""
+        aids = tasks_of_aids(self.spec, known)
+        if aids and known.ended(aids[0].specs[0]):
+            return []
+        return not_yet(aids, under_way)
 
 
-def next_of_aids(spec: RunSpec, known: ScoresKnown) -> Task | None:
-    """The first fold that a cheap model lacks; None where all are there."""
+def not_yet(tasks: Sequence[Task], under_way: Collection[Task]) -> Sequence[Task]:
+    """Those of the tasks whose folds are not computed yet."""
+    going = folds_of(under_way)
+    return [task for task in tasks if going.isdisjoint(task.folds)] if going else tasks
+
+
+def tasks_of_aids(spec: RunSpec, known: ScoresKnown) -> list[Task]:
+    """The folds that a cheap model lacks, the first that lacks some; none where all are there."""
     for name in cheap_models(spec):
         aid = aid_spec(spec, name)
         folds = known.folds(aid, user_scores=True).values()
         there = {result.fold for result in folds if result.user_scores}
         if missing := tuple(fold for fold in aid.fold_order if fold not in there):
             asked = replace(aid, only_folds=missing) if there else aid
-            return Task(specs=(asked,), fold=missing[0])
-    return None
+            return [Task(specs=(asked,), fold=fold) for fold in missing]
+    return []

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 
 from ecv_core import fold, models
 from ecv_core.analysis.selection.contenders import aligned, check_contenders
-from ecv_core.analysis.selection.differences import PairedScores
-from ecv_core.analysis.selection.document import verdict_sentence
+from ecv_core.analysis.selection.document import verdict_sentence, winner_mean
 from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
-from ecv_core.analysis.selection.rounds import Selection, Terms, Until
+from ecv_core.analysis.selection.rounds import Budget, Terms, Until
 from ecv_core.evaluation import METRICS
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.plan import ScoresKnown, Task
+from ecv_core.jobs.plan import ScoresKnown, Task, folds_of
+from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
@@ -38,6 +39,7 @@ from ecv_core.store.store import Store
 
 Named = Sequence[tuple[str, RunSpec]]
 """Contenders: what each is called, and its spec."""
+_BUDGET = "budget"
 _RECORDED = "recorded"
 """Among the terms that are kept: whether folds of recorded runs count."""
 
@@ -75,15 +77,14 @@ class Standing:
         """
         if self.played is None:
             return f"Every contender needs its first fold: {sum(self.folds)} of {len(titles)} ran."
-        winner = self.contenders[self.played.rounds[-1].leader]
-        seen = [one.fold for one in self.played.rounds]
+        leader = self.played.rounds[-1].leader
         return verdict_sentence(
             titles,
             self.terms,
             self.played.verdict,
             self.played.rounds,
             self.folds,
-            mean=float(winner.folds[seen].mean()),
+            mean=winner_mean(self.contenders[leader], self.played.rounds, leader),
             on=on,
             energy=self.joules / self.joules_expected
             if self.joules is not None and self.joules_expected
@@ -103,39 +104,60 @@ class SelectPlan:
 
     independent = False
 
-    def __init__(self, named: Named, terms: Terms, *, share: bool = True) -> None:
+    def __init__(
+        self, named: Named, terms: Terms, *, share: bool = True, speculate: int = SPECULATE
+    ) -> None:
         """Nothing is known yet.
 
         Args:
             named: at least two contenders, as of `check_named`.
             terms: what is asked.
             share: whether those that share work are computed together.
+            speculate: how many rounds may be begun before they are sure to be needed.
         """
         self.named, self.terms, self._share = named, terms, share
+        self._speculate = speculate
 
     @classmethod
-    def of(cls, record: PlanRecord) -> SelectPlan:
+    def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
         """The plan that was kept."""
-        return cls([(run.name, run.spec) for run in record.content.runs], _terms(record))
+        named = [(run.name, run.spec) for run in record.content.runs]
+        return cls(named, _terms(record), speculate=speculate)
 
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """The fold that the round lacks, of all contenders that share its work.
+        """The folds of the round, of all contenders that share their work together.
 
-        Raises: InputError where it is one of a tracked contender, with how it gets there.
+        The first is sure to be needed. The others are bets: somebody may be spared one by what
+        another shows in it. So are those of the rounds that may follow.
+
+        Raises: InputError where the sure one is of a tracked contender, with how it gets there.
         """
-        if under_way:
-            return []
         now = self.standing(known)
         if now.needed is None:
             return []
-        place, index = now.needed
-        places = self._sharing(now, place, index) if self._share else [place]
-        if any(known.ended(self.named[each][1]) for each in places):
-            return []  # failed, or another program goes on with it
-        for each in places:
-            if self.named[each][1].tracked:
-                raise missing(*self.named[each], index, known.folds(self.named[each][1]))
-        return [Task(specs=tuple(self._asked(each, index, known) for each in places), fold=index)]
+        first, index = now.needed
+        going = folds_of(under_way)
+        tasks: list[Task] = []
+        for fold_index in range(index, min(index + self._speculate + 1, self.terms.k)):
+            for place in dict.fromkeys((first, *sorted(now.left))):
+                if not np.isnan(now.contenders[place].folds[fold_index]):
+                    continue
+                sharing = self._sharing(now, place, fold_index) if self._share else [place]
+                # Not those that failed, were cancelled, or that another program goes on with.
+                places = [each for each in sharing if not known.ended(self.named[each][1])]
+                sure = (place, fold_index) == now.needed
+                if sure and not places:
+                    return []
+                tracked = [each for each in places if self.named[each][1].tracked]
+                if tracked and sure:
+                    name, spec = self.named[tracked[0]]
+                    raise missing(name, spec, index, known.folds(spec))
+                asked = tuple(self._asked(each, fold_index, known) for each in places)
+                task = Task(specs=asked, fold=fold_index, bet=not sure)
+                if asked and not tracked and going.isdisjoint(task.folds):
+                    going |= task.folds
+                    tasks.append(task)
+        return tasks
 
     def standing(self, known: Scored) -> Standing:
         """Where the selection is, as far as the folds that are there take it.
@@ -144,17 +166,17 @@ class SelectPlan:
         """
         contenders = tuple(self._contenders(known))
         check_contenders(contenders)
-        game = Selection(PairedScores(contenders), len(contenders), self.terms)
-        followed = follow(contenders, range(self.terms.k), game)
+        followed = follow(contenders, range(self.terms.k), self.terms)
         spent = joules_of(contenders, followed.ran)
         played = None
-        if followed.rounds:
+        if followed.verdict is not None:
             played = Played(
                 rounds=followed.rounds,
-                verdict=game.verdict(),
+                verdict=followed.verdict,
                 folds_used=tuple(map(len, followed.ran)),
                 joules=spent,
                 joules_of_all_folds=None,
+                spent=followed.spent,
             )
         return Standing(
             named=self.named,
@@ -196,8 +218,8 @@ class SelectPlan:
         """The run of a contender as it is to go on: with this fold, and no other that it lacks."""
         spec = self.named[place][1]
         run = known.run(spec)
-        have = tuple(result.fold for result in run.folds) if run else ()
-        return replace(spec, only_folds=(*have, index))
+        have = tuple(result.fold for result in (*run.folds, *run.ahead)) if run else ()
+        return replace(spec, only_folds=tuple(sorted({*have, index})))
 
 
 def check_named(contenders: Named) -> Named:
@@ -258,7 +280,9 @@ def begin(
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
     planned = [PlannedRun(name=name, spec=spec) for name, spec in check_named(contenders)]
-    content = asdict(terms) | {_RECORDED: recorded}
+    content = {name: value for name, value in asdict(terms).items() if value is not None}
+    content |= {f"{_BUDGET}_{name}": value for name, value in content.pop(_BUDGET, {}).items()}
+    content[_RECORDED] = recorded
     return keep_plan(store, SELECTION, planned, content, started_by=started_by)
 
 
@@ -276,14 +300,17 @@ def results_of(store: Store, record: PlanRecord) -> Results:
     return Results(store, recorded=bool(record.content.terms.get(_RECORDED)))
 
 
-def selection_book(store: Store, record: PlanRecord, says: Says | None = None) -> Book:
-    """The book of a selection that was kept."""
+def selection_book(
+    store: Store, record: PlanRecord, says: Says | None = None, *, left: Collection[str] = ()
+) -> Book:
+    """The book of a selection that was kept. Args: says, left: as of `Book`."""
     return Book(
         store,
         plan_id=record.plan_id,
         started_by=record.started_by,
         recorded=bool(record.content.terms.get(_RECORDED)),
         says=says,
+        left=left,
     )
 
 
@@ -298,7 +325,7 @@ def go_on(store: Store, selection_id: str) -> list[str]:
         return []
     book = selection_book(store, record)
     tasks = SelectPlan.of(record).next(book, ())
-    return [run_id for task in tasks[:1] for run_id in book.queue(task)]
+    return [run_id for task in islice(tasks, 1) for run_id in book.queue(task)]
 
 
 def compute(
@@ -308,6 +335,7 @@ def compute(
     *,
     executor: Executor | None = None,
     share: bool = False,
+    speculate: int = SPECULATE,
     on_fold: Callable[[Standing], object] = lambda now: None,
     trouble: Callable[[str | None], object] = lambda sentence: None,
 ) -> tuple[str, Standing]:
@@ -319,13 +347,15 @@ def compute(
         terms: what is asked.
         executor: computes the folds, as of `drive`.
         share: whether those that share work are computed together.
+        speculate: as of `SelectPlan`.
         on_fold: told after every fold that was computed.
         trouble: as of `Says`.
     Returns: its id, and where it ended.
     Raises: InputError for contenders that cannot be compared; RunError if a fold fails.
     """
     record = stored_plan(store, SELECTION, begin(store, named, terms))
-    plan = SelectPlan([(run.name, run.spec) for run in record.content.runs], terms, share=share)
+    named = [(run.name, run.spec) for run in record.content.runs]
+    plan = SelectPlan(named, terms, share=share, speculate=speculate)
     says = Says(fold=lambda run: on_fold(plan.standing(book)), trouble=trouble)
     book = selection_book(store, record, says)
     drive(plan, book, executor)
@@ -369,15 +399,9 @@ def named_contenders(
     return named
 
 
-def terms_for(spec: RunSpec, *, confidence: float, indifference: float, until: Until) -> Terms:
-    """What is asked of contenders that are run with this spec."""
-    return Terms(
-        k=spec.k,
-        confidence=confidence,
-        indifference=indifference,
-        until=until,
-        higher_is_better=METRICS[spec.metric].higher_is_better,
-    )
+def terms_for(spec: RunSpec, **asked: Any) -> Terms:  # noqa: ANN401  checked by Terms
+    """What is asked of contenders that are run with this spec; see `Terms` for the names."""
+    return Terms(k=spec.k, higher_is_better=METRICS[spec.metric].higher_is_better, **asked)
 
 
 def tracked_names(store: Store, dataset: str) -> set[str]:
@@ -419,6 +443,10 @@ def _terms(record: PlanRecord) -> Terms:
         indifference=float(given["indifference"]),
         until=until,
         higher_is_better=bool(given["higher_is_better"]),
+        expected_loss=float(given["expected_loss"]) if "expected_loss" in given else None,
+        budget=Budget.parse(f"{given['budget_amount']} {given['budget_unit']}")
+        if "budget_amount" in given
+        else None,
     )
 
 

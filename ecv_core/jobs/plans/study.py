@@ -16,10 +16,10 @@ from ecv_core.fold import check_needs, data_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Here
+from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import ScoresKnown, Task, next_fold
-from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.jobs.queue import RunQueue
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.run import Run, RunState
@@ -84,16 +84,28 @@ class StudyPlan:
 
     independent = True
 
-    def __init__(self, specs: Iterable[RunSpec]) -> None:
-        self._runs = [RunPlan(spec) for spec in specs]
+    def __init__(self, specs: Iterable[RunSpec], *, speculate: int = SPECULATE) -> None:
+        """Of runs with these specs; `speculate` as of RunPlan."""
+        self._runs = [RunPlan(spec, speculate=speculate) for spec in specs]
 
-    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
-        """The next fold of every run, the first run's first."""
-        busy = {task.specs[0] for task in under_way}
-        idle = [run for run in self._runs if run.spec not in busy]
-        # Two runs that are adjusted by the same model may both ask for its fold.
-        tasks = dict.fromkeys(task for run in idle for task in run.next(known, ()))
-        return [task for task in tasks if task.specs[0] not in busy]
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
+        """What the first run is sure to need, then the second, and so on; then what are bets."""
+        going: dict[RunSpec, list[Task]] = {}
+        for task in under_way:
+            going.setdefault(task.specs[0], []).append(task)
+        given: set[Task] = {*under_way}  # two may ask for a fold of the same cheap model
+        bets: list[Task] = []
+        for run in list(self._runs):
+            tasks = run.next(known, going.get(run.spec, ()))
+            if not (tasks or run.spec in going or known.ended(run.spec)):
+                self._runs.remove(run)
+            for task in tasks:
+                if task.bet:
+                    bets.append(task)
+                elif task not in given:
+                    given.add(task)
+                    yield task
+        yield from bets
 
 
 def planned(
@@ -294,13 +306,14 @@ def compute(
     store: Store,
     cells: Iterable[Cell],
     *,
-    executor: Here | None = None,
+    executor: Executor | None = None,
+    speculate: int = SPECULATE,
     on_fold: Callable[[Run], object] = lambda run: None,
     on_end: Callable[[Cell], object] = lambda cell: None,
     trouble: Callable[[str | None], object] = lambda sentence: None,
     also: Sequence[str] = (),
 ) -> list[Cell]:
-    """Run and record what is not recorded yet, in this process; gives the cells with their runs.
+    """Run and record what is not recorded yet; gives the cells with their runs.
 
     Only the same run goes on or is recorded, not any that has the scores: its document says the
     rule. A cell that fails ends with its failed run, and the study goes on.
@@ -308,7 +321,8 @@ def compute(
     Args:
         store: where folds are kept as they come.
         cells: as `planned` gives them.
-        executor: computes the folds.
+        executor: computes the folds; by default this process.
+        speculate: as of `RunPlan`.
         on_fold: called after each.
         on_end: called with each cell once its run has ended, and is recorded if it finished.
         trouble: as of `Says`.
@@ -336,5 +350,5 @@ def compute(
             ended(run)
     says = Says(fold=on_fold, ended=ended, trouble=trouble)
     book = Book(store, runs=[run for _, run in begun], says=says)
-    drive(StudyPlan([cell.spec for cell in todo]), book, executor)
+    drive(StudyPlan([cell.spec for cell in todo], speculate=speculate), book, executor)
     return done

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import ecv_core.dataset as datasets
 import ecv_core.untrusted.bounded as bounded
 from ecv_core import fold, stopping
-from ecv_core.energy import JOULES_PER_KWH, country
+from ecv_core.energy.meter import JOULES_PER_KWH, country
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
@@ -280,11 +280,22 @@ def _read_table(path: Path) -> pd.DataFrame:
 
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            return _parquet(path)
         return pd.read_csv(path, dtype={"user_id": str, "item_id": str}, encoding="utf-8-sig")
     except (OSError, ValueError, *_DAMAGED) as error:  # pandas' errors are ValueErrors
         said = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
         raise InputError(f"{path} cannot be read as a CSV table: {said}") from error
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    """Raises: OSError, ValueError; Arrow's other errors are none of Python's."""
+    import pandas as pd
+    from pyarrow import ArrowException
+
+    try:
+        return pd.read_parquet(path)
+    except ArrowException as error:
+        raise ValueError(str(error)) from error
 
 
 def _tracked(store: Store, run_id: str) -> Run:

@@ -35,6 +35,7 @@ from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import ScoresKnown, Task
 from ecv_core.jobs.plans.folds import FoldsPlan, groups
+from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.jobs.plans.select import Standing, compute
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue
@@ -92,6 +93,23 @@ class Tuned:
         assert self.standing.played is not None
         return self.standing.played.verdict.winner
 
+    @property
+    def params(self) -> Configuration:
+        """The parameters of the chosen configuration that others have otherwise."""
+        return self.configurations[self.best]
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence or two."""
+        return tuning_sentence(self)
+
+    def document(self) -> dict[str, Any]:
+        """The tuning as plain JSON values, as `tune --json` writes it."""
+        return tuning_document(self)
+
+    def __repr__(self) -> str:
+        return f"<Tuned: {self.sentence}>"
+
 
 @dataclass
 class DrawPlan:
@@ -118,12 +136,13 @@ class DrawPlan:
     def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Sequence[Task]:
         """What the newest configuration lacks; else the next is drawn."""
         self._known = known
-        while not under_way:
+        while True:
             if self.drawn:
                 newest = self.tuning.spec_of(self.drawn[-1])
                 if known.ended(newest):
                     break
-                if tasks := FoldsPlan([newest], self.folds).next(known, under_way):
+                tasks = list(FoldsPlan([newest], self.folds).next(known, under_way))
+                if tasks or under_way:
                     return tasks
             configuration = next(self._draws, None)
             if configuration is None:
@@ -245,6 +264,7 @@ def tune(
     *,
     executor: Executor | None = None,
     share: bool = False,
+    speculate: int = SPECULATE,
     on_fold: Callable[[], object] = lambda: None,
     trouble: Trouble = lambda sentence: None,
 ) -> Tuned:
@@ -258,6 +278,7 @@ def tune(
         tuning: what to do.
         executor: computes the folds, as of `drive`.
         share: whether configurations that share work are computed together.
+        speculate: as of `SelectPlan`.
         on_fold: told after every fold that was computed.
         trouble: as of `Says`.
     Raises: RunError if a fold fails; what is finished is kept.
@@ -280,6 +301,7 @@ def tune(
         tuning.terms,
         executor=executor,
         share=share,
+        speculate=speculate,
         on_fold=lambda now: on_fold(),
         trouble=trouble,
     )

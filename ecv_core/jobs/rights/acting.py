@@ -26,6 +26,7 @@ from ecv_core.store.imports import import_run
 from ecv_core.store.listing import Label, label_runs
 from ecv_core.store.people import introduce, starters, used_by
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
+from ecv_core.store.quota import lost_seconds
 from ecv_core.store.store import Store
 
 if TYPE_CHECKING:
@@ -88,11 +89,12 @@ class Acting:
             return why
         if self.limits is None:
             return None
-        if run.seconds >= self.limits.seconds:
+        lost = lost_seconds(self._store, [run.run_id])[run.run_id]
+        if run.spent_seconds + lost >= self.limits.seconds:
             return f"a run has {self.limits.seconds} s here, and this one has had them"
         if why := _beyond(self.limits, [run.spec]):
             return why
-        return self.limits.quota.queue_refusal(used_by(self._store, self.actor.id), 1)
+        return self.limits.quota.refusal(used_by(self._store, self.actor.id), 1)
 
     def _check(self, action: Action, *run_ids: str) -> None:
         if why := self.refusal(action, *run_ids):
@@ -120,7 +122,12 @@ class Acting:
             why := self.go_on_refusal(self._store.run(run_id))
         ):
             raise RightsError(why)
-        return self._manager().resume(run_id, full=full)
+        return self._manager().resume(
+            run_id,
+            full=full,
+            started_by=self.actor.id,
+            quota=self.limits.quota if self.limits else None,
+        )
 
     def cancel(self, run_id: str) -> None:
         """As `Queue.cancel`."""
@@ -141,6 +148,11 @@ class Acting:
         """As `Store.delete`: for a run that is damaged."""
         self._check(Action.DELETE, run_id)
         self._store.delete(run_id)
+
+    def delete_fold(self, run_id: str, fold: int) -> None:
+        """As `Store.delete_fold`."""
+        self._check(Action.DELETE, run_id)
+        self._store.delete_fold(run_id, fold)
 
     def label(self, labelled: Mapping[str, Label]) -> None:
         """As `store.label_runs`."""

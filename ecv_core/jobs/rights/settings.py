@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,7 +17,11 @@ from ecv_core.store.quota import Quota
 QUICK = ("popular", "item-knn", "user-knn", "ease", "implicit-mf", "rp3beta", "bias")
 """What visitors run unless ECV_PUBLIC_ALGORITHMS says otherwise: seconds a fold on MovieLens 1M."""
 EVERYBODY = "*"
+_ADDRESS = re.compile(r"[!-?A-~]+@[!-?A-~]+")
+"""In ASCII with one at-sign: of other letters lower() makes those of somebody else's address."""
 _MOST = 1_000_000
+SIGNED_IN_SECONDS = 3600
+"""After signing in one is let in for so long: who was removed at the provider is out by then."""
 
 
 class Mode(StrEnum):
@@ -67,6 +72,12 @@ def settings() -> Settings:
             f"ECV_MODE must be 'public' or 'team', or not set for one person, but is '{asked[:40]}'"
         )
     mode = Mode(asked)
+    for name in ("ECV_EDITORS", "ECV_VIEWERS"):
+        if mode is not Mode.TEAM and os.environ.get(name, "").strip():
+            raise InputError(
+                f"{name} says who of a team may do what, but ECV_MODE is not 'team', so nobody "
+                f"would have to sign in; set ECV_MODE=team, or do not set {name}"
+            )
     if mode is Mode.PUBLIC:
         return Settings(mode=mode, limits=_limits())
     if mode is Mode.TEAM:
@@ -91,23 +102,25 @@ def visitor(secret: str) -> Actor:
     return Actor(id=f"visitor:{mark}", role=PersonRole.VISITOR)
 
 
-def member(claims: Mapping[str, object], known: Settings) -> Actor:
+def member(claims: Mapping[str, object], known: Settings, now: float) -> Actor:
     """Who a provider of OpenID Connect says that somebody is.
 
-    Issuer and subject name a person for good. An email address counts for a role only where the
-    provider has verified that it is theirs.
+    Issuer and subject name a person for good. A subject may be any text that the provider lets
+    somebody choose, so one with an at-sign counts only together with its issuer, and never as an
+    email address or a domain. An address counts where the provider has verified that it is theirs.
 
     Args:
         claims: of the identity token; empty for somebody who is not signed in.
         known: who has which role.
+        now: Unix seconds; who signed in longer ago than `SIGNED_IN_SECONDS` is nobody.
     """
     issuer, subject = str(claims.get("iss") or ""), str(claims.get("sub") or "")
-    if not (issuer and subject):
+    if not (issuer and subject) or signed_in_until(claims) <= now:
         return Actor(id="", role=PersonRole.NOBODY)
-    names = {subject, EVERYBODY}
-    email = str(claims.get("email") or "").strip().lower()
-    if email and claims.get("email_verified") in (True, "true"):
-        names |= {email, f"@{email.rpartition('@')[2]}"}
+    names = {EVERYBODY, f"{issuer}#{subject}", *([] if "@" in subject else [subject])}
+    email = str(claims.get("email") or "").strip()
+    if claims.get("email_verified") in (True, "true") and _ADDRESS.fullmatch(email):
+        names |= {email.lower(), f"@{email.lower().partition('@')[2]}"}
     role = next(
         (
             role
@@ -121,6 +134,12 @@ def member(claims: Mapping[str, object], known: Settings) -> Actor:
     )
     name = str(claims.get("name") or email or subject)
     return Actor(id=f"{issuer}#{subject}", role=role, name=name[:80])
+
+
+def signed_in_until(claims: Mapping[str, object]) -> float:
+    """The time, in Unix seconds, at which one has to sign in again; 0 where no token says when."""
+    issued = claims.get("iat")
+    return issued + SIGNED_IN_SECONDS if isinstance(issued, int | float) else 0.0
 
 
 def _limits() -> Limits:

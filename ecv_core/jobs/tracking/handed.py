@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core import splits
-from ecv_core.fold import data_of, folds_of
+from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.records.interactions import Interactions, Part
 from ecv_core.records.spec import RunSpec
 
@@ -27,6 +27,8 @@ class Handed:
         """
         self.index = index
         """Which fold it is, 0 .. k-1."""
+        self.seed = fold_seed(spec.seed, index)
+        """Of this fold's random choices, from the run's seed."""
         self.data: Interactions = data_of(spec)
         self.parts: NDArray[np.int8] = splits.usable_parts(self.data, folds_of(spec), index)
         self._spec = spec

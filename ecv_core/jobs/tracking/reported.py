@@ -15,6 +15,7 @@ import ecv_core.dataset as datasets
 from ecv_core import evaluation, stopping
 from ecv_core.dataset import ready as rated
 from ecv_core.evaluation import METRICS, Evaluation, Kind
+from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.jobs.tracking.handed import Handed
 from ecv_core.jobs.tracking.tables import codes_of, finite, known_columns, some
@@ -177,8 +178,8 @@ def _pair(handed: Handed, key: int) -> str:
 
 
 _WAYS = (
-    "report user -> score (a dict or a Series), one number, or a table of recommendations with the "
-    "columns user_id and item_id"
+    "report user -> score (a dict or a Series), one number, a table of recommendations with the "
+    "columns user_id and item_id, or an array of scores, users x items"
 )
 _SHARES = frozenset({Kind.HITS, Kind.LISTS, Kind.RANKS})
 """Metrics that are from 0 to 1."""
@@ -210,7 +211,8 @@ def measure(
         handed: the fold.
         reported: user -> score, for every user with something held out; or the score of the fold;
             or a table: lists of recommended items, which are evaluated here under full ranking,
-            predicted ratings, or users' scores.
+            predicted ratings, or users' scores; or scores of users x items, in the order of the
+            matrices, or a fitted model with `score(users)`.
         rule: that stops the run, where the spec does not say it.
     Raises: InputError with what is wrong and the way out.
     """
@@ -224,6 +226,8 @@ def measure(
         return _of_table(spec, handed, reported)
     if hasattr(reported, "index") and hasattr(reported, "to_numpy"):
         return _of_users(spec, handed, list(reported.index), list(reported.to_numpy()))
+    if len(getattr(reported, "shape", ())) == 2 or callable(getattr(reported, "score", None)):
+        return _of_scores(spec, handed, reported)
     raise InputError(f"fold {handed.index} was reported as a {type(reported).__name__}; {_WAYS}")
 
 
@@ -234,6 +238,25 @@ def _of_table(spec: RunSpec, handed: Handed, table: Any) -> Measured:  # noqa: A
     if spec.task is Task.RATINGS:
         return _predictions(spec, handed, table)
     return _lists(spec, handed, table)
+
+
+def _of_scores(spec: RunSpec, handed: Handed, scores: object) -> Measured:
+    if spec.task is Task.RATINGS:
+        raise InputError(
+            "scores of users x items are ranked, and this run is scored by predicted ratings; "
+            "report a table of user_id, item_id and prediction, or use a metric of ranking"
+        )
+    parts = handed.matrices
+    result = evaluation.evaluate(
+        AnyScores(scores, parts.train.shape),
+        parts.seen,
+        parts.held_out,
+        spec.cutoffs,
+        train=parts.train,
+        protocol=evaluation.Protocol(candidates=spec.candidates, seed=handed.seed),
+        also=(spec.metric,),
+    )
+    return _measured(spec, result)
 
 
 def _number(spec: RunSpec, handed: Handed, score: float, rule: StoppingRule | None) -> Measured:

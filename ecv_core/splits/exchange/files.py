@@ -48,7 +48,7 @@ def store_folds(source: Path | bytes, folder: Path) -> str:
     )
     sha256 = hashlib.sha256(content).hexdigest()
     suffix = next((end for magic, end in SUFFIXES.items() if content.startswith(magic)), ".csv")
-    write_bytes(folder / f"{sha256}{suffix}", content)
+    write_bytes(folder / f"{sha256}{suffix}", content, for_others=False)
     return sha256
 
 
@@ -78,10 +78,10 @@ def read_bytes(path: Path, name: str) -> bytes:
         ) from error
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, *, for_others: bool = True) -> None:
     """Write in one step: a reader sees the old file or the whole new one. Raises: FoldsError."""
     try:
-        with replacing(path) as part:
+        with replacing(path, for_others=for_others) as part:
             part.write_bytes(content)
     except OSError as error:
         raise FoldsError(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 VIEW = "view"
 """In the address: which view of a page that has several."""
-ALL_RUNS, COMPARE = "All runs", "Compare"
+ALL_RUNS, COMPARE, NODES = "All runs", "Compare", "Nodes"
 FOLD_BY_FOLD, RACE = "Fold by fold", "Race"
 ALGORITHMS, RANKS, METRICS = (
     "Datasets and algorithms",
@@ -58,7 +58,7 @@ _STYLE = """
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
 }
-.st-key-verdict [data-testid="stAlertContainer"] { min-height: 6rem; }
+.st-key-verdict, .st-key-verdict .ecv-box { min-height: 6rem; }
 .st-key-facts { min-height: 36rem; }
 @media (641px <= width < 1280px) {
   .st-key-facts { min-height: 41rem; }
@@ -70,10 +70,10 @@ _STYLE = """
   .st-key-facts { min-height: 60.5rem; }
 }
 @media (max-width: 900px) {
-  .st-key-verdict [data-testid="stAlertContainer"] { min-height: 7.5rem; }
+  .st-key-verdict, .st-key-verdict .ecv-box { min-height: 7.5rem; }
 }
 @media (max-width: 480px) {
-  .st-key-verdict [data-testid="stAlertContainer"] { min-height: 10.5rem; }
+  .st-key-verdict, .st-key-verdict .ecv-box { min-height: 10.5rem; }
   .st-key-run-actions { min-height: 6rem; }
   .ecv-progress p { min-height: 2lh; }
 }

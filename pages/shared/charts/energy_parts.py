@@ -7,8 +7,15 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core.energy import EnergyPart, energy_parts, parts_sentence
-from ecv_core.energy.parts import GPU, MEMORY, PROCESSOR, EnergyCost
+from ecv_core.energy.parts import (
+    GPU,
+    MEMORY,
+    PROCESSOR,
+    EnergyCost,
+    EnergyPart,
+    energy_parts,
+    parts_sentence,
+)
 from pages.shared.widgets.words import estimate
 
 _COLOURS = {
@@ -34,13 +41,17 @@ def energy_bar(folds: Iterable[EnergyCost], note: str = "") -> None:
         folds: those whose energy is shown.
         note: a sentence to say after it, such as how many runs are left out.
     """
+    bar, said = energy_html(folds, note)
+    if bar:
+        st.html(bar)
+    if said:
+        st.caption(said)
+
+
+def energy_html(folds: Iterable[EnergyCost], note: str = "") -> tuple[str, str]:
+    """The same as HTML and Markdown; the arguments are those of `energy_bar`."""
     parts = energy_parts(folds)
-    if not parts:
-        if note:
-            st.caption(note)
-        return
-    st.html(bar_html(parts))
-    st.caption(f"{parts_sentence(parts)} {note}".strip())
+    return (bar_html(parts), f"{parts_sentence(parts)} {note}".strip()) if parts else ("", note)
 
 
 def bar_html(parts: Iterable[EnergyPart]) -> str:

@@ -101,7 +101,8 @@ const leave = (node) => {
 const config = { responsive: true, displaylogo: false, displayModeBar: false };
 const drawn = new WeakMap();
 
-export default function ({ data, parentElement }) {
+export default function ({ data: given, parentElement }) {
+  let data = given;
   const node = parentElement.querySelector(".ecv-figure");
   const forgetMenu = saveMenu(parentElement.querySelector(".ecv-save"), node, () => {
     const dark = isDark(node);
@@ -118,7 +119,6 @@ export default function ({ data, parentElement }) {
       dark,
     };
   });
-  if (!data.steps) named(node, data.alt);
   node.style.minHeight = `${data.height}px`;
   if (data.top && window.ecvTop !== data.top) {
     window.ecvTop = data.top;
@@ -159,9 +159,13 @@ export default function ({ data, parentElement }) {
     else later = setTimeout(() => paint(), 150); // nobody sees it: first what is in sight
   };
   if (data.steps) window.addEventListener("ecv-step", moved);
-  draw().catch((error) => {
-    drawn.delete(node);
-    node.textContent = `${data.alt} (The figure itself is missing: ${error.message}.)`;
+  const forget = followed(parentElement, given, (now) => {
+    data = now;
+    if (!data.steps) named(node, data.alt);
+    draw().catch((error) => {
+      drawn.delete(node);
+      node.textContent = `${data.alt} (The figure itself is missing: ${error.message}.)`;
+    });
   });
   const watcher = new MutationObserver(() => draw().catch(() => {}));
   watcher.observe(document.head, { childList: true, subtree: true });
@@ -181,6 +185,7 @@ export default function ({ data, parentElement }) {
   window.addEventListener("ecv-zoom", zoomed);
   resized.observe(node);
   return () => {
+    forget();
     forgetMenu();
     if (data.top) setTimeout(() => leave(node));
     window.removeEventListener("ecv-step", moved);

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache
+from contextlib import nullcontext
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -22,6 +23,8 @@ from pages.shared.widgets.tables import chart_table, file_name
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+    from matplotlib.figure import Figure
+    from streamlit.delta_generator import DeltaGenerator
 
 _LOADER = "load_plotly.js"
 
@@ -31,7 +34,7 @@ _figure = component(
     html='<div class="ecv-chart"><div class="ecv-figure"></div>'
     '<div class="ecv-save" hidden></div></div>',
     css="save.css",
-    js=[_LOADER, "save.js", "plot.js"],
+    js=[_LOADER, "save.js", "../live/shared.js", "plot.js"],
 )
 
 
@@ -41,7 +44,6 @@ def plot(
     version: Hashable,
     key: str,
     alt: str,
-    height: int,
     top: str = "",
     slider: str = "",
     steps: Callable[[], Steps] | None = None,
@@ -49,6 +51,7 @@ def plot(
     caption: str = "",
     table: Callable[[], pd.DataFrame] | None = None,
     opens: Mapping[str, str] | None = None,
+    least_width: int = 0,
 ) -> None:
     """Draw a figure, with a menu that saves it as PNG, SVG or HTML.
 
@@ -58,7 +61,6 @@ def plot(
         version: of that data: the figure is made anew only when this changes.
         key: the same key is the same figure on the page, however its data changes.
         alt: one sentence with what the figure shows.
-        height: in pixels, so that the page does not move when the figure arrives.
         top: when this changes, the page is scrolled to its top.
         slider: name of the `slider_watch` that moves the figure in the browser.
         steps: what it changes; a pure function of the same data.
@@ -69,53 +71,63 @@ def plot(
             by default its name. The slider's step is added to it.
         opens: where a click on a cell or point leads, an address by 'ease|ml-100k' (its place on
             both axes), by 'y2|0' (the panel's axis, and the place on it), or by its text.
+        least_width: in pixels; where there is less room the figure scrolls sideways.
     """
-    _draw(
-        make,
-        version,
-        key,
-        alt,
-        height,
-        top,
-        slider,
-        steps,
-        name or key,
-        caption or name,
-        dict(opens or {}),
-    )
-    if table is not None:
-        chart_table(table, key=key, name=name or key, alt=alt)
+    drawn = drawing(make, version=version, key=key, alt=alt, slider=slider, steps=steps)
+    with _scrolling(key, least_width) if least_width else nullcontext():
+        draw(drawn, key=key, top=top, name=name, caption=caption, table=table, opens=opens)
 
 
-def _draw(
+def drawing(
     make: Callable[[bool], go.Figure | Sequence[go.Figure]],
+    *,
     version: Hashable,
     key: str,
     alt: str,
-    height: int,
-    top: str,
-    slider: str,
-    steps: Callable[[], Steps] | None,
-    name: str,
-    caption: str,
-    opens: dict[str, str],
+    slider: str = "",
+    steps: Callable[[], Steps] | None = None,
+) -> dict[str, Any]:
+    """What changes of a figure as its data does; the arguments are those of `plot`."""
+    light, dark, moves, height = _both(key, version, make, steps)
+    drawn = {"light": light, "dark": dark, "alt": alt, "height": height}
+    return {**drawn, "slider": slider, "steps": moves} if moves else drawn
+
+
+def draw(
+    drawn: Mapping[str, Any],
+    *,
+    key: str,
+    top: str = "",
+    name: str = "",
+    caption: str = "",
+    table: Callable[[], pd.DataFrame] | None = None,
+    rows: Callable[[Callable[[], None]], None] | None = None,
+    opens: Mapping[str, str] | None = None,
 ) -> None:
-    light, dark_json, moves = _both(key, version, make, steps)
+    """Draw what `drawing` gave, which all who watch may be shown alike; see `shared`.
+
+    The other arguments are those of `plot`, but `rows`, which draws the part with the open table.
+    """
     data = {
-        "light": light,
-        "dark": dark_json,
-        "alt": alt,
-        "height": height,
         "plotly": PLOTLY,
         "top": top,
-        "name": file_name(name),
-        "title": name,
-        "caption": caption,
-        "opens": opens,
+        "name": file_name(name or key),
+        "title": name or key,
+        "caption": caption or name,
+        "opens": dict(opens or {}),
     }
-    if moves:
-        data |= {"slider": slider, "steps": moves}
-    _figure(key=key, data=data, height=height)
+    _figure(key=key, data={**data, **drawn}, height=drawn["height"])
+    if table is not None:
+        chart_table(table, key=key, name=name or key, alt=drawn["alt"], rows=rows)
+
+
+def _scrolling(key: str, least: int) -> DeltaGenerator:
+    """On a narrow page a figure scrolls sideways rather than shrinks its numbers away."""
+    st.html(
+        f"<style>.st-key-{key}-figure .ecv-chart {{ overflow-x: auto; }} "
+        f".st-key-{key}-figure .ecv-figure {{ min-width: {least}px; }}</style>"
+    )
+    return st.container(key=f"{key}-figure")
 
 
 @st.cache_data(
@@ -128,9 +140,12 @@ def _both(
     version: Hashable,
     _make: Callable[[bool], go.Figure | Sequence[go.Figure]],
     _steps: Callable[[], Steps] | None = None,
-) -> tuple[str, str, str]:
+) -> tuple[str, str, str, int]:
+    """As JSON for a light and for a dark page, its steps, and its height: known before it comes."""
+    light = _make(False)
+    first = light[0] if isinstance(light, Sequence) else light
     moves = _steps().to_json() if _steps else ""
-    return _json(_make(False)), _json(_make(True)), moves
+    return _json(light), _json(_make(True)), moves, int(first.layout.height)
 
 
 def _json(made: go.Figure | Sequence[go.Figure]) -> str:
@@ -149,3 +164,41 @@ def _head_start() -> str:
     loader = Path(__file__).with_name(_LOADER).read_text(encoding="utf-8")
     # Only a head start: the figure will say what is wrong.
     return f"<script>{{ {loader} loaded({json.dumps(PLOTLY)}).catch(() => {{}}); }}</script>"
+
+
+_TYPES = {"pdf": "application/pdf", "svg": "image/svg+xml", "pgf": "text/x-tex"}
+
+
+def print_figures(pictures: Mapping[str, Callable[[], Figure]], *, key: str, title: str) -> None:
+    """A button that opens the choice; a file is made when its button is pressed.
+
+    Args:
+        pictures: name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
+        key: unique on the page.
+        title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
+    """
+    with st.popover("Figures for a paper", icon=":material/article:", key=f"print-{key}"):
+        st.caption(
+            "As wide as a column (3.3 inches), type of at least 7 points, readable in grey. "
+            r"PGF is for LaTeX: `\input` it."
+        )
+        for name, draw in pictures.items():
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(name, width="stretch")
+                for form, mime in _TYPES.items():
+                    st.download_button(
+                        form.upper(),
+                        partial(_made, draw, form, f"{name}: {title}"),
+                        file_name=f"{file_name(f'{title} {name}')}.{form}",
+                        mime=mime,
+                        key=f"print-{key}-{name}-{form}",
+                        on_click="ignore",
+                        help=f"{name} as {form.upper()}",
+                        width="content",
+                    )
+
+
+def _made(draw: Callable[[], Figure], form: str, title: str) -> bytes:
+    from ecv_core.figures.report.plotting import FORMS, saved
+
+    return saved(draw, next(one for one in FORMS if one == form), title=title)

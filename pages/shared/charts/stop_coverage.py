@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.lessons.at_the_stop import StopCoverage, at_the_stop
+from ecv_core.lessons.stops import StopCoverage, at_the_stop
 from pages.shared.widgets.words import alpha_text
 
 _ALPHA, _DEVIATION, _RUNS = 1e-4, 0.01, 100_000

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
+import time
 
 import streamlit as st
 
 from ecv_core.jobs.rights.acting import Acting, Handling
-from ecv_core.jobs.rights.actor import OWNER, Action, Actor, PersonRole
-from ecv_core.jobs.rights.settings import Mode, member, settings, visitor
+from ecv_core.jobs.rights.actor import OWNER, Action, Actor, PersonRole, refusal
+from ecv_core.jobs.rights.settings import Mode, member, settings, signed_in_until, visitor
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
 from pages.shared.live.state import escaped, manager, sentence, store
+from pages.shared.live.tabs import NAME, tabs
 from pages.shared.widgets.component import component
 
 COOKIE = "ecv_visitor"
@@ -46,7 +49,7 @@ def who() -> Actor:
     if known.mode is Mode.PUBLIC:
         return visitor(_visitor_secret())
     if known.mode is Mode.TEAM:
-        return member(st.user.to_dict() if st.user.get("is_logged_in") else {}, known)
+        return member(_claims(), known, time.time())
     return OWNER
 
 
@@ -57,6 +60,11 @@ def admitted() -> bool:
     except EcvError as error:
         st.error(sentence(error), icon=":material/error:")
         return False
+    tabs.admit(
+        st.context.headers.get(NAME, ""),
+        upload=refusal(Action.UPLOAD, person) is None,
+        until=signed_in_until(_claims()) if person.id and known.mode is Mode.TEAM else math.inf,
+    )
     if known.mode is Mode.PUBLIC:
         _remember_visitor()
     if person.role is not PersonRole.NOBODY:
@@ -70,7 +78,7 @@ def admitted() -> bool:
         )
         return False
     if not person.id:
-        st.markdown("This dashboard belongs to a team. Sign in to see it.")
+        st.markdown("This dashboard belongs to a team. Sign in to see it, for an hour each time.")
         st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login)
         return False
     st.markdown(
@@ -84,7 +92,13 @@ def admitted() -> bool:
 
 def subject_of(person: Actor) -> str:
     """How a list of members can name somebody without an email address."""
-    return person.id.partition("#")[2]
+    subject = person.id.partition("#")[2]
+    return person.id if "@" in subject else subject
+
+
+def _claims() -> dict[str, object]:
+    """Of who is signed in here; empty for anybody else."""
+    return dict(st.user.to_dict()) if st.user.get("is_logged_in") else {}
 
 
 def starter(started_by: str) -> str:

@@ -9,22 +9,28 @@ const duration = (seconds) => {
 
 export default function ({ data, parentElement }) {
   const [text, bar] = parentElement.querySelector(".ecv-progress").children;
-  const since = performance.now();
-  const percent = Math.floor(100 * data.part);
-  clearInterval(parentElement.ecvClock); // new data comes without a clean-up of the old
-  bar.setAttribute("aria-label", data.title);
-  bar.setAttribute("aria-valuenow", percent);
-  bar.firstChild.style.width = `${percent}%`;
-  const title = document.createElement("strong");
-  title.textContent = data.title;
-  const rest = document.createTextNode("");
-  text.replaceChildren(title, rest);
-  const paint = () => {
-    const elapsed = data.elapsed + (data.ticks ? (performance.now() - since) / 1000 : 0);
-    const clock = data.elapsed === null ? "" : `${duration(elapsed)} elapsed`;
-    rest.data = ["", data.words, clock, data.rest].filter((said, at) => !at || said).join(" · ");
+  const forget = followed(parentElement, data, (now) => {
+    const since = now.at ?? performance.now();
+    const percent = Math.floor(100 * now.part);
+    clearInterval(parentElement.ecvClock);
+    if (now.tab) document.title = `${now.tab} · ${now.name}`;
+    bar.setAttribute("aria-label", now.title);
+    bar.setAttribute("aria-valuenow", percent);
+    bar.firstChild.style.width = `${percent}%`;
+    const title = document.createElement("strong");
+    title.textContent = now.title;
+    const rest = document.createTextNode("");
+    text.replaceChildren(title, rest);
+    const paint = () => {
+      const elapsed = now.elapsed + (now.ticks ? (performance.now() - since) / 1000 : 0);
+      const clock = now.elapsed === null ? "" : `${duration(elapsed)} elapsed`;
+      rest.data = ["", now.words, clock, now.rest].filter((said, at) => !at || said).join(" · ");
+    };
+    paint();
+    if (now.ticks) parentElement.ecvClock = setInterval(paint, 1000);
+  });
+  return () => {
+    clearInterval(parentElement.ecvClock);
+    forget();
   };
-  paint();
-  if (data.ticks) parentElement.ecvClock = setInterval(paint, 1000);
-  return () => clearInterval(parentElement.ecvClock);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import Run, RunState
 from pages.shared.live.acting import acting
-from pages.shared.live.events import ALL, STEPS
+from pages.shared.live.events import ALL, QUEUE, STEPS
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds
 from pages.shared.live.state import escaped, manager, store
-from pages.shared.live.watch import follow, follow_server, watch
+from pages.shared.live.watch import follow, follow_server, shared, watch
 from pages.shared.widgets.component import component
 from pages.shared.widgets.words import counted, duration, run_title
 
@@ -36,7 +37,7 @@ _progress = component(
     "ecv_progress",
     html='<div class="ecv-progress"><p></p><div role="progressbar"><i></i></div></div>',
     css="running.css",
-    js="running.js",
+    js=["shared.js", "running.js"],
 )
 
 
@@ -61,7 +62,7 @@ def running_bar(page: StreamlitPage) -> None:
     if active:
         state.pop(_DONE, None)
         with place:
-            follow(_bar, name, key="running", of=[ALL], often=[STEPS])
+            follow(_bar, name, key="running", of=[QUEUE])
             follow_server()
         return
     _done()
@@ -100,9 +101,9 @@ def _bar(name: str) -> None:
         st.rerun()  # the last look: the title says that it is done, and nothing is followed
     run, *waiting = active
     st.session_state[_WATCHED] = run.run_id
-    st.set_page_config(page_title=_tab_title(run, name))
+    st.set_page_config(page_title=f"{_tab_title(run)} · {name}")
     with _row():
-        _progress_bar(run, *progress_of(run))
+        _progress_bar(name, shared("bar", [ALL, STEPS], _first))
         if st.query_params.get("run") not in (run.run_id, run.group):
             st.page_link(
                 "run/run.py",
@@ -123,11 +124,26 @@ def _bar(name: str) -> None:
         st.warning(escaped(trouble), icon=":material/warning:")
 
 
-def _progress_bar(run: Run, part: float, words: str) -> None:
-    """How far a run is; its clock goes on in the browser while it computes."""
+def _progress_bar(name: str, data: Mapping[str, object]) -> None:
+    """How far a run is, and the tab's title; its clock goes on in the browser while it computes."""
+    with st.container(key="running-progress"):
+        _progress(key="progress", data={**data, "name": name})
+
+
+def _first() -> dict[str, object] | None:
+    """Of the run that goes on, all that the bar and the tab's title say."""
+    active = watch().active()
+    return (
+        {**_data(active[0], *progress_of(active[0])), "tab": _tab_title(active[0])}
+        if active
+        else None
+    )
+
+
+def _data(run: Run, part: float, words: str) -> dict[str, object]:
     computes = run.state is RunState.RUNNING
     remaining = remaining_seconds(run) if computes else None
-    data = {
+    return {
         "title": run_title(run),
         "part": part,
         "words": words,
@@ -135,13 +151,11 @@ def _progress_bar(run: Run, part: float, words: str) -> None:
         "ticks": computes and run.progress is not None,
         "rest": "" if remaining is None else f"at most {duration(remaining)} remaining",
     }
-    with st.container(key="running-progress"):
-        _progress(key="progress", data=data)
 
 
-def _tab_title(run: Run, name: str) -> str:
+def _tab_title(run: Run) -> str:
     at = f"{min(len(run.folds) + 1, run.k)}/{run.k}"
-    return f"▶ {'queued' if run.state is RunState.QUEUED else at} {run_title(run)} · {name}"
+    return f"▶ {'queued' if run.state is RunState.QUEUED else at} {run_title(run)}"
 
 
 def _row() -> DeltaGenerator:
@@ -168,7 +182,8 @@ def _over() -> None:
     if run.folds:
         words.append(f"{duration(run.seconds)} of computing")
     with _row():
-        _progress_bar(run, 1.0 if finished else done / run.k, " · ".join(words))
+        part = 1.0 if finished else done / run.k
+        _progress_bar("", _data(run, part, " · ".join(words)))
         st.button("Hide", icon=":material/close:", key="hide-bar", on_click=_hide)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import streamlit as st
 
-from ecv_core.energy import SOURCES
+from ecv_core.energy.meter import SOURCES
+from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.imports import origins
 from ecv_core.store.listing import ListedRun
 from pages.shared.address.navigation import COMPARE, VIEW
+from pages.shared.live.acting import acting
 from pages.shared.live.events import RUNS, topic
 from pages.shared.live.state import escaped, sentences, store
 from pages.shared.live.watch import follow, watch
@@ -100,6 +103,18 @@ def imported_sentence(run_id: str) -> str:
         f"Imported on {origin.imported_at:%Y-%m-%d} from {origin.file_name}{there}: it was "
         "computed elsewhere, so its seconds and energy are another machine's."
     )
+
+
+def damaged_folds(runs: Iterable[Known]) -> None:
+    """Folds that cannot be read, each with its sentence and a button that deletes it."""
+    found = [(run.run_id, fold, said) for run in runs for fold, said in run.damaged.items()]
+    for run_id, fold, said in found:
+        with st.container(border=True, horizontal=True, key=f"damaged-{run_id}-{fold}"):
+            st.warning(escaped(f"{said[0].upper()}{said[1:]}."), icon=":material/error:")
+            if not acting().refusal(Action.DELETE, run_id) and st.button(
+                f"Delete fold {fold}", icon=":material/delete:", key=f"delete-{run_id}-{fold}"
+            ):
+                act_and_rerun(partial(acting().delete_fold, run_id, fold))
 
 
 def act_and_rerun(act: Callable[[], object]) -> None:

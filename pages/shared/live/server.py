@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.metadata import version
@@ -17,23 +18,33 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ecv_core.jobs.rights.settings import Mode, settings
+from ecv_core.jobs.manager import RUN
+from ecv_core.jobs.rights.settings import settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
 from pages.shared.live.events import events
+from pages.shared.live.health import healthz, metrics, tell_systemd
 from pages.shared.live.state import manager
+from pages.shared.live.tabs import tabs
 
 log = logging.getLogger(__name__)
 
 PLOTLY = f"plotly-{version('plotly')}.min.js"
 """Address of plotly.js: browsers keep it, and a newer one has another."""
 _FOREVER = "public, max-age=31536000, immutable"
-_AROUND_A_FILE = 1_000_000
-"""Bytes of a form beside the file that it has."""
+
+
+def end_where_settings_are_wrong() -> None:
+    """Exit code 2 and one sentence; a dashboard that is for nobody knows whom does not start."""
+    try:
+        settings()
+        max_upload_bytes()
+    except EcvError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)
 
 
 def routes() -> list[BaseRoute]:
@@ -42,27 +53,48 @@ def routes() -> list[BaseRoute]:
     return [
         WebSocketRoute(f"{base}/events", events.page),
         Route(f"{base}/{PLOTLY}", _plotly),
+        Route(f"{base}/healthz", healthz),
+        Route(f"{base}/metrics", metrics),
     ]
 
 
 def middleware() -> list[Middleware]:
     """What every request goes through first."""
-    return [Middleware(_limit_uploads)]
+    return [Middleware(tabs.guard)]
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """What runs besides the pages for as long as the server does."""
+    _log_with_run_ids()
     with _end_with_the_terminal():
         running = asyncio.create_task(asyncio.to_thread(_begin))
-        telling = asyncio.create_task(events.look_and_tell())
+        telling = asyncio.gather(events.look_and_tell(), tell_systemd())
         try:
             yield
         finally:
             telling.cancel()
+            with suppress(asyncio.CancelledError):
+                await telling
             await running
             with suppress(EcvError):
                 await asyncio.to_thread(lambda: manager().close())
+
+
+def _log_with_run_ids() -> None:
+    """Lines of the library and of pages go to stderr, each with the run that it is about."""
+
+    def named(record: logging.LogRecord) -> bool:
+        record.run = f"run {run_id}: " if (run_id := RUN.get()) else ""
+        return True
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(run)s%(message)s"))
+    handler.addFilter(named)
+    for name in ("ecv_core", "pages"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.handlers, logger.propagate = [handler], False
 
 
 def _begin() -> None:
@@ -93,32 +125,3 @@ async def _plotly(_request: Request) -> Response:
     assert spec.origin is not None
     file = Path(spec.origin).parent / "package_data" / "plotly.min.js"
     return FileResponse(file, media_type="text/javascript", headers={"Cache-Control": _FOREVER})
-
-
-def _limit_uploads(app: ASGIApp) -> ASGIApp:
-    """Refuses files above ECV_MAX_UPLOAD_MB, and on a public dashboard all files."""
-
-    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = None
-        if scope["type"] == "http" and "/_stcore/upload_file/" in scope["path"]:
-            refusal = _refusal(Request(scope))
-        await (refusal or app)(scope, receive, send)
-
-    return limited
-
-
-def _refusal(request: Request) -> Response | None:
-    if request.method != "PUT":
-        return None
-    try:
-        if settings().mode is Mode.PUBLIC:
-            return PlainTextResponse("This dashboard takes no files.", 403)
-        limit = max_upload_bytes()
-    except EcvError as error:
-        return PlainTextResponse(str(error), 403)
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal() or "transfer-encoding" in request.headers:
-        return PlainTextResponse("A file comes with its length here.", 411)
-    if int(length) > limit + _AROUND_A_FILE:
-        return PlainTextResponse(f"A file may have up to {limit:,} bytes here.", 413)
-    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,6 +19,8 @@ from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
 
 _Made = TypeVar("_Made")
+_LINKS = re.compile(r"(?i)https?\\:(?=//)|www(?=\.)|[\w.+-](?=@[-\w]+\.)")
+"""What Markdown makes a link of, escaped or not, unless an invisible sign comes between."""
 
 
 class _Kept(TypedDict):
@@ -103,7 +106,7 @@ def sentence(error: Exception) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Text that Markdown shows as it is, and makes no link of: neither address is clicked on."""
     for sign in ("\\", "`", "*", "_", "$", "[", "]", "<", "~", "#", ":"):
         text = text.replace(sign, "\\" + sign)
-    return text
+    return _LINKS.sub("\\g<0>\u2060", text)

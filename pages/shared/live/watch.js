@@ -1,5 +1,6 @@
 // Has a part of the page drawn anew when what it shows has changed. All parts of a tab share one
-// WebSocket, on which the server tells versions of what they show; see events.py.
+// WebSocket, on which the server tells versions of what they show, and what all who watch are shown
+// alike, which components take by shared.js; see events.py.
 const PATIENCE = 4000; // milliseconds for a part to be drawn anew, before it is asked for again
 const FIRST_WAIT = 500; // until the next try to connect
 const LONGEST_WAIT = 30_000;
@@ -37,8 +38,11 @@ const newEvents = () => {
     queueMicrotask(look);
   };
   const say = () => {
-    const topics = [...parts.values()].flatMap(({ data }) => Object.keys(data.versions));
-    const text = [...new Set(topics)].sort().join("\n");
+    const lines = [...parts.values()].flatMap(({ data: { versions, tokens } }) => [
+      ...Object.keys(versions),
+      ...tokens.map((token) => `shared ${token}`),
+    ]);
+    const text = [...new Set(lines)].sort().join("\n");
     if (!text || text === said || socket?.readyState !== WebSocket.OPEN) return;
     said = text;
     socket.send(text);
@@ -52,13 +56,18 @@ const newEvents = () => {
       opened = true;
       wait = FIRST_WAIT;
       said = "";
+      window.ecvShared = {}; // another server has another clock
       say();
     };
     socket.onmessage = (message) => {
-      told.clear();
-      for (const [topic, version] of Object.entries(JSON.parse(message.data))) {
-        told.set(topic, version);
+      const news = JSON.parse(message.data);
+      if (news.shared) {
+        window.ecvShared[news.shared] = { ...news, at: performance.now() };
+        window.dispatchEvent(new CustomEvent("ecv-shared", { detail: news.shared }));
+        return;
       }
+      told.clear();
+      for (const [topic, version] of Object.entries(news)) told.set(topic, version);
       look();
     };
     socket.onclose = () => {

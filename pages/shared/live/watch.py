@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
@@ -13,13 +14,15 @@ from ecv_core.records.run import Run
 from ecv_core.store.engine import database_url
 from ecv_core.store.going import Going, going_on
 from ecv_core.store.store import Store
-from pages.shared.live.events import SERVER, events
+from pages.shared.live.events import SERVER, Grant, Shared, events
 from pages.shared.live.state import made_once, sentences, store
 from pages.shared.widgets.component import component
 
 _listener = component(__file__, "ecv_watch", html="<span></span>", js="watch.js")
 
 _drawn_from: ContextVar[Going | None] = ContextVar("drawn_from", default=None)
+_tokens: ContextVar[list[str] | None] = ContextVar("tokens", default=None)
+"""Of the contents in the part of a page that is drawn now."""
 
 
 def follow(
@@ -43,18 +46,61 @@ def follow(
     def part() -> None:
         nonlocal first
         moment, versions = time.monotonic(), dict.fromkeys((*of, *often), "")
+        tokens: list[str] = []
         with sentences():  # a database comes and goes
             now = watch().now() if first else watch().look()
             moment, first = now.moment, False
             versions = {topic: events.version(topic, now) for topic in versions}
-            around = _drawn_from.set(now)
+            around = _tokens.set(tokens)
             try:
-                draw(*arguments)
+                with _drawing_from(now):
+                    draw(*arguments)
             finally:
-                _drawn_from.reset(around)
-        _listen(key, moment, versions, often)  # below, where it moves nothing
+                _tokens.reset(around)
+        _listen(key, moment, versions, often, tokens)  # below, where it moves nothing
 
     st.fragment(part)()
+
+
+def shared(
+    name: str, of: Sequence[str], make: Callable[[], Mapping[str, object] | None]
+) -> dict[str, object]:
+    """Entries of a component's data that all who watch are shown alike.
+
+    The component (see shared.js) is told them anew as they change, and the page is not drawn anew.
+    Call it in a part that `follow` draws, for somebody who may see it.
+
+    Args:
+        name: of the content; no other has it.
+        of: the topics that it shows.
+        make: gives the entries, from what `watch` says alone; None where there are none any more.
+    """
+
+    def made(now: Going) -> Mapping[str, object] | None:
+        with _drawing_from(now):
+            return make()
+
+    grants = _grants()
+    if name not in grants:
+        grants[name] = events.grant(Shared(name, tuple(of), made))
+    if (tokens := _tokens.get()) is not None:
+        tokens.append(grants[name].token)
+    return {"shared": name, "moment": watch().now().moment, **(make() or {})}
+
+
+@st.cache_resource(scope="session", show_spinner=False)
+def _grants() -> dict[str, Grant]:
+    """Of this session, by the name of the content, until its page is left."""
+    return {}
+
+
+@contextmanager
+def _drawing_from(now: Going) -> Iterator[None]:
+    around = _drawn_from.set(now)
+    try:
+        yield
+    finally:
+        _drawn_from.reset(around)
 
 
 def follow_server() -> None:
@@ -63,13 +109,24 @@ def follow_server() -> None:
     Call it where the page begins. Raises: StoreError.
     """
     now = watch().now()
-    _listen(SERVER, now.moment, {SERVER: events.version(SERVER, now)}, (), page=True)
+    _listen(SERVER, now.moment, {SERVER: events.version(SERVER, now)}, page=True)
 
 
 def _listen(
-    key: str, moment: float, versions: Mapping[str, str], often: Sequence[str], page: bool = False
+    key: str,
+    moment: float,
+    versions: Mapping[str, str],
+    often: Sequence[str] = (),
+    tokens: Sequence[str] = (),
+    page: bool = False,
 ) -> None:
-    data = {"moment": moment, "versions": dict(versions), "often": list(often), "page": page}
+    data = {
+        "moment": moment,
+        "versions": dict(versions),
+        "often": list(often),
+        "tokens": list(tokens),
+        "page": page,
+    }
     with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
         _listener(key=f"listens-{key}", data=data, on_changed_change=lambda: None)
 

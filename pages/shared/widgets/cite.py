@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from ecv_core.figures.report.citation import PAPER_NAMES, PAPER_URL
 from ecv_core.figures.report.describe import Description
+from ecv_core.figures.report.latex import PAPER_NAMES, PAPER_URL
 from ecv_core.records.run import Run
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import Origin, origins

@@ -1,25 +1,34 @@
-"""The numbers behind a chart: a table on demand, and their CSV."""
+"""Tables: the numbers behind a chart and their CSV, and runs, one row each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from ecv_core.records.frames import column_texts
 from ecv_core.untrusted.disarming import csv_of
+from pages.shared.widgets.words import algorithm_title, dataset_title
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 
 HIGHEST = 380
 """Pixels of the table; a longer one scrolls."""
 
 
-def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: str) -> None:
+def chart_table(
+    make: Callable[[], pd.DataFrame],
+    *,
+    key: str,
+    name: str,
+    alt: str,
+    rows: Callable[[Callable[[], None]], None] | None = None,
+) -> None:
     """Two small buttons: the table opens here, the CSV is saved; nothing is made before.
 
     Args:
@@ -27,57 +36,65 @@ def chart_table(make: Callable[[], pd.DataFrame], *, key: str, name: str, alt: s
         key: of the chart.
         name: of the file.
         alt: the chart's sentence; the table says that it holds the numbers of it.
+        rows: draws the part of the page with the table; by default it is drawn as it is.
     """
-    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
-        box = st.expander(
+
+    def table() -> None:
+        frame = make()
+        st.dataframe(
+            frame,
+            hide_index=True,
+            placeholder="",
+            height="content" if len(frame) <= 9 else HIGHEST,
+            column_config={
+                name: st.column_config.Column(help=text)
+                for name, text in column_texts(frame).items()
+            },
+            key=f"{key}-rows",
+            alt=f"The numbers behind: {alt}",
+        )
+
+    @st.fragment  # of its own: a button that is drawn anew fails those who press the one before
+    def box() -> None:
+        expander = st.expander(
             "Table",
             icon=":material/table:",
             type="compact",
             key=f"{key}-table",
             on_change="rerun",
         )
-        st.download_button(
-            "CSV",
-            lambda: csv_of(make()),
-            file_name=f"{file_name(name)}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            key=f"{key}-csv",
-            type="tertiary",
-            help="The numbers behind this chart.",
-        )
-    if box.open:
-        with box:
-            frame = make()
-            st.dataframe(
-                frame,
-                hide_index=True,
-                placeholder="",
-                height="content" if len(frame) <= 9 else HIGHEST,
-                column_config={
-                    name: st.column_config.Column(help=text)
-                    for name, text in column_texts(frame).items()
-                },
-                key=f"{key}-rows",
-                alt=f"The numbers behind: {alt}",
-            )
+        if expander.open:
+            with expander:
+                (rows or (lambda draw: draw()))(table)
+
+    with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
+        box()
+        said = "The numbers behind this chart."
+        csv_button("CSV", make, f"{file_name(name)}.csv", key=f"{key}-csv", help_text=said)
 
 
 LONGEST = 120
 
 
-def csv_button(label: str, frame: pd.DataFrame, name: str) -> None:
-    """Saves a table as it is."""
+def csv_button(
+    label: str,
+    make: pd.DataFrame | Callable[[], pd.DataFrame],
+    name: str,
+    *,
+    key: str = "",
+    help_text: str | None = None,
+) -> None:
+    """Saves a table as it is, or one that is made when the button is pressed."""
     st.download_button(
         label,
-        lambda: csv_of(frame),
+        lambda: csv_of(make() if callable(make) else make),
         file_name=name,
         mime="text/csv",
         icon=":material/download:",
         on_click="ignore",
-        key=f"csv-{name}",
+        key=key or f"csv-{name}",
         type="tertiary",
+        help=help_text,
     )
 
 
@@ -85,3 +102,135 @@ def file_name(words: str) -> str:
     """A file name, without an ending, that every system takes: 'e-fold-item-knn-on-ml-100k'."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
     return "-".join(["e-fold", *([plain[:LONGEST]] if plain else [])])
+
+
+_HOLDS = ": of the mean, or with the precision rule of where the k-fold mean is."
+RUN_COLUMNS = (
+    "name",
+    "mean",
+    "folds",
+    "energy Wh",
+    "saved Wh",
+    "saved %",
+    "state",
+)
+"""Beside the runs that were started together."""
+ALL_COLUMNS = (
+    "best",
+    "dataset",
+    "algorithm",
+    "name",
+    "metric",
+    "mean",
+    "low",
+    "high",
+    "folds",
+    "stop",
+    "k-fold mean",
+    "difference %",
+    "energy Wh",
+    "grams CO2e",
+    "seconds",
+    "saved Wh",
+    "saved %",
+    "state",
+)
+
+STAR = "★"
+MARKED = "background-color: rgba(0, 158, 115, 0.20)"
+"""Reads on a light and on a dark page."""
+
+
+def shown_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame of `figures.compare`, in the units and words of pages."""
+    titles = {one: dataset_title(one) for one in frame["dataset"].unique()}
+    return pd.DataFrame(
+        {
+            "best": [STAR if one else "" for one in frame["best"]],
+            "dataset": frame["dataset"].map(titles),
+            "algorithm": frame["algorithm"].map(algorithm_title),
+            "name": frame["name"],
+            "metric": frame["metric"],
+            "mean": frame["mean"],
+            "low": frame["low"],
+            "high": frame["high"],
+            "folds": [
+                f"{used} of {k}" for used, k in zip(frame["folds_used"], frame["k"], strict=True)
+            ],
+            "stop": ["-" if pd.isna(stop) else f"after {stop:.0f}" for stop in frame["stop"]],
+            "k-fold mean": frame["k_fold_mean"],
+            "difference %": frame["difference_percent"],
+            "energy Wh": frame["joules"] / 3600,
+            "grams CO2e": frame["grams_co2e"],
+            "seconds": frame["seconds"],
+            "saved Wh": frame["saved_joules"] / 3600,
+            "saved %": frame["saved_percent"],
+            "state": frame["state"],
+        }
+    )
+
+
+def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None:
+    """Draw it.
+
+    Args:
+        frame: from `figures.compare.compare_frame`.
+        columns: which of `shown_frame` to show, in this order.
+        key: of the table on the page.
+    """
+    shown = shown_frame(frame)[list(columns)]
+
+    def ground(row: pd.Series) -> list[str]:
+        return [MARKED if row.get("best") else ""] * len(row)
+
+    def real(label: str, digits: int, help_text: str) -> ColumnConfig:
+        return st.column_config.NumberColumn(label, format=f"%.{digits}f", help=help_text)
+
+    def estimate(label: str, help_text: str) -> ColumnConfig:
+        return st.column_config.NumberColumn(label, format="%.2g", help=help_text)
+
+    st.dataframe(
+        shown.style.apply(ground, axis=1),
+        hide_index=True,
+        column_config={
+            "best": st.column_config.TextColumn(
+                STAR,
+                help="Better than every other run here, by the paired test.",
+                pinned=True,
+                width=36,
+            ),
+            "name": st.column_config.TextColumn("run", pinned=True),
+            "mean": real("mean", 4, "At the stop, or so far."),
+            "low": real(
+                "from",
+                4,
+                f"Lower end of its interval{_HOLDS}",
+            ),
+            "high": real(
+                "to",
+                4,
+                f"Upper end of its interval{_HOLDS}",
+            ),
+            "folds": st.column_config.TextColumn("folds used"),
+            "stop": st.column_config.TextColumn("stop", help="The fold after which it stopped."),
+            "k-fold mean": real("k-fold mean", 4, "Mean of all folds, where all have run."),
+            "difference %": real(
+                "difference to k-fold, %",
+                2,
+                "Between the mean at the stop and the k-fold mean.",
+            ),
+            "energy Wh": estimate("energy Wh", "Of the folds used."),
+            "grams CO2e": estimate("grams CO2e", "Of the folds used."),
+            "seconds": real("seconds", 1, "Computing time of the folds used."),
+            "saved Wh": estimate(
+                "saved Wh",
+                "Of the folds that were not needed; a forecast, the middle of a range, where they "
+                "did not run.",
+            ),
+            "saved %": real("saved %", 0, "Of the energy of all k folds."),
+        },
+        placeholder="-",
+        height="content" if len(shown) <= 12 else 460,
+        key=key,
+        alt=f"{len(shown)} runs with their means, folds used and energy",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from html import escape
 
 import streamlit as st
 
@@ -39,6 +40,7 @@ __all__ = [
     "estimate",
     "grams",
     "in_order",
+    "large",
     "metric_label",
     "rule_words",
     "run_label",
@@ -87,3 +89,9 @@ def run_label(run: Run | ListedRun) -> str:
     Never changes and is never another run's: Streamlit knows a choice by its label.
     """
     return f"{run_title(run)} · {metric_label(run.spec)} · k = {run.spec.k} · {run.run_id}"
+
+
+def large(sentence: str) -> None:
+    """The answer of a page, as one sentence in large type."""
+    style = "font-size: 1.3rem; line-height: 1.45; font-weight: 600; max-width: 62rem; margin: 0"
+    st.html(f"<p style='{style}'>{escape(sentence)}</p>")

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore, fixed
-from ecv_core.analysis.orders import FoldSubsets
 from ecv_core.analysis.orders.outcomes import Measures
+from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.run import Scores
 from ecv_core.stopping import EFold, Fixed, Precision
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core.analysis.exploration import explore, outcome
-from ecv_core.analysis.orders import FoldSubsets, Orders
+from ecv_core.analysis.orders.outcomes import Orders
+from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.run import Scores
 from ecv_core.stopping import StdStagnation

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ecv_core.analysis.orders import read_scores
+from ecv_core.analysis.orders.files import read_scores
 from ecv_core.records.errors import InputError
 
 

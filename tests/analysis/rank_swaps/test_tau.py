@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau, rankdata
 
-from ecv_core.analysis.rank_swaps import mean_ranks, pair_signs, tau_b
+from ecv_core.analysis.ranking import mean_ranks, pair_signs, tau_b
 
 # Few different values, so that there are ties.
 SCORES = st.integers(2, 9).flatmap(

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.analysis.rank_swaps import resampled_scores
-from ecv_core.analysis.rank_swaps.swaps import user_cube
+from ecv_core.analysis.rank_swaps.swaps import resampled_scores, user_cube
 from ecv_core.records.run import UserScores
 
 NAN = np.nan

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.selection import Terms, play, play_orders
+from ecv_core.analysis.selection.evidence import level_of_looks
+from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from tests.analysis.selection.conftest import made
@@ -42,11 +44,11 @@ def test_gap_of_the_second_holds_the_true_distance_and_its_low_end_drops_it() ->
     assert all(one.gaps[1].low <= 0 for one in played.rounds[:-1])
 
 
-def test_a_model_that_draws_random_numbers_is_not_out_as_soon_as_one_that_does_not() -> None:
+def test_whether_a_model_draws_random_numbers_is_seen_from_its_folds_not_told() -> None:
     sure = made([0.5, 0.43], random=False, users=200)
     unsure = made([0.5, 0.43], random=True, users=200)
-    folds = [len(play(one, Terms(k=10), range(10)).rounds) for one in (sure, unsure)]
-    assert folds[0] < folds[1]
+    folds = [play(one, Terms(k=10), range(10)).folds_used for one in (sure, unsure)]
+    assert folds[0] == folds[1]
 
 
 def test_contenders_within_the_indifference_are_not_told_apart() -> None:
@@ -93,20 +95,20 @@ def test_order_names_the_pairs_that_nothing_separates() -> None:
 
 def test_without_scores_per_user_the_folds_decide_by_students_t() -> None:
     # Differences 1.00, 1.01, ...: two folds have mean 1.005, deviation 0.00707, one degree of
-    # freedom; at error 0.05 / 9 each end is t = 57.3 times 0.00707 * sqrt(1/2 - 1/10) away: 0.256.
+    # freedom; at error 0.00868 each end is t = 1 / tan(0.00868 pi) = 36.7 times
+    # 0.00707 * sqrt(1/2 - 1/10) away: 0.164.
     better = by_fold("better", [2.00 + 0.01 * n for n in range(10)])
     other = by_fold("other", [1.0] * 10)
     played = play([better, other], Terms(k=10), range(10))
     assert len(played.rounds) == 2
     assert math.isinf(played.rounds[0].gaps[1].low)
-    assert played.rounds[1].gaps[1].low == pytest.approx(1.005 - 0.256, abs=0.002)
+    assert played.rounds[1].gaps[1].low == pytest.approx(1.005 - 0.164, abs=0.002)
     assert played.joules is None
 
 
-def test_intervals_are_as_wide_as_all_contenders_and_looks_need() -> None:
-    # Union bound: 1 - 0.95 over 3 differences and 9 looks; over 6 differences for the order.
-    assert Terms(k=10).level(4) == pytest.approx(0.05 / 3 / 9)
-    assert Terms(k=10, until="order").level(4) == pytest.approx(0.05 / 6 / 9)
+def test_the_error_is_spread_over_looks_and_for_an_order_over_all_pairs() -> None:
+    assert Terms(k=10).level(4) == pytest.approx(level_of_looks(0.05, 10))
+    assert Terms(k=10, until="order").level(4) == pytest.approx(level_of_looks(0.05 / 6, 10))
 
 
 @pytest.mark.parametrize(
@@ -118,6 +120,9 @@ def test_intervals_are_as_wide_as_all_contenders_and_looks_need() -> None:
         ({"indifference": -0.1}, "but is -0.1"),
         ({"until": "both"}, "winner or order, not 'both'"),
         ({"k": 1}, "at least 2 folds"),
+        ({"expected_loss": 0.0}, "between 0 and 1, but is 0.0"),
+        ({"expected_loss": 0.1, "indifference": 0.1}, "leave out the indifference"),
+        ({"expected_loss": 0.1, "until": "order"}, "leave out the whole order"),
     ],
 )
 def test_terms_that_cannot_be_are_refused(values: dict[str, object], said: str) -> None:
@@ -148,32 +153,85 @@ def test_a_missing_fold_is_said_when_it_is_needed() -> None:
         play_orders([some[0], short], Terms(k=10), orders=3)
 
 
-def test_a_dear_contender_is_spared_the_fold_that_cheaper_ones_make_unnecessary() -> None:
-    # After fold 0 b leads and nothing is known of the deviations; in fold 1 a and b run first,
-    # a takes the lead, and against a the dear one was far enough behind on fold 0 already.
-    k = 10
-    base = np.linspace(0, 1, 50)
+def test_whoever_is_out_comes_back_when_folds_differ_more_than_it_seemed() -> None:
+    # c is 50 standard errors of the users behind and out after a fold; then the difference of a
+    # and b jumps by 150 of them, so one fold of c says little.
+    users = np.linspace(-1e-3, 1e-3, 50)
+    jumps = [0.0, 0.03, -0.03, 0.02, 0.0, 0.01, -0.02, 0.03, 0.01, 0.02]
     values = {
-        "a": [base + 0.30, base + 0.60] + [base + 0.6] * 8,
-        "b": [base + 0.31 + 2.0 * np.cos(40 * base), base - 0.50] + [base] * 8,
-        "dear": [base + 0.20 + 0.01 * np.sin(9 * base), base + 0.2] + [base + 0.2] * 8,
+        "a": [0.5 + 0 * users] * 10,
+        "b": [0.499 + users + jump for jump in jumps],
+        "c": [0.49 - users] * 10,
     }
-    cost = {"a": 1.0, "b": 2.0, "dear": 100.0}
     some = [
-        Scores(
-            name=name,
-            folds=np.array([fold.mean() for fold in folds]),
-            users=np.array(folds),
-            joules=np.full(k, cost[name]),
-            random=False,
-        )
+        Scores(name=name, folds=np.array([one.mean() for one in folds]), users=np.array(folds))
         for name, folds in values.items()
     ]
-    played = play(some, Terms(k=k), range(k))
-    assert played.rounds[0].leader == 1
-    assert played.rounds[0].dropped == ()
-    assert played.folds_used[2] == 1
-    assert played.verdict.winner == 0
+    played = play(some, Terms(k=10), range(10))
+    assert played.rounds[0].dropped == (2,)
+    assert 2 not in played.rounds[0].left
+    assert 2 in played.rounds[1].left
+    assert played.folds_used[2] > 1
+
+
+def test_by_expected_loss_less_is_run_and_no_more_than_asked_is_expected_to_be_lost() -> None:
+    some = made([0.500, 0.499, 0.45, 0.2], spread=0.05, users=200)
+    certain = play(some, Terms(k=10), range(10))
+    enough = play(some, Terms(k=10, expected_loss=0.01), range(10))
+    assert sum(enough.folds_used) < sum(certain.folds_used)
+    assert enough.rounds[-1].expected_loss <= 0.01
+    assert all(one.expected_loss > 0.01 for one in enough.rounds[:-1])
+
+
+def test_a_budget_of_folds_is_kept_and_spent_on_those_that_may_win() -> None:
+    some = made([0.500, 0.499, 0.498, 0.2], spread=0.05, users=100)
+    played = play(some, Terms(k=10, budget=Budget(amount=15, unit="folds")), range(10))
+    assert sum(played.folds_used) == played.spent == 15
+    assert played.folds_used[3] == 1
+    assert played.rounds[-1].decided
+
+
+def test_a_budget_of_joules_is_passed_by_less_than_a_fold() -> None:
+    some = made([0.500, 0.499, 0.498], spread=0.2)  # a fold takes 1, 2, 3 J
+    played = play(some, Terms(k=10, budget=Budget(amount=20, unit="joules")), range(10))
+    assert 20 <= played.joules == played.spent < 23  # type: ignore[operator]
+
+
+def test_a_budget_that_ends_before_everybody_ran_says_that_the_loss_is_not_known() -> None:
+    some = made([0.5, 0.6, 0.7])
+    played = play(some, Terms(k=10, budget=Budget(amount=2, unit="folds")), range(10))
+    assert played.folds_used == (1, 1, 0)
+    assert played.verdict.winner == 1
+    assert math.isinf(played.rounds[-1].expected_loss)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "unit"),
+    [("50Wh", 180_000, "joules"), ("20 min", 1200, "seconds"), ("30 folds", 30, "folds")],
+)
+def test_a_budget_is_read_with_its_unit(text: str, amount: float, unit: str) -> None:
+    assert Budget.parse(text) == Budget(amount=amount, unit=unit)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["50", "Wh", "50 apples", "0 folds", "-3 folds", "1e999 Wh", ""])
+def test_a_budget_that_cannot_be_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="budget"):
+        Budget.parse(text)
+
+
+def test_the_mean_of_a_winner_among_equals_is_corrected_for_having_been_picked() -> None:
+    left = []
+    for seed in range(60):
+        some = made([0.5] * 6, users=30, seed=seed)
+        played = play(some, Terms(k=10, expected_loss=0.2), range(10))
+        winner = some[played.verdict.winner]
+        n = played.folds_used[played.verdict.winner]
+        lucky = winner.folds[:n].mean() - winner.folds.mean()
+        shared = np.mean([one.folds[:n].mean() - one.folds.mean() for one in some])
+        left.append((lucky - shared, played.verdict.optimism))
+    lucky, corrected = np.mean(left, axis=0)
+    assert lucky > 0.005  # the curse is there
+    assert abs(lucky - corrected) < lucky / 2  # and most of it is known
 
 
 def test_over_orders_counts_right_winners_folds_and_joules() -> None:

@@ -8,6 +8,7 @@ import pytest
 from ecv_core.analysis.selection import Gap, Round, Terms, Verdict
 from ecv_core.analysis.selection.document import costs, lanes, step_sentences, verdict_sentence
 from ecv_core.analysis.selection.names import contender_name, contender_title
+from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
@@ -38,22 +39,29 @@ ROUNDS = [
             2: Gap(behind=0.3, low=0.2, high=0.4, folds=1),
             3: Gap(behind=0.05, low=-math.inf, high=math.inf, folds=1),
         },
+        ran=((0, 0), (1, 0), (2, 0), (3, 0)),
         dropped=(2,),
         left=(0, 3, 1),
         decided=False,
+        expected_loss=0.02,
     ),
-    # D is spared the second fold.
+    # D rests in the second fold: what A and B show of folds is enough for it.
     Round(
         n=2,
         fold=1,
         leader=0,
-        gaps={1: Gap(behind=0.1, low=0.05, high=0.15, folds=2)},
-        dropped=(1,),
+        gaps={
+            1: Gap(behind=0.1, low=0.05, high=0.15, folds=2),
+            3: Gap(behind=0.05, low=0.01, high=0.09, folds=1),
+        },
+        ran=((0, 1), (1, 1)),
+        dropped=(1, 3),
         left=(0,),
         decided=True,
+        expected_loss=0.001,
     ),
 ]
-VERDICT = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2))
+VERDICT = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2), worse=(2,), optimism=0.0)
 
 
 def told(step: int, **changed: object):
@@ -71,11 +79,15 @@ def test_a_lane_is_its_distance_to_the_leader_in_percent_of_the_leaders_mean():
     assert first.loc["D", "says"] == "10.0 % behind so far; how sure, the next fold says"
 
 
-def test_who_is_out_keeps_its_interval_and_who_is_spared_a_fold_says_why():
+def test_who_is_out_keeps_its_interval_and_says_what_may_be_claimed():
     last = told(2)
     assert last.loc["C", ["low", "high"]].tolist() == pytest.approx([40, 80])
     assert last.loc["D", "state"] == "out"
-    assert last.loc["D", "says"] == "out before its fold 2: cannot catch A any more"
+    assert last.loc["C", "state"] == "worse"
+    assert last.loc["C", "says"].endswith("at least 40.0 % behind; worse on new data too")
+    assert last.loc["D", "says"] == (
+        "out after 1 fold: at least 2.0 % behind; no difference shown on new data"
+    )
     assert last["folds"].to_dict() == {"A": 2, "B": 2, "C": 1, "D": 1}
     assert last.loc["A", "says"] == "is best"
 
@@ -114,11 +126,13 @@ def test_all_folds_used_leaves_ties_and_places():
             1: Gap(behind=0.001, low=0.001, high=0.001, folds=4),
             2: Gap(behind=0.3, low=0.3, high=0.3, folds=4),
         },
+        ran=((0, 3), (1, 3), (2, 3)),
         dropped=(),
         left=(0, 1, 2),
         decided=True,
+        expected_loss=0.0,
     )
-    verdict = Verdict(winner=0, tied=(1,), ties=((0, 1),), order=(0, 1, 2))
+    verdict = Verdict(winner=0, tied=(1,), ties=((0, 1),), order=(0, 1, 2), worse=(), optimism=0.0)
     frame = lanes(CONTENDERS[:1] * 3, TITLES[:3], TERMS, [last], verdict)
     last_step = frame[frame["step"] == 1].set_index("contender")
     assert last_step["state"].to_dict() == {"A": "leader", "B": "tied", "C": "behind"}
@@ -136,9 +150,11 @@ def test_a_verdict_that_is_not_there_yet_names_who_can_come_nearest():
         fold=0,
         leader=0,
         gaps={1: ROUNDS[0].gaps[1]},
+        ran=((0, 0), (1, 0)),
         dropped=(),
         left=(0, 1),
         decided=False,
+        expected_loss=0.1,
     )
     said = verdict_sentence(TITLES, TERMS, VERDICT, [finite], (1, 1), mean=0.5)
     assert said.endswith("1 other can still win. B may be 10.0 % ahead to 50.0 % behind.")
@@ -147,7 +163,26 @@ def test_a_verdict_that_is_not_there_yet_names_who_can_come_nearest():
     )
     assert said == (
         "A is best on ML: decided after 2 folds, 25.7 % of the energy; B, the next, is 10.0 to "
-        "30.0 % behind."
+        "30.0 % behind. No difference on new data is shown to B and D; the others are worse there "
+        "too."
+    )
+
+
+def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
+    terms = Terms(k=4, expected_loss=0.002)
+    lucky = Verdict(winner=0, tied=(), ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
+    said = verdict_sentence(TITLES, terms, lucky, ROUNDS, (2, 2, 1, 1), mean=0.5)
+    assert said == (
+        "Use A: the best that is found. By taking it at most 0.1 % of its score is expected to be "
+        "lost (0.2 % was asked). Decided after 2 folds, 37.5 % of all folds; B, the next, is 10.0 "
+        "to 30.0 % behind. It is shown on new data too that all others are worse. Its score so "
+        "far, 0.5000, is expected to be 0.4900 over all folds: picked for being best, it was also "
+        "lucky (2 %)."
+    )
+    within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
+    said = verdict_sentence(TITLES, within, VERDICT, ROUNDS, (2, 2, 1, 1), mean=0.5)
+    assert said.startswith(
+        "Use A: the best that is found within 6 folds. By taking it at most 0.1 %"
     )
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from ecv_core import splits
-from ecv_core.analysis.split_tables.leakages import leakages, why_not
-from ecv_core.analysis.split_tables.parts import beside_paper, parts_frame
+from ecv_core.analysis.split_tables.parts import beside_paper, leakages, parts_frame, why_not
 from ecv_core.analysis.split_tables.toy import toy
 from ecv_core.records.interactions import Interactions, Part
 from ecv_core.splits import SPLITS, fold_parts, split

@@ -8,7 +8,7 @@ Folds 10, 20, 30 have the mean 20. One fold is 10 or 30 in two of three orders, 
 import numpy as np
 import pytest
 
-from ecv_core.analysis.orders import QUANTILES, Curve
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import Candidate, decide, fixed_folds
 from ecv_core.analysis.tradeoff.decision import percent_needed
 from ecv_core.records.errors import InputError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.exploration import explore, fixed, outcome
-from ecv_core.analysis.orders import QUANTILES, Curve
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.rules import (
     MANY_DRAWS,

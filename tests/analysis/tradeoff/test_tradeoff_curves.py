@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.exploration import explore
-from ecv_core.analysis.orders import QUANTILES, Curve
+from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff import (
     STOPS_COLUMNS,
     TRADEOFF_COLUMNS,

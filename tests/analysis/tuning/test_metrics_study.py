@@ -113,10 +113,10 @@ def test_the_command_writes_the_promised_json(
     count = len(read_configurations(TUNINGS / "ml-100k--item-knn.json").configurations)
     assert (document["configurations"], document["folds"], document["pairs"]) == (count, 10, 25)
     for one in document["metrics"].values():
-        assert set(one) == {"dp", "dp_plus_sd", "p_values"}
+        assert set(one) == {"dp", "dp_plus_sd", "dp_corrected", "p_values"}
         assert one["dp"] == pytest.approx(sum(one["p_values"]))
         assert one["p_values"] == sorted(one["p_values"], reverse=True)
-        assert one["dp_plus_sd"] > one["dp"]
+        assert one["dp_corrected"] > one["dp_plus_sd"] > one["dp"]
     assert document["dominant"] == {}  # a single parameter has no rival
     assert "tells these settings apart best" in capsys.readouterr().out
 

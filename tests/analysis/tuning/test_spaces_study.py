@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecv_core.figures.spaces_scatter import spaces_scatter_figure, spaces_scatter_words
 from ecv_core.figures.spaces_study import (
     choices_frame,
     parameters_frame,
@@ -17,6 +16,7 @@ from ecv_core.figures.spaces_study import (
     spaces_names,
     usable_splits,
 )
+from ecv_core.figures.tuning import spaces_scatter_figure, spaces_scatter_words
 from ecv_core.records.errors import InputError
 
 NAMES = [

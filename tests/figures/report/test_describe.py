@@ -14,9 +14,8 @@ from ecv_core.figures.report.advice import (
     same_cost_sentence,
     way_out_sentence,
 )
-from ecv_core.figures.report.citation import PAPER, key_of, short, software
 from ecv_core.figures.report.describe import describe_advice, describe_runs, describe_study
-from ecv_core.figures.report.latex import escaped, latex_table
+from ecv_core.figures.report.latex import PAPER, escaped, key_of, latex_table, short, software
 from ecv_core.figures.report.methods import rule_sentence
 from ecv_core.records.run import Scores
 

@@ -15,9 +15,14 @@ from hypothesis import strategies as st
 
 from ecv_core.analysis.tradeoff.frames import TRADEOFF_COLUMNS
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.report.pictures import (
+    cells_picture,
+    efold_picture,
+    ranks_picture,
+    stops_picture,
+    tradeoff_picture,
+)
 from ecv_core.figures.report.plotting import FORMS, SMALL, _styled, inline, saved
-from ecv_core.figures.report.run_pictures import efold_picture, stops_picture, tradeoff_picture
-from ecv_core.figures.report.table_pictures import cells_picture, ranks_picture
 from ecv_core.figures.scales import CellScale
 from ecv_core.records.run import Decision, Interval, Moment
 
@@ -265,8 +270,8 @@ def test_the_alpha_asked_for_is_marked_on_the_curve():
 
 def test_nothing_of_matplotlib_or_jinja_is_loaded_before_it_is_used():
     code = (
-        "import sys, ecv_core.figures.report, ecv_core.figures.report.run_pictures;"
-        " import ecv_core.figures.report.table_pictures;"
+        "import sys, ecv_core.figures.report, ecv_core.figures.report.pictures;"
+        " import ecv_core.figures.report.pictures;"
         "print([name for name in ('matplotlib', 'jinja2') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 import ecv_core
-from ecv_core.figures.report.citation import PAPER, software
+from ecv_core.figures.report.latex import PAPER, software
 from ecv_core.figures.report.run_report import run_report
 from ecv_core.records.run import RunState
 

@@ -384,6 +384,23 @@ def test_those_that_share_work_are_computed_together_and_cancelled_together(
     ]
 
 
+def test_one_that_leaves_the_queue_ends_only_itself(
+    store: Store, manage: Callable[..., RunManager]
+) -> None:
+    """Those that share work wait for one task: the others are computed without it."""
+    named = [
+        (str(n), make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": n}))
+        for n in (10, 20, 40)
+    ]
+    queued = go_on(store, begin(store, named, TERMS))
+    store.request_cancel(queued[1])
+    manage(grid_in_a_worker)
+    soon(lambda: not store.active())
+    states = [(store.run(one).state, len(store.run(one).folds)) for one in queued]
+    done, left = (RunState.FINISHED, 1), (RunState.CANCELLED, 0)
+    assert states == [done, left, done]
+
+
 # -- what is refused ----------------------------------------------------------------------------
 
 

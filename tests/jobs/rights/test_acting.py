@@ -15,7 +15,8 @@ from ecv_core.stopping import moments, rule_for
 from ecv_core.store.listing import Label, label_runs
 from ecv_core.store.people import people_names
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan, stored_plans
-from ecv_core.store.schema import labels
+from ecv_core.store.quota import add_lost
+from ecv_core.store.schema import folds, labels
 from tests.fake_folds import fold_result
 from tests.jobs.rights.conftest import ADA, BEN, OTHER_VISITOR, SPEC, VERA, VISITOR
 
@@ -40,7 +41,7 @@ def everything(store):
     with store.transaction("read") as connection:
         written = connection.execute(labels.select()).all()
     return (
-        [(run.run_id, run.state, run.spec, run.started_by) for run in store.runs()],
+        [(run.run_id, run.state, run.spec, run.started_by, run.damaged) for run in store.runs()],
         [store.cancel_requested(run.run_id) for run in store.runs()],
         written,
         stored_plans(store, STUDY),
@@ -51,7 +52,9 @@ def everything(store):
 @pytest.fixture
 def theirs(store, run_of):
     """A run that waits, one that was cut off, a study and a selection, all of Ben."""
-    stopped = run_of("ben", RunState.INTERRUPTED, folds=1)
+    stopped = run_of("ben", RunState.INTERRUPTED, folds=2)
+    with store.transaction("written") as connection:
+        connection.execute(folds.update().where(folds.c.fold == 1).values(result="{"))
     study = keep_plan(store, STUDY, [PlannedRun(spec=SPEC)], started_by="ben")
     contenders = [
         PlannedRun(name=one, spec=one_spec) for one, one_spec in (("popular", SPEC), ("ease", EASE))
@@ -84,6 +87,7 @@ ON_THEIRS = {
     "remove": lambda act, of: act.remove([of["stopped"]]),
     "bring back": lambda act, of: act.bring_back([of["stopped"]]),
     "delete": lambda act, of: act.delete(of["stopped"]),
+    "delete fold": lambda act, of: act.delete_fold(of["stopped"], 1),
     "label": lambda act, of: act.label({of["stopped"]: Label(name="mine")}),
     "go on with study": lambda act, of: act.go_on_with_study(of["study"]),
     "forget study": lambda act, of: act.forget_plan(STUDY, of["study"]),
@@ -238,6 +242,27 @@ def test_a_visitor_goes_on_with_own_runs_until_their_time_is_over(store, act, ru
         act(OTHER_VISITOR).cancel(run_id)
     act(VISITOR).cancel(run_id)
     assert store.run(run_id).state is RunState.CANCELLED
+
+
+def test_what_is_resumed_counts_like_what_is_started(store, act, run_of):
+    visitor, run_id = act(VISITOR), run_of(VISITOR.id, RunState.CANCELLED)
+    for _ in range(3):
+        assert visitor.resume(run_id)
+        store.request_cancel(run_id)
+    assert "started 3 of the 3 runs" in visitor.go_on_refusal(store.run(run_id))
+    with pytest.raises(RightsError, match="may start or resume within an hour"):
+        visitor.resume(run_id)
+    with pytest.raises(RightsError, match="may start or resume within an hour"):
+        visitor.start([SPEC])
+    store.delete(run_id)  # and deleting gives nothing back
+    assert "started 3 of the 3 runs" in visitor.start_refusal([SPEC])
+
+
+def test_seconds_of_folds_that_were_cut_off_count(store, act, run_of):
+    run_id = run_of(VISITOR.id, RunState.CANCELLED, folds=2)  # of 0.8 s each
+    assert act(VISITOR).go_on_refusal(store.run(run_id)) is None
+    add_lost(store, [run_id, "another"], 17)  # that two runs have shared
+    assert "has 10 s here" in act(VISITOR).go_on_refusal(store.run(run_id))
 
 
 def test_labels_of_ones_own_are_written(store, act, run_of):

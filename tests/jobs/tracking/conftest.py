@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ecv_core.energy import NoMeter
+from ecv_core.energy.meter import NoMeter
 
 USERS, ITEMS = range(1, 13), range(101, 109)
 

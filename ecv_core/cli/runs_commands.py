@@ -1,0 +1,127 @@
+"""`runs` and `resume`: the runs there are, and going on with one that was cut off."""
+
+from __future__ import annotations
+
+import argparse
+
+from ecv_core.cli import program
+from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.options import add_place
+from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.run_command import check_data, go_on
+from ecv_core.figures.words import counted
+from ecv_core.jobs.owner import recover
+from ecv_core.models import computed_here
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import RunState
+from ecv_core.store.listing import ListedRun, RunList
+from ecv_core.store.store import open_store
+
+
+def runs_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `runs`."""
+    parser.add_argument("--state", choices=[one.value for one in RunState], help="only those")
+    parser.add_argument("--dataset", metavar="ID", help="only those on it")
+    parser.add_argument("--json", metavar="FILE", help="write them as JSON; - for stdout")
+    parser.set_defaults(command=runs)
+
+
+def resume_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `resume`."""
+    parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
+    parser.add_argument("--full", action="store_true", help="the folds after its stop too")
+    add_place(parser)
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    parser.set_defaults(command=resume)
+
+
+def runs(options: argparse.Namespace) -> int:
+    """List them, newest first; those of a program that is gone are interrupted by then."""
+    check_target(options.json)
+    store = open_store()
+    recover(store)
+    listed = RunList(store)
+    rows = [
+        row
+        for row in listed.rows()
+        if options.state in (None, row.state) and options.dataset in (None, row.spec.dataset)
+    ]
+    write_json({"runs": [_document(row) for row in rows], "damaged": listed.damaged}, options.json)
+    if options.json == "-":
+        return OK
+    print(_sentence(rows, options))
+    if rows:
+        widths = [max(map(len, column)) for column in zip(*map(_cells, rows), strict=True)]
+        for row in rows:
+            print("  ".join(map(str.ljust, _cells(row), widths)).rstrip())
+    for said in [
+        *listed.damaged.values(),
+        *(said for row in rows for said in row.damaged.values()),
+    ]:
+        print(said)
+    return OK
+
+
+def resume(options: argparse.Namespace) -> int:
+    """Go on with a run here, to its stop or its last fold."""
+    check_target(options.json)
+    store = open_store()
+    recover(store)
+    ids = [row.run_id for row in RunList(store).rows() if row.run_id.startswith(options.run_id)]
+    if len(ids) > 1 and options.run_id not in ids:
+        raise InputError(f"{len(ids)} runs begin with '{options.run_id}'; give more of the id")
+    run = store.run(ids[0] if len(ids) == 1 else options.run_id)
+    if run.spec.tracked:
+        raise InputError(
+            f"the folds of run {run.run_id} are computed by other code, '{run.spec.algorithm}'; "
+            "the command track with the same name and settings goes on with it"
+        )
+    if not run.state.active and not (run.resumable or (options.full and run.can_be_checked)):
+        way_out = "; --full computes the others" if run.can_be_checked else ""
+        raise InputError(
+            f"run {run.run_id} is {run.state} with {len(run.folds)} of {run.k} folds, so there is "
+            f"nothing to go on with{way_out}"
+        )
+    check_data(run.spec)
+    return go_on(store, run, options, full=options.full)
+
+
+def _sentence(rows: list[ListedRun], options: argparse.Namespace) -> str:
+    what = options.state or "here"
+    where = f" on {options.dataset}" if options.dataset else ""
+    number = counted(len(rows), "run") if rows else "No run"
+    said = f"{number}{where} {'are' if len(rows) > 1 else 'is'} {what}"
+    cut_off = [row for row in rows if row.state.resumable and computed_here(row.spec)]
+    if not cut_off:
+        return f"{said}."
+    return f"{said}; '{program()} resume {cut_off[0].run_id}' goes on with one."
+
+
+def _cells(row: ListedRun) -> tuple[str, ...]:
+    mean = "" if row.mean is None else f"{row.mean:.4f}"
+    return (
+        row.run_id,
+        row.state.value,
+        f"{len(row.scores)}/{len(row.spec.fold_order)}",
+        row.spec.dataset,
+        row.spec.algorithm,
+        f"{row.spec.metric_name} {mean}".strip(),
+        f"{row.created_at:%Y-%m-%d %H:%M}",
+        row.label.name,
+    )
+
+
+def _document(row: ListedRun) -> dict[str, object]:
+    return {
+        "run_id": row.run_id,
+        "state": row.state.value,
+        "folds": len(row.scores),
+        "k": len(row.spec.fold_order),
+        "dataset": row.spec.dataset,
+        "algorithm": row.spec.algorithm,
+        "metric": row.spec.metric_name,
+        "mean": row.mean,
+        "created_at": row.created_at.isoformat(),
+        "name": row.label.name,
+        "damaged_folds": list(row.damaged),
+    }

@@ -1,0 +1,292 @@
+"""A split -> the toy on a timeline, how the parts of a fold are spread, and what leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.analysis.split_tables.toy import DAYS, ToySplit
+from ecv_core.figures.palette import LABEL, TEXT, axis, lecture_layout, note, palette, part_styles
+from ecv_core.figures.steps import Steps
+
+STACK = 0.34
+"""Rows between two items of one basket."""
+MARK = 13
+
+
+def timeline_figure(toy: ToySplit, *, dark: bool = False, fold: int = 0) -> go.Figure:
+    """The figure of one fold; `timeline_steps` moves it to the others."""
+    colours = palette(dark)
+    red = colours.stop
+    figure = go.Figure(layout=lecture_layout(colours, 560))
+    shared: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
+    figure.add_scatter(
+        mode="none", fill="toself", fillcolor=colours.saved, name="held-out period", **shared
+    )
+    figure.add_scatter(
+        mode="lines+text",
+        line={"color": colours.ink, "width": 3, "dash": "dash"},
+        textposition="top left",
+        textfont={"size": LABEL, "color": colours.ink},
+        cliponaxis=False,
+        name="point in time",
+        **shared,
+    )
+    figure.add_scatter(
+        mode="lines+markers",
+        line={"color": red, "width": 2.5},
+        marker={"symbol": "arrow", "angleref": "previous", "size": 17, "standoff": 7, "color": red},
+        name="leak",
+        **shared,
+    )
+    for word, style in part_styles(colours).items():
+        figure.add_scatter(
+            mode="markers",
+            name=word,
+            marker={
+                "symbol": style.symbol,
+                "color": style.colour,
+                "size": MARK - (1 if style.symbol == "diamond" else 0),
+                "line": {
+                    "color": colours.ground if "open" not in style.symbol else style.colour,
+                    "width": 1.5,
+                },
+            },
+            showlegend=bool((toy.marks["part"] == word).any()),
+            hovertemplate="%{text}<br>day %{x}<extra>" + word + "</extra>",
+        )
+    for at, patch in _patch(toy, fold).items():
+        figure.data[at].update(patch)
+    names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
+    figure.update_xaxes(**axis("day", colours, range=[-4, DAYS + 4], dtick=28, showgrid=False))
+    figure.update_yaxes(
+        **axis(
+            "",
+            colours,
+            range=[len(names) - 0.4, -0.9],
+            tickvals=list(range(len(names))),
+            ticktext=names,
+            tickfont={"size": TEXT},
+        )
+    )
+    return figure
+
+
+def timeline_steps(toy: ToySplit, sentences: Sequence[str], folds: Sequence[int]) -> Steps:
+    """What each step of a slider changes in `timeline_figure`.
+
+    Args:
+        toy: as there.
+        sentences: what each step shows, for those who do not see it.
+        folds: the fold of each step.
+    """
+    return Steps(patches=[_patch(toy, fold) for fold in folds], alts=sentences)
+
+
+def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
+    """Trace number -> its data in one fold."""
+    marks, period, leak = toy.marks, toy.periods[fold], toy.leaks[fold]
+    top, bottom = -0.62, int(marks["user"].max()) + 0.55
+    patch: dict[int, dict[str, Any]] = {at: {"x": [], "y": []} for at in range(3)}
+    if period is not None:
+        cut, end = period.test_from - 0.5, period.test_to + 0.5
+        patch[0] = {"x": [cut, end, end, cut], "y": [top, top, bottom, bottom]}
+        patch[1] = {"x": [cut] * 2, "y": [top, bottom], "text": ["point in time ", ""]}
+    if leak is not None:
+        later = leak.learner + STACK * leak.learnt_level
+        earlier = leak.tested + STACK * leak.tested_level
+        patch[2] = {"x": [leak.learnt_day, leak.tested_day], "y": [later, earlier]}
+    here = marks[marks["fold"] == fold]
+    for at, word in enumerate(part_styles(palette(False)), start=3):
+        one = here[here["part"] == word]
+        patch[at] = {
+            "x": one["day"].tolist(),
+            "y": (one["user"] + STACK * one["level"]).tolist(),
+            "text": [
+                f"{name}: item {item}" for name, item in zip(one["name"], one["item"], strict=True)
+            ],
+        }
+    return patch
+
+
+TITLES = {
+    "time": ("", "interactions"),
+    "history": ("place in each user's own history: first 0 %, last 100 %", "interactions"),
+    "activity": ("users, from the least to the most active tenth", "interactions per user"),
+}
+"""Titles of the axes, by what the parts are spread over."""
+HEADROOM = 1.2
+"""Of the highest bar, where the cut's label stands above the bars."""
+_LATEST = 9_000_000_000  # the year 2255; own files may have any numbers for times
+
+
+def spread_figure(
+    frame: pd.DataFrame,
+    *,
+    over: str,
+    cut: int | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """The figure.
+
+    Args:
+        frame: columns part, low, high, count: one row per part and bin.
+        over: a key of TITLES.
+        cut: the point in time from which on is held out, in Unix seconds.
+    """
+    colours = palette(dark)
+    figure = go.Figure(layout=lecture_layout(colours, 400) | {"barmode": "stack", "bargap": 0.1})
+    dated = over == "time" and frame["low"].min() >= -_LATEST and frame["high"].max() <= _LATEST
+    for word, style in part_styles(colours).items():
+        rows = frame[frame["part"] == word]
+        if rows.empty:
+            continue
+        figure.add_bar(
+            x=_middles(rows, over, dated),
+            y=rows["count"].tolist(),
+            name=word,
+            marker={
+                "color": style.colour,
+                "line": {"width": 0},
+                "pattern": {
+                    "shape": style.pattern,
+                    "fillmode": "overlay",
+                    "fgcolor": colours.ground,
+                    "size": 7,
+                    "solidity": 0.25,
+                },
+            },
+            customdata=[
+                _bin_text(low, high, over, dated)
+                for low, high in zip(rows["low"], rows["high"], strict=True)
+            ],
+            hovertemplate="%{customdata}<br>%{y:,.4~g}<extra>" + word + "</extra>"
+            if over == "activity"
+            else "%{customdata}<br>%{y:,}<extra>" + word + "</extra>",
+        )
+    figure.update_layout(legend_traceorder="normal")
+    x_title, y_title = TITLES[over]
+    if over == "time":
+        x_title = "" if dated else "time"
+    figure.update_xaxes(
+        **axis(x_title, colours, showgrid=False, type="date" if dated else "linear"),
+        ticksuffix="\u00a0%" if over == "history" else "",
+    )
+    if over == "activity":
+        figure.update_xaxes(dtick=1)
+    figure.update_yaxes(**axis(y_title, colours, rangemode="tozero", nticks=6))
+    if cut is not None and over == "time":
+        highest = float(frame.groupby("low")["count"].sum().max())
+        figure.update_yaxes(range=[0, HEADROOM * highest])
+        _line(figure, _moment(cut) if dated else float(cut), colours.ink)
+    return figure
+
+
+def _line(figure: go.Figure, at: datetime | float, ink: str) -> None:
+    figure.add_shape(
+        type="line",
+        x0=at,
+        x1=at,
+        y0=0,
+        y1=1,
+        yref="paper",
+        line={"color": ink, "width": 3, "dash": "dash"},
+    )
+    figure.add_annotation(
+        note(
+            "point in time",
+            LABEL,
+            ink,
+            x=at,
+            y=1,
+            yref="paper",
+            xanchor="right",
+            yanchor="top",
+            xshift=-6,
+        )
+    )
+
+
+def _middles(rows: pd.DataFrame, over: str, dated: bool) -> list[object]:
+    if over == "activity":
+        return list(range(1, len(rows) + 1))
+    middles = (rows["low"] + rows["high"]) / 2
+    return [_moment(one) for one in middles] if dated else middles.tolist()
+
+
+def _bin_text(low: float, high: float, over: str, dated: bool) -> str:
+    if dated:
+        return f"{_moment(low):%Y-%m-%d} to {_moment(high):%Y-%m-%d}"
+    if over == "history":
+        return f"{low:.0f} to {high:.0f} % of a history"
+    if over == "activity":
+        return f"users with {low:,.0f} to {high:,.0f} interactions"
+    return f"{low:,.0f} to {high:,.0f}"
+
+
+def _moment(seconds: float | np.floating) -> datetime:
+    return datetime.fromtimestamp(float(seconds), UTC).replace(tzinfo=None)
+
+
+MARKS = {
+    "anyone": ("anyone's", "circle", 0),
+    "item": ("of the same item", "diamond", 1),
+    "own": ("of the same user", "square", 2),
+}
+"""Notion of helping -> its words, symbol and number of the series."""
+ROW, FRAME = 44, 130
+APART = 0.26
+"""Rows between the marks of one strategy: shares that are equal are all seen."""
+
+
+def leakage_figure(frame: pd.DataFrame, *, chosen: str = "", dark: bool = False) -> go.Figure:
+    """The figure.
+
+    Args:
+        frame: columns split, helps (a key of MARKS) and percent.
+        chosen: the strategy whose name is set off.
+    """
+    colours = palette(dark)
+    figure = go.Figure(layout=lecture_layout(colours, FRAME + ROW * frame["split"].nunique()))
+    names = list(dict.fromkeys(frame["split"]))
+    for helps, (words, symbol, number) in MARKS.items():
+        rows = frame[frame["helps"] == helps]
+        if rows.empty:
+            continue
+        figure.add_scatter(
+            x=rows["percent"].tolist(),
+            y=[names.index(name) + (number - 1) * APART for name in rows["split"]],
+            customdata=rows["split"].tolist(),
+            mode="markers",
+            name=words,
+            marker={
+                "symbol": symbol,
+                "size": 13,
+                "color": colours.series[number],
+                "line": {"color": colours.ground, "width": 1.5},
+            },
+            hovertemplate="%{customdata}<br>%{x:.1f} % of the pairs leak<extra>"
+            + words
+            + "</extra>",
+        )
+    figure.update_xaxes(
+        **axis("training that lies later", colours, rangemode="tozero", ticksuffix="\u00a0%")
+    )
+    highest = max(60.0, float(frame["percent"].max()) * 1.05)
+    figure.update_xaxes(range=[-2, highest], nticks=6)
+    figure.update_yaxes(
+        **axis(
+            "",
+            colours,
+            range=[len(names) - 0.5, -0.5],
+            tickvals=list(range(len(names))),
+            ticktext=[f"<b>{name}</b>" if name == chosen else name for name in names],
+            tickfont={"size": TEXT - 2},
+        )
+    )
+    return figure

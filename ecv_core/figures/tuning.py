@@ -1,0 +1,283 @@
+"""Search spaces with their scores -> score by parameter, by split, and by metric p values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ecv_core.figures.palette import Palette, base_layout, lay_out, palette, plain_axis
+
+_HEIGHT = 420
+_SCALE = {False: [[0.0, "#B9CBD8"], [1.0, "#003F66"]], True: [[0.0, "#33475A"], [1.0, "#8FD3FF"]]}
+"""Weak to strong, of scores; darker ground, lighter best."""
+
+
+def parallel_figure(
+    frame: pd.DataFrame, parameters: Sequence[str], metric: str, *, dark: bool = False
+) -> go.Figure:
+    """A line per configuration over its parameters, its folds and its score.
+
+    Args:
+        frame: a column per parameter, and score, low, high and folds; a row per configuration.
+        parameters: which columns are parameters.
+        metric: as people read it.
+    """
+    colours = palette(dark)
+    dimensions: list[dict[str, Any]] = []
+    for name in parameters:
+        values = _values(frame, name)
+        dimensions.append(
+            {
+                "label": name.replace("_", " "),
+                "values": [values.index(one) for one in frame[name]],
+                "tickvals": list(range(len(values))),
+                "ticktext": [value_text(one) for one in values],
+                "range": [0, max(1, len(values) - 1)],
+            }
+        )
+    dimensions.append({"label": "folds", "values": frame["folds"].tolist()})
+    dimensions.append({"label": metric, "values": frame["score"].tolist()})
+    figure = go.Figure(
+        go.Parcoords(
+            line={"color": frame["score"].tolist(), "colorscale": _SCALE[dark], "showscale": False},
+            dimensions=dimensions,
+            labelfont={"size": 16, "color": colours.ink},
+            tickfont={"size": 14, "color": colours.ink},
+            rangefont={"size": 13, "color": colours.muted},
+        )
+    )
+    layout = base_layout(colours, _HEIGHT) | {"margin": {"l": 64, "r": 56, "t": 72, "b": 24}}
+    return lay_out(figure, layout)
+
+
+def by_parameter_figure(
+    frame: pd.DataFrame, parameter: str, metric: str, *, dark: bool = False
+) -> go.Figure:
+    """Each configuration's score with its interval, at its value of a parameter.
+
+    Configurations with the same value stand beside each other. Arguments as of `parallel_figure`.
+    """
+    colours = palette(dark)
+    values = _values(frame, parameter)
+    places = np.array([values.index(one) for one in frame[parameter]], dtype=np.float64)
+    for place in range(len(values)):
+        mine = np.flatnonzero(places == place)
+        places[mine] += np.linspace(-0.25, 0.25, len(mine)) if len(mine) > 1 else 0.0
+    figure = go.Figure(
+        go.Scatter(
+            x=places,
+            y=frame["score"],
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": frame["high"] - frame["score"],
+                "arrayminus": frame["score"] - frame["low"],
+                "color": colours.mean,
+                "thickness": 2,
+                "width": 4,
+            },
+            mode="markers",
+            marker={"size": 10, "color": colours.mean},
+            customdata=np.stack([_said(frame), frame["folds"].to_numpy(object)], axis=1),
+            hovertemplate="%{customdata[0]}<br>%{y:.4f}, folds: %{customdata[1]}<extra></extra>",
+        )
+    )
+    return lay_out(
+        figure,
+        base_layout(colours, _HEIGHT),
+        hovermode="closest",
+        showlegend=False,
+        xaxis=_axis(
+            parameter.replace("_", " "),
+            colours,
+            tickvals=list(range(len(values))),
+            ticktext=[value_text(one) for one in values],
+            showgrid=False,
+            range=[-0.5, len(values) - 0.5],
+        ),
+        yaxis=_axis(metric, colours, gridcolor=colours.grid),
+    )
+
+
+def pair_figure(
+    frame: pd.DataFrame,
+    first: str,
+    second: str,
+    metric: str,
+    *,
+    best: Literal["max", "min"] = "max",
+    dark: bool = False,
+) -> go.Figure:
+    """The best score at each pair of values of two parameters; a stronger colour is better.
+
+    Arguments as of `parallel_figure`, and `best` of scores; an empty cell was not tried.
+    """
+    colours = palette(dark)
+    columns, rows = _values(frame, first), _values(frame, second)
+    scores = frame.pivot_table(index=second, columns=first, values="score", aggfunc=best)
+    scores = scores.reindex(index=rows, columns=columns)
+    figure = go.Figure(
+        go.Heatmap(
+            z=scores.to_numpy(),
+            x=[value_text(one) for one in columns],
+            y=[value_text(one) for one in rows],
+            colorscale=_SCALE[dark],
+            reversescale=best == "min",
+            hoverongaps=False,
+            colorbar={"title": {"text": metric}, "tickfont": {"color": colours.ink}},
+            hovertemplate=(
+                f"{first.replace('_', ' ')} %{{x}}, {second.replace('_', ' ')} %{{y}}<br>"
+                "best %{z:.4f}<extra></extra>"
+            ),
+        )
+    )
+    titles = {"xaxis": first, "yaxis": second}
+    axes = {
+        axis: _axis(name.replace("_", " "), colours, type="category", showgrid=False)
+        for axis, name in titles.items()
+    }
+    return lay_out(figure, base_layout(colours, _HEIGHT) | {"hovermode": "closest"} | axes)
+
+
+def value_text(value: object) -> str:
+    """A value of a parameter as people read it: 0.00001221, and 250 for 250.0."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _values(frame: pd.DataFrame, parameter: str) -> list[Any]:
+    """In order of size, where they are numbers."""
+    return sorted(frame[parameter].unique().tolist(), key=lambda one: (isinstance(one, str), one))
+
+
+def _said(frame: pd.DataFrame) -> np.ndarray:
+    names = [str(name) for name in frame if name not in ("score", "low", "high", "folds")]
+    return np.array(
+        [
+            ", ".join(f"{name.replace('_', ' ')} {value_text(row[name])}" for name in names)
+            for row in frame.to_dict("records")
+        ],
+        dtype=object,
+    )
+
+
+def _axis(title: str, colours: Palette, **more: Any) -> dict[str, Any]:  # noqa: ANN401  of layout.xaxis
+    return plain_axis(title, size=17, linecolor=colours.muted, fixedrange=True, **more)
+
+
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+
+
+def spaces_scatter_figure(
+    points: pd.DataFrame, metric: str, split: str, other: str, *, dark: bool = False
+) -> go.Figure:
+    """Each configuration by its scores under both splits, coloured by its algorithm.
+
+    Args:
+        points: as `spaces_study.points_frame` makes it.
+        metric: its name as shown.
+        split: title of the first split, across.
+        other: of the second, upwards.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    for at, (algorithm, rows) in enumerate(points.groupby("algorithm", sort=False)):
+        figure.add_scatter(
+            x=rows["score"],
+            y=rows["other_score"],
+            mode="markers",
+            name=algorithm,
+            marker={
+                "size": 9,
+                "opacity": 0.75,
+                "color": colours.series[at % len(colours.series)],
+                "symbol": _SYMBOLS[at % len(_SYMBOLS)],
+            },
+            customdata=rows[["configuration", "rank", "other_rank"]].to_numpy(),
+            hovertemplate=(
+                f"<b>%{{customdata[0]}}</b><br>{split}: %{{x:.4f}}, rank %{{customdata[1]}}"
+                f"<br>{other}: %{{y:.4f}}, rank %{{customdata[2]}}<extra></extra>"
+            ),
+        )
+    for which, under, symbol in (
+        ("rank", split, "circle-open"),
+        ("other_rank", other, "square-open"),
+    ):
+        best = points[points[which] == 1].iloc[:1]
+        figure.add_scatter(
+            x=best["score"],
+            y=best["other_score"],
+            mode="markers",
+            name=f"best under '{under}'",
+            marker={
+                "size": 22,
+                "symbol": symbol,
+                "color": colours.ink,
+                "line": {"width": 2.5, "color": colours.ink},
+            },
+            hoverinfo="skip",
+        )
+    looks: dict[str, Any] = {"standoff": 8, "gridcolor": colours.grid, "fixedrange": True}
+    return lay_out(
+        figure,
+        base_layout(colours, 520),
+        hovermode="closest",
+        margin={"l": 12, "r": 12, "t": 76, "b": 12},
+        xaxis=plain_axis(f"{metric} under '{split}'", **looks),
+        yaxis=plain_axis(f"{metric} under '{other}'", **looks),
+    )
+
+
+def spaces_scatter_words(points: pd.DataFrame, metric: str, split: str, other: str) -> str:
+    """What the points show, in a sentence."""
+    parts = [
+        f"{algorithm} {rows['score'].min():.4f} to {rows['score'].max():.4f} and "
+        f"{rows['other_score'].min():.4f} to {rows['other_score'].max():.4f}"
+        for algorithm, rows in points.groupby("algorithm", sort=False)
+    ]
+    return (
+        f"{metric} of {len(points)} configurations under {split} and {other}: {'; '.join(parts)}."
+    )
+
+
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
+    """Figure 1 of Anelli et al. (2019): a lower curve tells the settings apart better.
+
+    Args:
+        frame: columns rank, metric, p and sd; in the order in which metrics are named.
+    """
+    colours = palette(dark)
+    figure = go.Figure()
+    for place, (metric, mine) in enumerate(frame.groupby("metric", sort=False)):
+        figure.add_scatter(
+            x=mine["rank"],
+            y=mine["p"],
+            customdata=mine[["sd"]],
+            mode="lines",
+            name=str(metric),
+            line={
+                "color": colours.series[place % len(colours.series)],
+                "dash": _DASHES[place % len(_DASHES)],
+                "width": 3,
+            },
+            hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
+        )
+    return lay_out(
+        figure,
+        base_layout(colours, 460),
+        xaxis=_axis(
+            "pair of settings, by p value",
+            colours,
+            range=[0.5, float(frame["rank"].max()) + 0.5],
+            showgrid=False,
+            showline=True,
+        ),
+        yaxis=_axis("p value, mean of the folds", colours, range=[0, 1], gridcolor=colours.grid),
+        uirevision="p-values",
+    )

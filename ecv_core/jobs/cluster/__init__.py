@@ -1,0 +1,1 @@
+"""Folds on the nodes of a cluster, by Dask."""

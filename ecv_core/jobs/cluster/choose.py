@@ -1,0 +1,214 @@
+"""Where folds are computed: what `--on` or ECV_CLUSTER says -> an executor."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from ecv_core.jobs.cluster.site import Site, read_site
+from ecv_core.jobs.computing import Compute, compute
+from ecv_core.jobs.executors import Executor, Here
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Progress, no_progress
+from ecv_core.store.engine import database_url
+
+SITES = {
+    "slurm": "SLURMCluster",
+    "pbs": "PBSCluster",
+    "lsf": "LSFCluster",
+    "htcondor": "HTCondorCluster",
+}
+"""Schedulers of sites, by the class of dask-jobqueue that submits jobs to them."""
+MAX_LOCAL = 64
+ANSWER_SECONDS = 10.0
+
+
+def executor_on(
+    on: str | None = None,
+    *,
+    otherwise: Callable[[], Executor] | None = None,
+    nodes: int | None = None,
+    site: str | None = None,
+    compute: Compute = compute,
+    also: Progress = no_progress,
+) -> Executor:
+    """The executor for a place.
+
+    Args:
+        on: 'local:3', 'tcp://host:8786', 'tls://host:8786' or one of SITES; by default what
+            ECV_CLUSTER says.
+        otherwise: makes the one where neither says anything; by default this very process.
+        nodes: how many a site is asked for; by default ECV_CLUSTER_NODES, or 1.
+        site: path of the site's TOML file; by default ECV_CLUSTER_SITE.
+        compute: what is done with a task.
+        also: told every step besides.
+    Raises: InputError for what cannot be, before anything starts.
+    """
+    place = on or place_asked()
+    if not place:
+        if nodes is not None or site is not None:
+            raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
+        return otherwise() if otherwise else Here(compute, also=also)
+    path = site or os.environ.get("ECV_CLUSTER_SITE")
+    told = read_site(Path(path) if path else None)
+    if place in SITES:
+        wanted = _number(nodes, os.environ.get("ECV_CLUSTER_NODES", "1"))
+        _check_installed()
+        return _of_site(place, told, wanted, compute, also)
+    if nodes is not None:
+        raise InputError(f"--nodes belongs to {', '.join(SITES)}; {place} says how many there are")
+    if match := re.fullmatch(r"local:(\d+)", place):
+        count = int(match[1])
+        if not 1 <= count <= MAX_LOCAL:
+            raise InputError(f"local:N takes from 1 to {MAX_LOCAL} workers, but N is {count}")
+        _check_installed()
+        return _local(count, compute, also)
+    if re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", place):
+        _check_installed()
+        return _of_scheduler(place, told, compute, also)
+    raise InputError(
+        f"'{place}' is no place to compute on; give local:3, tcp://host:8786, or {', '.join(SITES)}"
+    )
+
+
+def place_asked() -> str:
+    """Where everything is computed that says no place of its own; empty for this machine."""
+    return os.environ.get("ECV_CLUSTER", "")
+
+
+def _number(nodes: int | None, usual: str) -> int:
+    try:
+        wanted = int(usual) if nodes is None else nodes
+    except ValueError:
+        raise InputError(f"ECV_CLUSTER_NODES must be a number, but is '{usual}'") from None
+    if wanted < 1:
+        raise InputError(f"at least one node is needed, but --nodes is {wanted}")
+    return wanted
+
+
+def _check_installed() -> None:
+    if find_spec("distributed") is None or find_spec("dask_jobqueue") is None:
+        raise InputError(
+            "folds go to a cluster by Dask, which is not installed here; add it by "
+            "pip install 'e-fold[cluster]'"
+        )
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+
+
+def _scope() -> str:
+    """Names the database, not telling where it is."""
+    return hashlib.sha256(database_url().encode()).hexdigest()[:16]
+
+
+def _local(count: int, compute: Compute, also: Progress) -> Executor:
+    import dask
+    from distributed import Client, LocalCluster
+
+    from ecv_core.jobs.cluster.executor import DaskExecutor
+
+    threads = max(1, (os.cpu_count() or 1) // count)
+    alone = None if count == 1 else False
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    spawned = {name: os.environ.get(name, str(threads)) for name in names} if count > 1 else {}
+    dask.config.set({"distributed.nanny.pre-spawn-environ": spawned})
+    cluster = LocalCluster(
+        n_workers=count,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        memory_limit=0,
+        resources={"node": 1},
+        local_directory=tempfile.gettempdir(),
+        silence_logs=logging.CRITICAL,
+    )
+    client = Client(cluster, set_as_default=False)
+    return DaskExecutor(client, cluster, alone=alone, scope=_scope(), compute=compute, also=also)
+
+
+def _of_scheduler(address: str, site: Site, compute: Compute, also: Progress) -> Executor:
+    from distributed import Client
+
+    from ecv_core.jobs.cluster.executor import DaskExecutor
+
+    try:
+        client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({why[:120]}); start one with dask scheduler, "
+            "or correct the address"
+        ) from error
+    try:
+        return DaskExecutor(client, site=site, scope=_scope(), compute=compute, also=also)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress) -> Executor:
+    import dask_jobqueue
+    from distributed import Client
+
+    from ecv_core.jobs.cluster.executor import DaskExecutor
+
+    submit = {"slurm": "sbatch", "pbs": "qsub", "lsf": "bsub", "htcondor": "condor_submit"}[kind]
+    if shutil.which(submit) is None:
+        raise InputError(
+            f"{kind} is not on this machine: there is no command {submit}; run this on a node "
+            "from which jobs are submitted"
+        )
+    job_name = f"ecv-{uuid4().hex[:8]}"
+    own = ['export TMPDIR="$(mktemp -d)"'] if site.exclusive else []
+    given: dict[str, Any] = {
+        "cores": site.cores,
+        "processes": 1,
+        "memory": site.memory,
+        "nanny": False,
+        "walltime": site.walltime,
+        "queue": site.partition or None,
+        "account": site.account or None,
+        "interface": site.interface or None,
+        "python": site.python or sys.executable,
+        "job_name": job_name,
+        "job_extra_directives": [
+            *(["--exclusive"] if site.exclusive and kind == "slurm" else []),
+            *site.lines,
+        ],
+        "job_script_prologue": [*site.environment, *own],
+        "worker_extra_args": ["--resources", "node=1"],
+        "log_directory": site.logs or None,
+        "death_timeout": "60",
+        "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
+    }
+    cluster = getattr(dask_jobqueue, SITES[kind])(**given)
+    cluster.ecv_job_name = job_name if kind == "slurm" else ""
+    if kind == "slurm":
+        asked = subprocess.run(
+            ["sbatch", "--test-only"], input=cluster.job_script(), capture_output=True, text=True
+        )
+        if asked.returncode:
+            cluster.close()
+            why = [line for line in asked.stderr.splitlines() if "error" in line][-1:]
+            raise InputError(f"SLURM refuses such a job: {' '.join(why) or asked.stderr.strip()}")
+    client = Client(cluster, set_as_default=False)
+    return DaskExecutor(
+        client,
+        cluster,
+        nodes=nodes,
+        site=site,
+        alone=True if site.exclusive else None,
+        scope=_scope(),
+        compute=compute,
+        also=also,
+    )

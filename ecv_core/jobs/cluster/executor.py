@@ -1,0 +1,392 @@
+"""Tasks on the nodes of a Dask cluster, one at a time on each."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import queue
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ecv_core.jobs.cluster.data import Content, DataMissing, content_of, send
+from ecv_core.jobs.cluster.node import Call, differences, run_task, stop_task, versions
+from ecv_core.jobs.cluster.site import Site
+from ecv_core.jobs.computing import Compute, compute
+from ecv_core.jobs.executors import Begun, Computed, Ended, Finished
+from ecv_core.jobs.plan import Task
+from ecv_core.records.errors import EcvError, InputError, RunError
+from ecv_core.records.plugins import may_name_code
+from ecv_core.records.run import Progress, no_progress
+from ecv_core.store.ownership import is_gone, this_process
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+log = logging.getLogger(__name__)
+
+AGAIN = 3
+"""A fold that is lost with its node is computed again so often."""
+BACK_SECONDS = 120.0
+"""How long a scheduler that is gone is waited for."""
+SEND_SECONDS = 20.0
+"""How long a result may take from its node to here."""
+LOOK_SECONDS = 5.0
+"""How often is looked whether nodes are missing, and who waits for one."""
+IDLE_SECONDS = 30.0
+"""After so long without a task, nodes that a site gave out are given back."""
+
+
+@dataclass(kw_only=True)
+class _UnderWay:
+    """A task, from its submission to its end."""
+
+    task: Task
+    progress: Progress
+    name: str
+    content: Content
+    future: Future[Any] | None = None
+    attempt: int = 0
+    begun: str = ""
+    """The node that it has begun on."""
+    since: datetime
+    """When it was given."""
+
+
+class DaskExecutor:
+    """One fold at a time on a node; a lost one is computed again elsewhere."""
+
+    def __init__(
+        self,
+        client: Client,
+        cluster: Any = None,  # noqa: ANN401  Dask's clusters have no type in common
+        *,
+        nodes: int | None = None,
+        site: Site | None = None,
+        alone: bool | None = None,
+        scope: str = "",
+        compute: Compute = compute,
+        also: Progress = no_progress,
+        run: Callable[[Call], Any] = run_task,
+    ) -> None:
+        """Nothing is computed yet.
+
+        Args:
+            client: of the scheduler.
+            cluster: that was started with it, and ends with it; None for somebody else's.
+            nodes: that a site is asked for; by default as many as there are.
+            site: what nodes are like.
+            alone: as of `records.Node`.
+            scope: names the database: who goes on with it finds its tasks on the scheduler again.
+            compute: what a node does with a task.
+            also: told every step besides.
+            run: what a worker does with a call.
+        Raises: InputError for nodes with other versions, or none that takes folds.
+        """
+        self._client, self._cluster, self._nodes = client, cluster, nodes
+        self._site, self._alone = site or Site(), alone
+        self._compute, self._also, self._run = compute, also, run
+        self._scope, self._topic = scope, f"ecv-{scope}"
+        self._outlives = cluster is None  # the scheduler, and so what it computes for us
+        self._tasks: dict[Task, _UnderWay] = {}
+        self._said: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
+        self._hosts: dict[str, str] = {}
+        self._sent: set[str] = set()
+        self._looked = 0.0
+        self._versions = versions()
+        self._check_nodes()
+        client.subscribe_topic(self._topic, self._told)
+
+    @property
+    def places(self) -> int:
+        """As many as there are nodes, or will be."""
+        return self._nodes or max(1, len(self._workers()))
+
+    # -- what the driver asks -----------------------------------------------------------------
+
+    def submit(self, task: Task, progress: Progress) -> None:
+        """Give it to the scheduler. Raises: InputError where a node lacks the data for good."""
+        told = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
+        name = hashlib.sha256(f"{told} {task.fold}".encode()).hexdigest()[:32]
+        under_way = _UnderWay(
+            task=task,
+            progress=progress,
+            name=name,
+            content=content_of(task.specs[0]),
+            since=datetime.now().astimezone(),
+        )
+        self._tasks[task] = under_way
+        self._keep_nodes()
+        if not self._found(under_way):
+            self._give(under_way)
+
+    def finished(self, seconds: float) -> Finished:
+        """What has come back since."""
+        self._look_after()
+        end = time.monotonic() + seconds
+        while self._tasks:
+            try:
+                under_way, future = self._said.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                return
+            if self._tasks.get(under_way.task) is not under_way:
+                continue
+            if future is None:
+                yield Begun(task=under_way.task, node=under_way.begun)
+            elif under_way.future is future:
+                yield from self._outcome(under_way, future)
+                end = time.monotonic()  # only for the first
+
+    def cancel(self, task: Task) -> None:
+        """End it on its node, and forget it."""
+        under_way = self._tasks.pop(task, None)
+        if under_way is not None and under_way.future is not None:
+            with suppress(OSError, TimeoutError):
+                key = under_way.future.key
+                there = [at for at, keys in self._client.processing().items() if key in keys]
+                if there:
+                    self._client.run(stop_task, key, workers=there, wait=False, on_error="ignore")
+                self._client.cancel(under_way.future, force=True)
+                self._forget(under_way)
+        self._rest()
+
+    def close(self) -> None:
+        """End everything, and give the nodes back."""
+        for task in list(self._tasks):
+            self.cancel(task)
+        with suppress(OSError, TimeoutError):
+            for name in self._sent:
+                self._client.unpublish_dataset(name)
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    # -- a task -------------------------------------------------------------------------------
+
+    def _give(self, under_way: _UnderWay) -> None:
+        key = f"ecv-{under_way.name}-{time.time_ns()}"
+        call = Call(
+            key=key,
+            topic=self._topic,
+            task=under_way.task,
+            compute=self._compute,
+            content=under_way.content,
+            versions=self._versions,
+            alone=self._alone,
+            names_code=may_name_code(),
+        )
+        under_way.begun = ""
+        future = self._client.submit(
+            self._run,
+            call,
+            key=key,
+            resources={"node": 1},
+            priority=-int(under_way.task.bet),
+            pure=False,
+        )
+        if self._outlives:
+            self._client.publish_dataset(future, name=self._published(under_way.name))
+        self._await(under_way, future)
+
+    def _await(self, under_way: _UnderWay, future: Future[Any]) -> None:
+        under_way.future = future
+        future.add_done_callback(lambda done: self._said.put((under_way, done)))
+
+    def _outcome(self, under_way: _UnderWay, future: Future[Any]) -> Finished:
+        """What has become of a task that has ended, or was lost."""
+        from distributed import KilledWorker
+
+        error: Exception | None = None
+        try:
+            answer = future.result(timeout=SEND_SECONDS)
+        except TimeoutError:  # it was lost on its way and is computed again
+            self._await(under_way, future)
+            return
+        except KilledWorker as killed:
+            where = self._hosts.get(getattr(killed.last_worker, "address", ""), "a node")
+            error = self._lost(under_way, where)
+        except DataMissing as missing:
+            if self._sent_again(under_way):
+                return
+            error = RunError(
+                f"the node {under_way.begun} lacks the dataset {missing}, and the site's file says "
+                "send_data = false; put it where the nodes look (ECV_DATA_PATH)"
+                if not self._site.send_data
+                else f"the dataset {missing} did not reach the node {under_way.begun}; resume"
+            )
+        except EcvError as raised:
+            error = raised
+        except Exception as raised:  # noqa: BLE001  of Dask, or of what nobody expected
+            if future.cancelled() or future.status == "lost":
+                if self._is_back():
+                    self._give(under_way)
+                    return
+                error = RunError(
+                    "the Dask scheduler is gone; finished folds are kept: start it again, and "
+                    "resume"
+                )
+            else:
+                error = raised
+        else:
+            for place, result in answer:
+                yield Computed(task=under_way.task, place=place, result=result)
+        self._tasks.pop(under_way.task, None)
+        with suppress(OSError, TimeoutError):
+            self._forget(under_way)
+        self._rest()
+        yield Ended(task=under_way.task, error=error)
+
+    def _sent_again(self, under_way: _UnderWay) -> bool:
+        """Send the data of a task, and give it once more; not too often."""
+        under_way.attempt += 1
+        if under_way.attempt > AGAIN or not self._site.send_data:
+            return False
+        self._sent.add(under_way.content.name)
+        send(self._client, under_way.task.specs[0], under_way.content)
+        with suppress(OSError, TimeoutError):
+            self._forget(under_way)
+        self._give(under_way)
+        return True
+
+    def _lost(self, under_way: _UnderWay, where: str) -> RunError:
+        return RunError(
+            f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that computed "
+            f"it, the last time with {where}; finished folds are kept: see what ends the nodes "
+            "(memory, walltime, preemption), and resume"
+        )
+
+    def _is_back(self) -> bool:
+        """Whether the scheduler answers, or does so soon."""
+        end = time.monotonic() + BACK_SECONDS
+        while self._outlives and time.monotonic() < end:
+            with suppress(OSError, TimeoutError):
+                if self._client.status == "running" and self._client.scheduler_info() is not None:
+                    return True
+            time.sleep(0.5)
+        return False
+
+    # -- found again after this program was restarted -----------------------------------------
+
+    def _published(self, name: str) -> str:
+        return f"ecv/{self._scope}/{this_process()}/{name}"
+
+    def _found(self, under_way: _UnderWay) -> bool:
+        """Go on with what a program that is gone has begun for this database."""
+        if not self._outlives:
+            return False
+        for published in self._client.list_datasets():
+            match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
+            if match and is_gone(match[1]):
+                with suppress(KeyError):
+                    future = self._client.get_dataset(published)
+                    self._client.unpublish_dataset(published)
+                    self._client.publish_dataset(future, name=self._published(under_way.name))
+                    self._await(under_way, future)
+                    return True
+        return False
+
+    def _forget(self, under_way: _UnderWay) -> None:
+        if self._outlives:
+            self._client.unpublish_dataset(self._published(under_way.name))
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def _workers(self) -> Mapping[str, Any]:
+        """Those that take folds, by address."""
+        there: Mapping[str, Any] = self._client.scheduler_info()["workers"]
+        return {at: one for at, one in there.items() if one["resources"].get("node")}
+
+    def _check_nodes(self) -> None:
+        """Refuse what can never work. Raises: InputError."""
+        there = self._client.scheduler_info()["workers"]
+        takers = self._workers()
+        if there and not takers:
+            raise InputError(
+                f"none of the {len(there)} workers of this Dask scheduler takes folds; "
+                "start them with: dask worker ADDRESS --nthreads 1 --no-nanny --resources node=1"
+            )
+
+        def facts() -> Any:  # noqa: ANN401  travels by value, so that any version there answers
+            from importlib.metadata import version
+            from socket import gethostname
+
+            from ecv_core._version import __version__
+
+            found = {"e-fold": __version__}
+            return gethostname(), found | {name: version(name) for name in ("numpy", "torch")}
+
+        if not takers:
+            return
+        said = self._client.run(facts, workers=list(takers), on_error="return")
+        for address, answer in said.items():
+            if isinstance(answer, Exception):
+                raise InputError(
+                    f"the node {address} was refused: it cannot say its versions "
+                    f"({type(answer).__name__}: {answer}); install the same e-fold and Python there"
+                )
+            self._hosts[address], there_versions = answer
+            if differ := differences(self._versions, there_versions):
+                raise InputError(
+                    f"the node {answer[0]} was refused: it has {differ}; install the same there"
+                )
+
+    def _told(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        """Something that a node says of a task."""
+        said = event[1]
+        key = said.get("key")
+        for under_way in list(self._tasks.values()):
+            if under_way.future is not None and under_way.future.key == key:
+                if "begun" in said:
+                    under_way.begun = said["begun"]
+                    self._said.put((under_way, None))
+                else:
+                    phase, step, steps, curve = said["at"]
+                    self._also(phase, step, steps, curve=tuple(curve))
+                    under_way.progress(phase, step, steps, curve=tuple(curve))
+
+    def _look_after(self) -> None:
+        """Now and then: say who waits for a node, and ask for those that are gone again."""
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
+        self._keep_nodes()
+        waiting = [one for one in self._tasks.values() if not one.begun]
+        for one in waiting:
+            if (datetime.now().astimezone() - one.since).total_seconds() >= LOOK_SECONDS:
+                words = f"wait for a node since {one.since:%H:%M}{self._queue_words()}"
+                self._also(words, 0, 0)
+                one.progress(words, 0, 0)
+
+    def _keep_nodes(self) -> None:
+        """As many as there are tasks, of a site that gives them out; lost ones are asked for."""
+        if self._nodes is not None and self._cluster is not None:
+            self._cluster.scale(min(self._nodes, max(1, len(self._tasks))))
+
+    def _rest(self) -> None:
+        """Give the nodes back if nothing comes for a while."""
+        if self._nodes is not None and self._cluster is not None and not self._tasks:
+            timer = threading.Timer(IDLE_SECONDS, self._give_back)
+            timer.daemon = True
+            timer.start()
+
+    def _give_back(self) -> None:
+        if not self._tasks and self._client.status == "running":
+            self._cluster.scale(0)
+
+    def _queue_words(self) -> str:
+        """How many jobs are before ours in SLURM's queue; empty where that is not known."""
+        job_name = getattr(self._cluster, "ecv_job_name", "")
+        if not job_name:
+            return ""
+        ask = ["squeue", "-h", "-t", "PD", "--sort=-p,i", "-o", "%j"]
+        ask += ["-p", self._site.partition] if self._site.partition else []
+        with suppress(OSError, subprocess.SubprocessError, ValueError):
+            said = subprocess.run(ask, capture_output=True, text=True, timeout=5).stdout
+            return f", {said.split().index(job_name) + 1}. in the queue"
+        return ""

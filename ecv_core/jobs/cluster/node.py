@@ -1,0 +1,216 @@
+"""What runs on a node: a fold in a process of its own, which can be killed, where its data are.
+
+A Dask worker has one such process for all its folds, so that imports and data stay warm. The worker
+itself only waits, so that the scheduler hears from it whatever a fit does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ecv_core.jobs.cluster.data import Content, place
+from ecv_core.jobs.computing import Compute, Results, WorkerDied, node_here
+from ecv_core.jobs.executors import Computed, Ended, Worker
+from ecv_core.jobs.plan import Task
+from ecv_core.records.errors import Cancelled, RunError
+from ecv_core.records.plugins import naming_code
+from ecv_core.records.run import FoldResult, Progress
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.environment import host
+
+TELL_SECONDS = 1.0
+"""How often a node says how far a fold is."""
+LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A task on its way to a node."""
+
+    key: str
+    topic: str
+    """Under which the node says how far it is."""
+    task: Task
+    compute: Compute
+    content: Content
+    """The data that it needs."""
+    versions: Mapping[str, str]
+    """That the node must have too."""
+    alone: bool | None
+    """As of `records.Node`; what is not None says that no lock of the machine is needed."""
+    names_code: bool
+    """Whether the specs may name code to import, as of `plugins.naming_code`."""
+
+
+Answer = list[tuple[int, FoldResult]]
+"""Place of the spec and its result."""
+
+
+class Node:
+    """The process of this worker that computes, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._worker: Worker | None = None
+        self._busy = threading.Lock()
+        self._stopped: dict[str, float] = {}
+
+    def stop(self, key: str) -> None:
+        """End a task, or have it not begin."""
+        self._stopped[key] = time.monotonic()
+
+    def compute(
+        self, call: Call, say: Callable[[Mapping[str, Any]], None], name: str, folder: str | None
+    ) -> Answer:
+        """All results of a task.
+
+        Args:
+            call: the task.
+            say: tells the coordinator something.
+            name: of this node.
+            folder: as of `data.place`.
+        Raises: EcvError.
+        """
+        say({"key": call.key, "begun": name})
+        with self._busy:
+            worker = self._worker or Worker()
+            self._worker = worker
+            worker.compute = partial(
+                compute_there, call.compute, folder, call.alone, name, call.names_code
+            )
+            worker.surroundings = _own_folder() if call.alone is not None else {}
+            worker.submit(call.task, _Teller(call.key, say))
+            return self._wait(worker, call, name)
+
+    def _wait(self, worker: Worker, call: Call, name: str) -> Answer:
+        found: Answer = []
+        while True:
+            if call.key in self._stopped:
+                worker.cancel(call.task)
+                raise Cancelled
+            for said in worker.finished(LOOK_SECONDS):
+                if isinstance(said, Computed):
+                    found.append((said.place, said.result))
+                elif not isinstance(said, Ended):
+                    continue
+                elif isinstance(said.error, WorkerDied):
+                    raise WorkerDied(f"{said.error.how} on the node {name}")
+                elif said.error is not None:
+                    raise said.error
+                else:
+                    return found
+
+
+_node = Node()
+
+
+def run_task(call: Call) -> Answer:
+    """A task on the worker that this is called on. Raises: EcvError."""
+    from distributed import get_client, get_worker
+
+    if differ := differences(call.versions, versions()):
+        raise RunError(f"the node {host()} was refused: it has {differ}; install the same there")
+    worker = get_worker()
+    name = host() if call.alone is not False else f"{host()}/{worker.name}"
+    say = partial(worker.log_event, call.topic)
+    return _node.compute(call, say, name, place(call.content, get_client))
+
+
+def stop_task(key: str) -> None:
+    """End a task on the worker that this is called on."""
+    _node.stop(key)
+
+
+def versions() -> dict[str, str]:
+    """Of what decides scores, here."""
+    from importlib.metadata import version
+
+    from ecv_core._version import __version__
+
+    return {"e-fold": __version__} | {name: version(name) for name in ("numpy", "torch")}
+
+
+def differences(wanted: Mapping[str, str], there: Mapping[str, str]) -> str:
+    """'numpy 2.1 and not 2.4'; empty where all is the same."""
+    return ", ".join(
+        f"{name} {there.get(name)} and not {version}"
+        for name, version in wanted.items()
+        if there.get(name) != version
+    )
+
+
+_USUAL = os.environ.get("ECV_DATA_DIR", "")
+
+
+def compute_there(
+    compute: Compute,
+    folder: str | None,
+    alone: bool | None,
+    name: str,
+    names_code: bool,
+    specs: Sequence[RunSpec],
+    index: int,
+    progress: Progress,
+) -> Results:
+    """In the node's process: compute where the data are, and say where that is."""
+    os.environ["ECV_DATA_DIR"] = folder or _USUAL
+    if alone is False:  # their energy is then said to be shared
+        specs = [replace(spec, share_machine=True) for spec in specs]
+    before = slurm_joules() if alone else None
+    with naming_code() if names_code else nullcontext():
+        for at, result in compute(specs, index, progress):
+            now = slurm_joules() if alone else None
+            spent = None if before is None or now is None else max(now - before, 0.0)
+            before = now
+            here = result.node or node_here(result.total_seconds)
+            yield (
+                at,
+                replace(result, node=replace(here, host=name, alone=alone, slurm_joules=spent)),
+            )
+
+
+def slurm_joules() -> float | None:
+    """What this node has used since it was started, by SLURM; None where it does not measure."""
+    if not (node := os.environ.get("SLURMD_NODENAME")):
+        return None
+    try:
+        said = subprocess.run(
+            ["scontrol", "show", "node", node], capture_output=True, text=True, timeout=5
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"ConsumedJoules=(\d+)", said)
+    return float(found[1]) if found and float(found[1]) else None
+
+
+def _own_folder() -> dict[str, str]:
+    """Surroundings in which folds of other workers on this machine are not waited for."""
+    folder = Path(tempfile.gettempdir()) / f"ecv-node-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    return {"TMPDIR": str(folder)}
+
+
+class _Teller:
+    """Progress as events, not more of them than anybody looks at."""
+
+    def __init__(self, key: str, say: Callable[[Mapping[str, Any]], None]) -> None:
+        self._key, self._say = key, say
+        self._phase, self._last = "", 0.0
+
+    def __call__(
+        self, phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()
+    ) -> None:
+        now = time.monotonic()
+        if phase != self._phase or now - self._last >= TELL_SECONDS:
+            self._phase, self._last = phase, now
+            self._say({"key": self._key, "at": (phase, step, steps, [float(one) for one in curve])})

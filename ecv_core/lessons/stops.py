@@ -1,0 +1,268 @@
+"""Fold scores, recorded or made up -> where stopping early misleads, and what it saves, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ecv_core.analysis.exploration import explore, fixed
+from ecv_core.analysis.replay import replayed, stops_at
+from ecv_core.energy.savings import energy_facts
+from ecv_core.lessons.guide import CONFIDENCE, scores_of
+from ecv_core.records.errors import InputError
+from ecv_core.records.frames import with_columns
+from ecv_core.records.run import Run, Scores
+from ecv_core.stopping.efold import EFold, least_alpha
+from ecv_core.stopping.interval import (
+    difference_percent,
+    look_level,
+    mean_interval,
+    running,
+    t_factors,
+    t_quantile,
+)
+
+MISSES_COLUMNS = {
+    "kind": "'rule': the paper's rule; 'plan': always the same number of folds",
+    "system": "empty for the average over systems",
+    "alpha": "of the rule; missing for a plan",
+    "folds": "folds used: expected for the rule, exact for a plan",
+    "misses_percent": "orders whose interval at the stop does not hold the k-fold mean",
+}
+"""The columns of the frame of misses."""
+
+
+@with_columns(MISSES_COLUMNS)
+def misses_frame(
+    systems: Sequence[tuple[str, NDArray[np.float64]]], alphas: Sequence[float]
+) -> pd.DataFrame:
+    """How often the interval is wrong if one looks after every fold, and if one does not.
+
+    Args:
+        systems: (name, fold scores of shape (k,)) each; all with the same k.
+        alphas: ascending.
+    Returns: one row per curve and setting, over every order of the folds, with MISSES_COLUMNS.
+    """
+    rows = []
+    rules, plans = [], []
+    for name, scores in systems:
+        folds = Scores(folds=scores)
+        rule = explore(folds, confidence=CONFIDENCE).curve(alphas)
+        plan = fixed(folds, confidence=CONFIDENCE)
+        rules.append((rule.mean_stop, 100 * (1 - rule.coverage)))
+        plans.append((plan.settings, 100 * (1 - plan.coverage)))
+        rows.append(_misses("rule", name, alphas, *rules[-1]))
+    rows.append(_misses("rule", "", alphas, *np.mean(rules, axis=0)))
+    # One fold has no interval, so it can neither hold nor miss.
+    rows.append(_misses("plan", "", None, *np.mean(plans, axis=0)[:, 1:]))
+    return pd.concat(rows, ignore_index=True)
+
+
+def _misses(
+    kind: str,
+    system: str,
+    alphas: Sequence[float] | None,
+    folds: NDArray[np.float64],
+    percent: NDArray[np.float64],
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "kind": kind,
+            "system": system,
+            "alpha": np.full(len(folds), np.nan) if alphas is None else np.asarray(alphas),
+            "folds": folds,
+            "misses_percent": percent,
+        },
+        columns=list(MISSES_COLUMNS),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coincidence:
+    """Three folds that agree by chance, so that the rule stops at once."""
+
+    order: tuple[int, ...]
+    """All k folds, the three first."""
+    share: float
+    """Of all orders: those that stop after three folds."""
+    share_wrong: float
+    """Of all orders: those that stop after three folds and whose interval misses the mean."""
+    difference_percent: float
+    times_too_narrow: float
+    """How many half-widths the k-fold mean is away; above 1 the interval misses it."""
+
+
+def coincidence(scores: NDArray[np.float64], alpha: float) -> Coincidence:
+    """The order that stops after three folds and is furthest off, and how common such stops are.
+
+    Args:
+        scores: shape (k,), k at least 4.
+        alpha: of the paper's rule.
+    Raises: InputError if no order stops after three folds.
+    """
+    k, mean = len(scores), float(scores.mean())
+    stopping, wrong = 0, 0
+    worst: tuple[float, float, tuple[int, int, int]] | None = None
+    for a, b, c in permutations(range(k), 3):
+        three = (a, b, c)
+        seen = [float(scores[fold]) for fold in three]
+        before, now = mean_interval(seen[:2], CONFIDENCE), mean_interval(seen, CONFIDENCE)
+        assert before is not None
+        assert now is not None
+        if least_alpha(before.width, now.width) > alpha:
+            continue
+        middle = (now.low + now.high) / 2
+        stopping += 1
+        wrong += not now.low <= mean <= now.high
+        times = abs(middle - mean) / (now.width / 2) if now.width else np.inf
+        off = difference_percent(middle, mean)
+        if worst is None or (off, times) > worst[:2]:
+            worst = (off, times, three)
+    if worst is None:
+        raise InputError(f"no order of these folds stops after three at alpha {alpha}; raise it")
+    off, times, three = worst
+    every = k * (k - 1) * (k - 2)
+    return Coincidence(
+        order=three + tuple(fold for fold in range(k) if fold not in three),
+        share=stopping / every,
+        share_wrong=wrong / every,
+        difference_percent=off,
+        times_too_narrow=float(times),
+    )
+
+
+def scaled_stops(scores: NDArray[np.float64], alpha: float, factors: Sequence[float]) -> list[int]:
+    """Folds used if the very same scores are written in another unit, in their recorded order.
+
+    Args:
+        scores: shape (k,).
+        alpha: left as it is, whatever the unit.
+        factors: what the scores are multiplied by.
+    """
+    order = range(len(scores))
+    return [
+        int(stops_at(replayed(scores * factor, order, CONFIDENCE), np.array([alpha]))[0])
+        for factor in factors
+    ]
+
+
+def shared_training(k: int) -> float:
+    """Share of one fold's training data that any other fold trains on as well; k at least 2."""
+    return (k - 2) / (k - 1)
+
+
+SAVED_COLUMNS = {
+    "alpha": "setting of the paper's rule",
+    "dataset": "of the run",
+    "algorithm": "of the run",
+    "k": "folds of the whole run",
+    "folds": "folds used, in the recorded order",
+    "used_joules": "energy of the folds up to the stop",
+    "saved_joules": "energy of the folds after it, which really ran",
+    "difference_percent": "the paper's d between the mean at the stop and the k-fold mean",
+    "other_work": "whether its joules hold other work too, and so are in no sum",
+    "source": "how the energy is known; 'none' where some fold was not metered",
+}
+"""The columns of the frame of savings."""
+
+
+@with_columns(SAVED_COLUMNS)
+def saved_frame(runs: Sequence[Run], alphas: Sequence[float]) -> pd.DataFrame:
+    """One row per alpha and run, with the SAVED_COLUMNS.
+
+    Args:
+        runs: with all their folds.
+        alphas: ascending.
+    """
+    rows = []
+    for run in runs:
+        scores = scores_of(run)
+        k = len(scores)
+        played = replayed(scores, range(k), CONFIDENCE)
+        for alpha, stop in zip(alphas, stops_at(played, np.array(alphas)), strict=True):
+            facts = energy_facts(run.folds_in_order, k, int(stop))
+            saved = facts.saved_joules or 0.0
+            off = difference_percent(played[int(stop) - 1].mean, played[-1].mean)
+            rows.append(
+                (
+                    alpha,
+                    run.spec.dataset,
+                    run.spec.algorithm,
+                    k,
+                    int(stop),
+                    facts.joules - saved,
+                    saved,
+                    off,
+                    bool(run.other_work),
+                    facts.source,
+                )
+            )
+    return pd.DataFrame(rows, columns=list(SAVED_COLUMNS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopCoverage:
+    """What holds in the runs that stop after one number of folds."""
+
+    stop: int
+    """Folds used; 0 for all runs together."""
+    share: float
+    """Of the runs."""
+    plain: float
+    """Share of these in which the interval of the mean (Student's t) holds the true mean."""
+    wide: float
+    """Likewise of the interval that allows for the stop."""
+
+
+def at_the_stop(
+    alpha: float,
+    deviation: float,
+    *,
+    k: int = 10,
+    confidence: float = 0.95,
+    runs: int = 500_000,
+    seed: int = 0,
+) -> list[StopCoverage]:
+    """Coverage by stop: all runs together, then each stop that more than 0.1 % of runs have.
+
+    Args:
+        alpha: of the rule.
+        deviation: standard deviation of the fold scores, in their unit.
+        k: folds in all.
+        confidence: of the intervals, in (0, 1).
+        runs: how many are made.
+        seed: of the draws.
+    """
+    scores = deviation * np.random.default_rng(seed).standard_normal((runs, k))
+    means, deviations = running(scores)
+    widths = 2 * t_factors(k, confidence) * deviations
+    first = EFold(alpha=alpha).first
+    stops = np.zeros(scores.shape, dtype=np.bool_)
+    stops[:, first - 1 :] = least_alpha(widths[:, first - 2 : -1], widths[:, first - 1 :]) <= alpha
+    stops[:, -1] = True
+    at = stops.argmax(axis=1)
+    rows = np.arange(runs)
+    off = np.abs(means[rows, at]) / (deviations[rows, at] / np.sqrt(at + 1))
+    level = 1 - look_level(first, k, confidence)
+    plain, wide = (
+        off <= np.array([0.0] + [t_quantile(n - 1, one) for n in range(2, k + 1)])[at]
+        for one in (confidence, level)
+    )
+    found = [StopCoverage(stop=0, share=1.0, plain=float(plain.mean()), wide=float(wide.mean()))]
+    for n in range(first, k + 1):
+        here = at == n - 1
+        if here.mean() > 0.001:
+            found.append(
+                StopCoverage(
+                    stop=n,
+                    share=float(here.mean()),
+                    plain=float(plain[here].mean()),
+                    wide=float(wide[here].mean()),
+                )
+            )
+    return found

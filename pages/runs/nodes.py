@@ -1,0 +1,92 @@
+"""What the nodes of a cluster compute: now as a table, and what they have done as lanes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_sentence
+from ecv_core.jobs.cluster.choose import place_asked
+from pages.shared.charts.plot import plot
+from pages.shared.live.events import ALL
+from pages.shared.live.state import escaped, run_list, store
+from pages.shared.live.watch import follow
+from pages.shared.widgets.words import counted, duration, run_title
+
+if TYPE_CHECKING:
+    from ecv_core.records.run import Run
+
+
+def nodes() -> None:
+    """The view, which goes on with what is computed."""
+    follow(_shown, key="nodes", of=[ALL])
+
+
+def _shown() -> None:
+    now = store().on_nodes()
+    going = {node.run_id for node in now}
+    rows = run_list().rows()
+    group = next((row.group for row in rows if row.run_id in going), rows[0].group if rows else "")
+    runs = {run.run_id: run for run in (store().group(group) if group else ())}
+    runs |= {one: store().run(one) for one in going - set(runs)}
+    frame = lanes_frame(runs.values())
+    where = place_asked()
+    if now:
+        busy = len({node.node for node in now})
+        st.markdown(
+            f"**{counted(busy, 'node')} of a cluster compute {counted(len(now), 'fold')}.**"
+        )
+    else:
+        st.markdown("**No node of a cluster computes now.**")
+    st.caption(
+        f"Runs of this dashboard are computed on {escaped(where)} (ECV_CLUSTER)."
+        if where
+        else "Runs of this dashboard are computed on this machine; start it with ECV_CLUSTER, such "
+        "as local:3, tcp://host:8786 or slurm, and they go to a cluster."
+    )
+    if now:
+        watts = _watts(frame)
+        st.dataframe(
+            pd.DataFrame(
+                {
+                    "Node": [node.node for node in now],
+                    "Computes": [_what(runs[node.run_id], node.fold) for node in now],
+                    "Since": [_since(node.since) for node in now],
+                    "Power": [watts.get(node.node, "not known yet") for node in now],
+                }
+            ),
+            hide_index=True,
+            width="stretch",
+        )
+        st.caption("Power is the mean of a node's newest fold.")
+    if frame["node"].nunique() > 1:
+        st.markdown(lanes_sentence(frame))
+        version = (len(frame), frame["began"].max(), frame["kind"].to_numpy().tobytes())
+        plot(
+            lambda dark: lanes_figure(frame, dark=dark),
+            version=version,
+            key="lanes",
+            alt=lanes_sentence(frame),
+            name="folds on nodes",
+            table=lambda: frame,
+        )
+
+
+def _watts(frame: pd.DataFrame) -> dict[str, str]:
+    """The power that each node had in its newest fold."""
+    newest = frame.drop_duplicates("node", keep="last")
+    power = newest["joules"] / newest["seconds"]
+    pairs = zip(newest["node"], power, strict=True)
+    return {node: f"{watt:.0f} W" for node, watt in pairs if watt > 0}
+
+
+def _what(run: Run, fold: int) -> str:
+    return f"fold {fold} of {run_title(run)}"
+
+
+def _since(begun: datetime) -> str:
+    passed = (datetime.now(UTC) - begun).total_seconds()
+    return f"{begun.astimezone():%H:%M}, for {duration(max(passed, 0.0))}"

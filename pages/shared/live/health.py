@@ -1,0 +1,115 @@
+"""Whether this dashboard works, and what it does, for those who leave it running.
+
+`/healthz` answers 200, or 503 with what is wrong; `/metrics` is Prometheus' text format, and told
+to this machine only where others than one person use the dashboard. systemd is told both that the
+dashboard is ready and, again and again, that it is not stuck.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+import psutil
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from ecv_core.jobs.rights.settings import Mode, settings
+from ecv_core.records.errors import EcvError
+from ecv_core.records.run import RunState
+from ecv_core.store.totals import Totals
+from pages.shared.live.state import manager, store
+from pages.shared.live.tabs import tabs
+
+_PATIENCE_SECONDS = 10.0
+"""For a database to answer."""
+_HERE = ("127.0.0.1", "::1", "testclient")
+_totals = Totals()
+
+
+async def healthz(_request: Request) -> Response:
+    """200 and 'ok', or 503 and a sentence; it has no address and no name in it."""
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            wrong = await asyncio.to_thread(_wrong)
+    except TimeoutError:
+        wrong = "The database has not answered in time."
+    return PlainTextResponse(wrong or "ok", 503 if wrong else 200)
+
+
+def _wrong() -> str:
+    try:
+        settings()
+        runner = manager()
+        store().active()
+    except EcvError:
+        return "The database cannot be used, or a setting means nothing; the log says which."
+    if not runner.alive:
+        return "Nothing is computed any more: the thread that computes runs has ended."
+    return "What is finished cannot be saved; the log says why." if runner.trouble else ""
+
+
+async def metrics(request: Request) -> Response:
+    """Runs by state, queue, folds, their seconds, tabs, uploads, memory. 403 for other machines."""
+    try:
+        private = settings().mode is Mode.PRIVATE
+        if not private and (request.client is None or request.client.host not in _HERE):
+            return PlainTextResponse("Numbers are told to this machine only.", 403)
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            found = await asyncio.to_thread(_totals.of, store())
+    except (EcvError, TimeoutError):
+        return PlainTextResponse("The database cannot be used; the log says why.", 503)
+    by_state = {f'{{state="{state}"}}': found.runs.get(state, 0) for state in RunState}
+    families: list[tuple[str, str, str, Mapping[str, float]]] = [
+        ("runs", "gauge", "Runs by state.", by_state),
+        ("queue", "gauge", "Runs that wait.", {"": found.runs.get(RunState.QUEUED, 0)}),
+        ("folds_total", "counter", "Folds that were finished.", {"": found.folds}),
+        ("fold_seconds_total", "counter", "Seconds that they took.", {"": found.seconds}),
+        ("sessions", "gauge", "Tabs that are open.", {"": len(tabs)}),
+        ("upload_bytes", "gauge", "Files that tabs hold.", {"": tabs.held}),
+        ("memory_bytes", "gauge", "Of the dashboard, and of its workers.", dict(_memory())),
+    ]
+    lines = []
+    for name, kind, told, values in families:
+        lines += [f"# HELP ecv_{name} {told}", f"# TYPE ecv_{name} {kind}"]
+        lines += [f"ecv_{name}{labels} {value:.15g}" for labels, value in values.items()]
+    return PlainTextResponse("\n".join([*lines, ""]), media_type="text/plain; version=0.0.4")
+
+
+def _memory() -> Iterator[tuple[str, float]]:
+    here, workers = psutil.Process(), 0
+    for child in here.children(recursive=True):
+        try:
+            workers += child.memory_info().rss
+        except psutil.Error:  # it has just ended
+            continue
+    yield '{process="dashboard"}', here.memory_info().rss
+    yield '{process="workers"}', workers
+
+
+async def tell_systemd() -> None:
+    """Say that the server is ready, and that it is not stuck as often as it is asked to.
+
+    A database that is away is waited for, and no reason to be started anew.
+    """
+    _notify("READY=1")
+    seconds = int(os.environ.get("WATCHDOG_USEC", "0")) / 2e6
+    while seconds:
+        await asyncio.sleep(seconds)
+        try:
+            alive = (await asyncio.to_thread(manager)).alive
+        except EcvError:
+            alive = True
+        if alive:
+            _notify("WATCHDOG=1")
+
+
+def _notify(said: str) -> None:
+    """As sd_notify(3). Nothing where no systemd listens."""
+    if address := os.environ.get("NOTIFY_SOCKET", ""):
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as telling:
+            telling.connect("\0" + address[1:] if address.startswith("@") else address)
+            telling.sendall(said.encode())

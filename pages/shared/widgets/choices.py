@@ -1,0 +1,112 @@
+"""Choices that are in the address and stay while one visits other pages; choices folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from ecv_core.figures.words import counted
+from ecv_core.records.run import Run
+from pages.shared.address.link import label_from_link
+from pages.shared.live.state import KEPT
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+
+def pick_one(
+    label: str,
+    options: Sequence[str],
+    key: str,
+    *,
+    usual: str = "",
+    words: Callable[[str], str] = str,
+    **about: Any,  # noqa: ANN401  arguments of the widget
+) -> str:
+    """One of the options in a box; what was picked among others, or by an old link, goes.
+
+    Args:
+        label: of the box.
+        options: at least one.
+        key: of the widget, and in the address.
+        usual: what is picked at first; the first option if it is none of them.
+        words: an option as shown.
+        about: width, help and what else the box takes.
+    """
+    if st.session_state.get(key, options[0]) not in options:
+        del st.session_state[key]
+    at = options.index(usual) if usual in options else 0
+    given: dict[str, Any] = {"width": 260, "format_func": words, **KEPT} | about
+    return str(st.selectbox(label, options, index=at, key=key, **given) or options[at])
+
+
+def pick_several(
+    label: str,
+    titles: Mapping[str, str],
+    key: str,
+    *,
+    strict: bool = False,
+    **about: Any,  # noqa: ANN401  arguments of the widget
+) -> list[str]:
+    """Some of several pills, at first all; what was picked among others goes.
+
+    Args:
+        label: of the pills.
+        titles: what can be picked -> as shown.
+        key: of the widget, and in the address.
+        strict: whether an address that names none of them is said.
+        about: help and what else the pills take.
+    """
+    label_from_link(key, titles, strict=strict)
+    options = list(titles)
+    if not set(st.session_state.get(key, options)) <= set(options):
+        st.session_state[key] = options
+    return st.pills(
+        label,
+        options,
+        selection_mode="multi",
+        default=options,
+        format_func=titles.__getitem__,
+        key=key,
+        **KEPT,
+        **about,
+    )
+
+
+def switch(
+    label: str,
+    options: Sequence[str],
+    key: str,
+    **about: Any,  # noqa: ANN401  arguments of the widget
+) -> str:
+    """One of a few options that are all seen, at first the first."""
+    given: dict[str, Any] = {"default": options[0], "required": True, **KEPT} | about
+    return str(st.segmented_control(label, options, key=key, **given) or options[0])
+
+
+def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """A line for what is picked, once that is known, and what opens beside it.
+
+    Args:
+        label: of the button.
+        key: of the line.
+    Returns: where the words go, and where the widgets go.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=key, width="content"
+    ):
+        words = st.container(width="content")
+        widgets = st.popover(label, icon=":material/tune:", width="content")
+    return words, widgets
+
+
+def runs_words(runs: Sequence[Run]) -> str:
+    """'**46 runs**: 6 datasets, 8 algorithms', as Markdown."""
+    rows = len({run.spec.dataset for run in runs})
+    columns = len({run.spec.algorithm for run in runs})
+    return (
+        f"**{counted(len(runs), 'run')}**: {counted(rows, 'dataset')}, "
+        f"{counted(columns, 'algorithm')}"
+    )

@@ -1,0 +1,134 @@
+"""Sliders that move figures and numbers in the browser, without asking the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from ecv_core.analysis.orders.outcomes import Curve
+from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
+from pages.shared.address.link import step_from_link
+from pages.shared.live.state import KEPT
+from pages.shared.widgets.component import component
+from pages.shared.widgets.glossary import explained
+from pages.shared.widgets.words import alpha_text
+
+_watch = component(
+    __file__,
+    "ecv_slider_watch",
+    html='<span class="ecv-watch"></span>',
+    js="slider_watch.js",
+)
+
+_numbers = component(
+    __file__,
+    "ecv_numbers",
+    html='<div class="ecv-numbers"></div>',
+    css="numbers.css",
+    js="numbers.js",
+)
+
+
+def slider_watch(name: str, *, container: str, step: int) -> None:
+    """Tell figures and numbers of every move of a slider, while it moves.
+
+    Args:
+        name: what `plot` and `numbers` know the slider by.
+        container: key of the container that holds the slider.
+        step: where it is now, counted from 0; true also if the browser's slider is not found.
+    """
+    _watch(key=f"watch-{name}", data={"slider": name, "container": container, "step": step})
+
+
+def numbers(
+    name: str,
+    *,
+    key: str,
+    labels: Sequence[tuple[str, str]] = (),
+    values: Sequence[Sequence[str]] = (),
+    notes: Sequence[Sequence[str]] = (),
+    sentences: Sequence[str] = (),
+) -> None:
+    """A sentence and a row of numbers that follow a slider; either may be left out.
+
+    Args:
+        name: of the slider.
+        key: the same key is the same row on the page.
+        labels: of each number, with what it means.
+        values: per step, one text per number.
+        notes: per step, a smaller line below each number.
+        sentences: per step, what the numbers say.
+    """
+    said = list(sentences) or [""] * len(values)
+    row = {"labels": list(labels), "values": list(values), "notes": list(notes)}
+    _numbers(key=key, data={"slider": name, "sentences": said} | row)
+
+
+KEY = "explore_alpha"
+SLIDER = "alpha"
+USUAL_ALPHA = 1e-4
+_BOX = "explore-slider"
+_STICKY = f"""
+<style>
+[data-testid="stLayoutWrapper"]:has(> .st-key-{_BOX}) {{
+  position: sticky; top: 3.25rem; z-index: 20; padding: 0.25rem 0 0.75rem;
+  background: light-dark(#FBFBF9, #12181F);
+}}
+</style>
+"""
+
+
+def alpha_slider(
+    alphas: list[float], usual: float, below: Callable[[float], None] | None = None
+) -> None:
+    """The slider; it stays in sight while the page is scrolled.
+
+    Args:
+        alphas: its steps.
+        usual: the one to start with.
+        below: draws what is to be there at each alpha; it is called again when the slider moves.
+    """
+    st.html(_STICKY)
+    step_from_link(KEY, alphas, alpha_text)
+    _slider(alphas, usual, below)
+
+
+def usual_alpha(alphas: list[float], average: Curve) -> float:
+    """The step to start with: the usual one, or on another scale what spends as the paper."""
+    if alphas[0] <= USUAL_ALPHA <= alphas[-1]:
+        return min(alphas, key=lambda alpha: abs(alpha - USUAL_ALPHA))
+    return min(alphas, key=lambda alpha: abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT))
+
+
+def nearest(alphas: list[float], value: float) -> float:
+    """The step that is closest on the logarithmic scale."""
+    return min(alphas, key=lambda step: max(step / value, value / step))
+
+
+@st.fragment
+def _slider(
+    alphas: list[float], usual: float, below: Callable[[float], None] | None = None
+) -> None:
+    if KEY in st.session_state and st.session_state[KEY] not in alphas:
+        before = float(st.session_state[KEY])
+        same_scale = alphas[0] <= before <= alphas[-1]
+        st.session_state[KEY] = nearest(alphas, before) if same_scale else usual
+    with st.container(key=_BOX):
+        alpha = st.select_slider(
+            "alpha: left spends more and is more certain, right saves more",
+            alphas,
+            value=usual,
+            format_func=alpha_text,
+            key=KEY,
+            **KEPT,
+            help=explained(
+                "The paper's rule stops when the interval's width times its last change is at "
+                "most alpha. It has the unit of the score squared, so its scale is logarithmic.",
+                "alpha",
+                "interval-width",
+            ),
+        )
+        slider_watch(SLIDER, container=_BOX, step=alphas.index(float(alpha)))
+    if below is not None:
+        below(float(alpha))

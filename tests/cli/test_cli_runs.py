@@ -1,0 +1,106 @@
+"""`runs`, `resume` and `run --resume`: what was cut off goes on from a shell."""
+
+import json
+
+import pytest
+
+from ecv_core import cli
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.run import RunState
+from ecv_core.store.store import Store, open_store
+from tests.fake_folds import fold_result
+
+SPEC = make_spec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+GONE = "elsewhere:1:1"
+"""A program on another machine that has given no sign of life."""
+
+
+@pytest.fixture
+def store() -> Store:
+    return open_store()
+
+
+def cut_off(store: Store, state: RunState, *, folds: int = 2, **changes: object) -> str:
+    """A run whose first folds have scores that nobody would compute."""
+    spec = make_spec(
+        **{"dataset": "synthetic", "algorithm": "popular", "k": 5, "rule": "never"} | changes
+    )
+    run_id = store.create([spec], owner=GONE)[0]
+    store.start(run_id, owner=GONE)
+    for fold in range(folds):
+        store.add_fold(run_id, fold_result(fold, 0.9), stopped_at=None)
+    if not state.active:
+        store.finish(run_id, state)
+    return run_id
+
+
+def test_runs_that_were_cut_off_are_listed_with_what_to_type(store, capsys):
+    dead = cut_off(store, RunState.RUNNING)
+    cut_off(store, RunState.CANCELLED, seed=7)
+    assert cli.main(["runs", "--state", "interrupted"]) == 0
+    first, row = capsys.readouterr().out.splitlines()
+    assert first.startswith("1 run is interrupted; '")
+    assert first.endswith(f" resume {dead}' goes on with one.")
+    assert row.split()[:5] == [dead, "interrupted", "2/5", "synthetic", "popular"]
+    assert cli.main(["runs", "--dataset", "ml-1m"]) == 0
+    assert capsys.readouterr().out == "No run on ml-1m is here.\n"
+    assert cli.main(["runs", "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)["runs"]
+    assert [(one["state"], one["folds"], one["k"]) for one in told] == [
+        ("cancelled", 2, 5),
+        ("interrupted", 2, 5),
+    ]
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.CANCELLED, RunState.FAILED])
+def test_a_run_that_was_cut_off_is_resumed_and_its_folds_stay(store, capsys, state):
+    run_id = cut_off(store, state)
+    assert cli.main(["resume", run_id[:6], "--json", "-"]) == 0
+    said = capsys.readouterr()
+    assert f"goes on with 2 of 5 folds of run {run_id}" in said.err
+    document = json.loads(said.out)
+    assert [fold["score"] for fold in document["folds"][:2]] == [0.9, 0.9]
+    run = store.run(run_id)
+    assert (run.state, [fold.fold for fold in run.folds]) == (RunState.FINISHED, [0, 1, 2, 3, 4])
+    assert cli.main(["resume", run_id]) == 2
+    assert "finished with 5 of 5 folds, so there is nothing to go on" in capsys.readouterr().err
+
+
+def test_the_same_run_goes_on_where_resume_is_said_and_another_does_not(store):
+    words = ["run", "synthetic", "popular", "-k", "5", "--rule", "never"]
+    mine, other = cut_off(store, RunState.CANCELLED), cut_off(store, RunState.CANCELLED, seed=7)
+    assert cli.main([*words, "--resume"]) == 0
+    assert len(store.runs()) == 2
+    assert [fold.score for fold in store.run(mine).folds[:2]] == [0.9, 0.9]
+    assert store.run(other).state is RunState.CANCELLED
+    assert cli.main([*words, "--resume"]) == 0  # nothing is cut off any more: another run
+    assert len(store.runs()) == 3
+
+
+def test_a_stop_is_checked_from_a_shell(store, capsys):
+    run_id = store.create([make_spec(dataset="synthetic", algorithm="popular", k=5)], owner=GONE)[0]
+    store.start(run_id, owner=GONE)
+    for fold in range(3):
+        store.add_fold(run_id, fold_result(fold, 0.9), stopped_at=3 if fold == 2 else None)
+    store.finish(run_id, RunState.FINISHED)
+    assert cli.main(["resume", run_id]) == 2
+    assert "--full computes the others" in capsys.readouterr().err
+    assert cli.main(["resume", run_id, "--full"]) == 0
+    assert len(store.run(run_id).folds) == 5
+    assert store.run(run_id).stopped_at == 3
+
+
+def test_what_cannot_be_resumed_is_one_line(store, capsys):
+    tracked = make_spec(dataset="synthetic", algorithm="mine", k=5, rule="never", tracked=True)
+    ids = store.create([tracked, SPEC], owner="outside")
+    for word, said in (
+        ("nosuch", "there is no run 'nosuch'"),
+        (ids[0], "the command track with the same name and settings goes on with it"),
+        ("", "2 runs begin with ''; give more of the id"),
+    ):
+        assert cli.main(["resume", word]) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert len(error.splitlines()) == 1
+    assert cli.main(["resume", ids[1]]) == 2  # it waits in somebody's queue
+    assert "is going on in another program already" in capsys.readouterr().err.splitlines()[-1]

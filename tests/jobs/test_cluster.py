@@ -1,0 +1,219 @@
+"""Several nodes: which folds at once, in which order rules see them, what a site's file may say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.cluster.choose import executor_on
+from ecv_core.jobs.cluster.site import Site, read_site
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Computed, Ended, Finished, Here
+from ecv_core.jobs.plan import Task
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.jobs.plans.study import StudyPlan
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import FoldResult, Progress, Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.store import Store, open_store
+from tests.fake_folds import SCORES, computing, fold_result, quick
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule_params=(("alpha", 0.0419),))
+"""Of the scores 0.30 0.34 0.31 0.33 0.32: it stops after 3 (see test_driver)."""
+
+
+class LastFirst:
+    """An executor of several places: of the tasks under way the one given last ends first."""
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self.given: list[Task] = []
+        self.cancelled: list[Task] = []
+        self._under_way: list[Task] = []
+
+    def submit(self, task: Task, progress: Progress) -> None:
+        self.given.append(task)
+        self._under_way.append(task)
+
+    def finished(self, seconds: float) -> Finished:
+        task = self._under_way.pop()
+        yield Computed(task=task, place=0, result=fold_result(task.fold, SCORES[task.fold]))
+        yield Ended(task=task)
+
+    def cancel(self, task: Task) -> None:
+        self.cancelled.append(task)
+        self._under_way.remove(task)
+
+    def close(self) -> None:
+        pass
+
+
+def run_on(store: Store, executor: object, spec: RunSpec = SPEC, speculate: int = 1) -> Run:
+    drive(RunPlan(spec, speculate=speculate), Book(store), executor)
+    return store.runs()[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "rule", "folds"),
+    [
+        # Three folds are sure to be needed, and one is a bet.
+        ({}, "e-fold", [0, 1, 2, 3]),
+        ({"speculate": 0}, "e-fold", [0, 1, 2]),
+        ({"speculate": 2}, "e-fold", [0, 1, 2, 3, 4]),
+        ({}, "never", [0, 1, 2, 3, 4]),  # all are sure
+    ],
+)
+def test_what_is_computed_at_once(store: Store, given, rule, folds) -> None:
+    spec = SPEC if rule == "e-fold" else replace(SPEC, rule=rule, rule_params=())
+    tasks = RunPlan(spec, **given).next(Book(store), ())
+    assert [task.fold for task in tasks] == folds
+    assert [task.fold for task in tasks if task.bet] == (folds[3:] if rule == "e-fold" else [])
+
+
+def test_a_rule_sees_folds_in_the_order_of_the_run_whichever_ends_first(store: Store) -> None:
+    nodes = LastFirst(8)
+    done = run_on(store, nodes)
+    assert [task.fold for task in nodes.given] == [0, 1, 2, 3]
+    assert (done.state, done.stopped_at) == (RunState.FINISHED, 3)
+    # Fold 3 ended first: it came after the stop, is kept, and its cost is in the sum of all.
+    assert [fold.fold for fold in done.folds] == [0, 1, 2, 3]
+    assert done.joules == 4 * 10
+    assert [moment.n for moment in done.moments] == [1, 2, 3, 4]
+    assert done.at_stop is not None
+    assert done.at_stop.mean == pytest.approx((0.30 + 0.34 + 0.31) / 3)
+
+
+def test_a_bet_that_nobody_needs_any_more_is_cancelled(store: Store) -> None:
+    class FirstFirst(LastFirst):
+        def finished(self, seconds: float) -> Finished:
+            self._under_way.reverse()
+            yield from super().finished(seconds)
+            self._under_way.reverse()
+
+    nodes = FirstFirst(4)
+    done = run_on(store, nodes)
+    assert [fold.fold for fold in done.folds] == [0, 1, 2]
+    assert [task.fold for task in nodes.cancelled] == [3]
+
+
+def test_a_fold_before_its_turn_is_on_disk_and_counts_once_it_is_its_turn(store: Store) -> None:
+    seen: list[tuple[list[int], list[int]]] = []
+
+    class Watched(LastFirst):
+        def finished(self, seconds: float) -> Finished:
+            for said in super().finished(seconds):
+                yield said
+                (run,) = open_store().runs()
+                seen.append(([one.fold for one in run.folds], [one.fold for one in run.ahead]))
+
+    drive(RunPlan(SPEC, speculate=0), Book(store), Watched(3))
+    assert seen[0] == ([], [2])
+    assert seen[2] == ([], [2, 1])
+    assert seen[4] == ([0, 1, 2], [])
+
+
+def test_a_run_that_was_cut_off_decides_on_what_came_before_its_turn(store: Store) -> None:
+    class EndsAfterOne(LastFirst):
+        def finished(self, seconds: float) -> Finished:
+            yield from super().finished(seconds)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_on(store, EndsAfterOne(3))
+    (cut,) = store.runs()
+    assert ([one.fold for one in cut.ahead], cut.folds) == ([2], ())
+    asked: list[int] = []
+
+    def noting(spec: RunSpec, index: int) -> FoldResult:
+        asked.append(index)
+        return fold_result(index, SCORES[index])
+
+    drive(RunPlan(cut.spec), Book(store, runs=[cut]), Here(computing(noting)))
+    done = store.run(cut.run_id)
+    assert (asked, done.stopped_at) == ([0, 1], 3)
+    assert [one.fold for one in done.folds] == [0, 1, 2]
+
+
+def test_any_order_of_ends_gives_the_run_of_one_place(tmp_path: Path) -> None:
+    class AnyFirst(LastFirst):
+        def __init__(self, places: int, random: Random) -> None:
+            super().__init__(places)
+            self._random = random
+
+        def finished(self, seconds: float) -> Finished:
+            self._random.shuffle(self._under_way)
+            yield from super().finished(seconds)
+
+    specs = [replace(SPEC, algorithm=name) for name in ("popular", "item-knn", "ease")]
+    one = open_store(f"sqlite:///{tmp_path / 'one'}.sqlite")
+    drive(StudyPlan(specs), Book(one), Here(quick))
+    expected = {run.spec: (run.stopped_at, run.at_stop) for run in one.runs()}
+    for seed in range(8):
+        store = open_store(f"sqlite:///{tmp_path / str(seed)}.sqlite")
+        drive(StudyPlan(specs, speculate=2), Book(store), AnyFirst(1 + seed, Random(seed)))
+        assert {run.spec: (run.stopped_at, run.at_stop) for run in store.runs()} == expected
+        assert {run.state for run in store.runs()} == {RunState.FINISHED}
+
+
+# -- what cannot be ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"on": "nonsense"}, "'nonsense' is no place to compute on"),
+        ({"on": "local:0"}, "takes from 1 to 64 workers, but N is 0"),
+        ({"on": "local:3", "nodes": 2}, "--nodes belongs to slurm"),
+        ({"nodes": 2}, "--nodes and --site belong to --on"),
+        ({"on": "slurm", "nodes": 0}, "at least one node is needed, but --nodes is 0"),
+        ({"on": "tcp://127.0.0.1:1"}, "no Dask scheduler answers at tcp://127.0.0.1:1"),
+        ({"on": "slurm", "site": "/no/such.toml"}, "cannot be read: No such file"),
+    ],
+)
+def test_a_place_that_cannot_be_is_one_sentence(given, sentence: str, monkeypatch) -> None:
+    monkeypatch.setattr("ecv_core.jobs.cluster.choose.ANSWER_SECONDS", 0.5)
+    with pytest.raises(InputError, match=sentence):
+        executor_on(**given)
+
+
+def test_without_dask_the_sentence_says_how_to_add_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ecv_core.jobs.cluster.choose.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"add it by pip install 'e-fold\[cluster\]'"):
+        executor_on("local:3")
+
+
+def test_without_a_place_folds_are_computed_here() -> None:
+    assert isinstance(executor_on(), Here)
+
+
+def test_a_site_is_read_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text(
+        'partition = "gpu"\nwalltime = "1-00:00:00"\ncores = 64\nlines = ["--gres=gpu:1"]\n'
+    )
+    assert read_site(path) == Site(
+        partition="gpu", walltime="1-00:00:00", cores=64, lines=("--gres=gpu:1",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("partition = ", "is no TOML"),
+        ("partitoin = 'gpu'", "has the key 'partitoin', which is not known; choose from: part"),
+        ("walltime = '2 hours'", "walltime must be like 02:30:00 or 1-00:00:00, but is '2 hours'"),
+        ("memory = 'much'", "memory must be like 16GB, but is 'much'"),
+        ("cores = 0", "cores must be at least 1, but are 0"),
+        ("cores = 'many'", "its cores must be a whole number, but is many"),
+        ("exclusive = 1", "its exclusive must be true or false, but is 1"),
+    ],
+)
+def test_a_wrong_site_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        read_site(path)

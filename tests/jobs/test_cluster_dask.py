@@ -1,0 +1,318 @@
+"""A real Dask scheduler with worker processes: folds and data travel, what is lost comes back."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ecv_core.fold.spec import make_spec
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.cluster import choose
+from ecv_core.jobs.computing import Results
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Executor, Here
+from ecv_core.jobs.owner import recover
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.jobs.plans.study import StudyPlan
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Progress, Run, RunState
+from ecv_core.records.spec import RunSpec, Task
+from ecv_core.store.store import Store, open_store
+from tests.conftest import PROJECT
+from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """One database will do: nothing here depends on which it is."""
+    return open_store(f"sqlite:///{tmp_path / 'runs.sqlite'}")
+
+
+@pytest.fixture
+def on() -> Iterator[Callable[..., Executor]]:
+    made: list[Executor] = []
+
+    def make(place: str = "local:2", **given: object) -> Executor:
+        made.append(choose.executor_on(place, **given))
+        return made[-1]
+
+    yield make
+    for executor in made:
+        executor.close()
+
+
+def pid_as_score(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    yield 0, fold_result(index, float(os.getpid()))
+
+
+def killed_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """Fold 1 kills the worker that it is on, once."""
+    mark = Path(os.environ["ECV_DATABASE_URL"].removeprefix("sqlite:///")).with_name("died")
+    if index == 1 and not mark.exists():
+        mark.touch()
+        psutil.Process().parent().kill()
+        time.sleep(60)
+    yield 0, fold_result(index, SCORES[index])
+
+
+def killed_always(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    if index == 1:
+        psutil.Process().kill()
+    yield 0, fold_result(index, SCORES[index])
+
+
+def test_each_worker_computes_in_one_process_that_stays(store: Store, on) -> None:
+    drive(StudyPlan([SPEC]), Book(store), on(compute=pid_as_score))
+    (run,) = store.runs()
+    assert len({fold.score for fold in run.folds}) == 2
+    assert {fold.node.alone for fold in run.folds} == {False}
+    assert len({fold.node.host for fold in run.folds}) == 2
+
+
+def test_scores_are_those_of_one_machine_to_the_last_bit(tmp_path: Path, on) -> None:
+    specs = [make_spec(dataset="synthetic", algorithm=name, k=4) for name in ("popular", "ease")]
+    one, two = (open_store(f"sqlite:///{tmp_path / name}.sqlite") for name in ("one", "two"))
+    drive(StudyPlan(specs), Book(one), Here())
+    drive(StudyPlan(specs), Book(two), on())
+    assert told(two) == told(one)
+
+
+def told(store: Store) -> dict[str, object]:
+    found = {}
+    for run in store.runs():
+        users = store.user_scores(run.run_id)
+        seen = run.folds[: run.stopped_at]
+        found[run.spec.algorithm] = (
+            run.state,
+            run.stopped_at,
+            [(fold.fold, fold.score, fold.metrics) for fold in seen],
+            [users[fold.fold].values.tobytes() for fold in seen if fold.fold in users],
+            run.at_stop,
+        )
+    return found
+
+
+def run_of(store: Store, executor: Executor, spec: RunSpec = SPEC) -> Run:
+    drive(RunPlan(spec), Book(store), executor)
+    return store.runs()[0]
+
+
+def test_a_fold_that_is_lost_with_its_worker_is_computed_again(store: Store, on) -> None:
+    done = run_of(store, on(compute=killed_once))
+    assert done.state is RunState.FINISHED
+    assert [fold.score for fold in done.folds] == list(SCORES)
+    assert [fold.energy.joules for fold in done.folds] == [10] * 5
+
+
+def test_a_fold_whose_process_is_always_killed_fails_with_the_name_of_its_node(
+    store: Store, on
+) -> None:
+    failed = run_of(store, on(compute=killed_always))
+    assert failed.state is RunState.FAILED
+    assert re.match(r"on the node .+/\d, the worker process was killed \(SIGKILL\)", failed.error)
+    assert {fold.fold for fold in (*failed.folds, *failed.ahead)} >= {0}
+
+
+def asleep(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    if index:
+        Path(os.environ["ASLEEP"]).joinpath(str(os.getpid())).touch()
+        time.sleep(FAR_TOO_LONG)
+    yield 0, fold_result(index, SCORES[index])
+
+
+def test_a_cancel_ends_what_is_computed_within_ten_seconds(
+    store: Store, on, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = tmp_path / "asleep"
+    marks.mkdir()
+    monkeypatch.setenv("ASLEEP", str(marks))
+    executor = on(compute=asleep)
+
+    def cancel_once_both_sleep() -> None:
+        while len(list(marks.iterdir())) < 2:
+            time.sleep(0.05)
+        store.request_cancel(store.runs()[0].run_id)
+
+    threading.Thread(target=cancel_once_both_sleep, daemon=True).start()
+    done = run_of(store, executor)
+    asked = max(path.stat().st_mtime for path in marks.iterdir())
+    assert done.state is RunState.CANCELLED
+    pids = [int(path.name) for path in marks.iterdir()]
+    while any(map(psutil.pid_exists, pids)):
+        time.sleep(0.05)
+    assert time.time() - asked < 10
+
+
+def cannot_say(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    raise KeyError(lambda: None)
+    yield
+
+
+def test_an_error_on_a_node_is_one_sentence(store: Store, on) -> None:
+    failed = run_of(store, on("local:1", compute=cannot_say))
+    assert failed.state is RunState.FAILED
+    assert "an error nobody expected ended this run (KeyError" in failed.error
+
+
+# -- somebody else's scheduler -------------------------------------------------------------------
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path, unused_port: int) -> Iterator[Scheduler]:
+    one = Scheduler(tmp_path, unused_port)
+    yield one
+    one.end()
+
+
+@pytest.fixture
+def unused_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+class Scheduler:
+    """dask scheduler and dask worker, as a site starts them."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self._folder, self._port = folder, port
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+
+    def start(self, what: str, *words: str, **surroundings: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "distributed.cli.dask_" + what, *words]
+        path = os.pathsep.join(filter(None, [str(PROJECT), *sys.path]))
+        log = (self._folder / f"{what}-{len(self.started)}.log").open("wb")
+        env = os.environ | {"PYTHONPATH": path} | surroundings
+        with log:
+            self.started.append(subprocess.Popen(command, stdout=log, stderr=log, env=env))
+        return self.started[-1]
+
+    def worker(self, *words: str, **surroundings: str) -> subprocess.Popen[bytes]:
+        usual = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--resources", "node=1")
+        where = ("--local-directory", str(self._folder))
+        return self.start("worker", self.address, *usual, *where, *words, **surroundings)
+
+    def end(self) -> None:
+        for process in self.started:
+            process.kill()
+            process.wait()
+
+
+def wait_for_workers(executor: Executor, count: int) -> None:
+    while executor.places < count:
+        time.sleep(0.1)
+
+
+def test_a_node_is_sent_its_dataset_once(
+    store: Store, on, scheduler: Scheduler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home := tmp_path / "home").mkdir()
+    monkeypatch.setenv("ECV_DATA_DIR", str(home))
+    monkeypatch.setenv("ECV_DATA_PATH", "")
+    rows = [f"u{user},i{(user * 7 + item * 3) % 40}" for user in range(60) for item in range(20)]
+    (home / "mine.csv").write_text("\n".join(["user_id,item_id", *rows]) + "\n")
+    there = tmp_path / "there"
+    scheduler.worker(ECV_DATA_DIR=str(there))
+    executor = on(scheduler.address)
+    wait_for_workers(executor, 1)
+    spec = make_spec(dataset="mine", algorithm="popular", k=3, rule="never")
+    done = run_of(store, executor, spec)
+    assert done.state is RunState.FINISHED, done.error
+    (sent,) = there.rglob("mine.csv")
+    assert sent.read_bytes() == (home / "mine.csv").read_bytes()
+    when = sent.stat().st_mtime_ns
+    run_of(store, executor, replace(spec, seed=7))
+    assert sent.stat().st_mtime_ns == when
+    local = open_store(f"sqlite:///{tmp_path / 'local'}.sqlite")
+    alone = run_of(local, Here(), spec)
+    assert [fold.score for fold in done.folds] == [fold.score for fold in alone.folds]
+
+
+def test_workers_that_take_no_folds_are_one_sentence(on, scheduler: Scheduler) -> None:
+    scheduler.start("worker", scheduler.address, "--no-nanny", "--no-dashboard")
+
+    def asked() -> None:
+        while True:  # until the worker is there
+            on(scheduler.address).close()
+
+    with pytest.raises(InputError, match=r"none of the 1 workers .* --resources node=1"):
+        asked()
+
+
+def test_a_coordinator_that_was_killed_finds_what_is_running(
+    store: Store, on, scheduler: Scheduler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    monkeypatch.setenv("MARKS", str(marks))
+    scheduler.worker()
+    program = [sys.executable, "-c", COORDINATOR, scheduler.address]
+    path = os.pathsep.join(filter(None, [str(PROJECT), *sys.path]))
+    first = subprocess.Popen(program, env=os.environ | {"PYTHONPATH": path})
+    while not list(marks.glob("begun-*")):
+        assert first.poll() is None
+        time.sleep(0.1)
+    first.kill()
+    first.wait()
+    recover(store)
+    (cut,) = store.runs()
+    assert cut.state is RunState.INTERRUPTED
+    executor = on(scheduler.address, compute=waits_for_go)
+    threading.Timer(1.0, (marks / "go").touch).start()
+    drive(RunPlan(cut.spec), Book(store, runs=[cut]), executor)
+    done = store.run(cut.run_id)
+    assert done.state is RunState.FINISHED
+    assert len(list(marks.glob("begun-0-*"))) == 1  # it was not begun again
+
+
+COORDINATOR = """
+import sys
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.cluster.choose import executor_on
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.store.store import open_store
+from tests.jobs.test_cluster_dask import SPEC, wait_for_workers, waits_for_go
+executor = executor_on(sys.argv[1], compute=waits_for_go)
+wait_for_workers(executor, 1)
+drive(RunPlan(SPEC), Book(open_store()), executor)
+"""
+
+
+def waits_for_go(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    marks = Path(os.environ["MARKS"])
+    (marks / f"begun-{index}-{time.time_ns()}").touch()
+    while not (marks / "go").exists():
+        time.sleep(0.05)
+    yield 0, fold_result(index, SCORES[index])
+
+
+@pytest.mark.slow
+def test_every_ranking_model_has_the_scores_of_one_machine_on_three_nodes(
+    tmp_path: Path, on
+) -> None:
+    names = [name for name, known in ALGORITHMS.items() if known.task is Task.TOP_N]
+    specs = [make_spec(dataset="synthetic", algorithm=name, k=3) for name in names]
+    one, three = (open_store(f"sqlite:///{tmp_path / name}.sqlite") for name in ("one", "three"))
+    drive(StudyPlan(specs), Book(one), Here())
+    drive(StudyPlan(specs), Book(three), on("local:3"))
+    assert told(three) == told(one)
+    assert len(told(one)) == len(names)

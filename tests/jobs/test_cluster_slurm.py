@@ -1,0 +1,168 @@
+"""A real SLURM: nodes are asked for, compute, come back after they are lost, and are given back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ecv_core.jobs.book import Book
+from ecv_core.jobs.cluster import choose
+from ecv_core.jobs.cluster.node import slurm_joules
+from ecv_core.jobs.computing import Results
+from ecv_core.jobs.driver import drive
+from ecv_core.jobs.executors import Executor
+from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.records.errors import InputError
+from ecv_core.records.run import Progress, Run, RunState
+from ecv_core.records.spec import RunSpec
+from ecv_core.store.store import Store, open_store
+from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
+from tests.jobs.slurm_here import Slurm, why_not
+
+pytest.importorskip("dask_jobqueue", reason="Dask is not installed")
+SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Slurm]:
+    if why := why_not():
+        pytest.skip(why)
+    folder = tempfile.mkdtemp(prefix="ecv-slurm-")  # short: a socket lies in it
+    one = Slurm(Path(folder))
+    yield one
+    one.end()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def site(slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SLURM_CONF", slurm.surroundings["SLURM_CONF"])
+    path = tmp_path / "site.toml"
+    python_path = os.pathsep.join(filter(None, sys.path))
+    path.write_text(
+        'partition = "folds"\nwalltime = "00:30:00"\nmemory = "500MB"\n'
+        f'environment = ["export PYTHONPATH={python_path}"]\nlogs = "{tmp_path}"\n'
+    )
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return open_store(f"sqlite:///{tmp_path / 'runs.sqlite'}")
+
+
+def quick_there(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    yield 0, fold_result(index, SCORES[index])
+
+
+def run_on(store: Store, executor: Executor) -> Run:
+    try:
+        drive(RunPlan(SPEC), Book(store), executor)
+    finally:
+        executor.close()
+    return store.runs()[0]
+
+
+def given_back(slurm: Slurm) -> None:
+    while slurm.jobs():
+        time.sleep(0.2)
+
+
+@pytest.mark.slow
+def test_folds_on_nodes_that_are_given_back(slurm: Slurm, site: Path, store: Store) -> None:
+    done = run_on(store, choose.executor_on("slurm", nodes=3, site=str(site), compute=quick_there))
+    assert done.state is RunState.FINISHED
+    assert [fold.score for fold in done.folds] == list(SCORES)
+    assert {fold.node.host for fold in done.folds} <= {"n1", "n2", "n3"}
+    assert {fold.node.alone for fold in done.folds} == {True}
+    given_back(slurm)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('partition = "nope"', "SLURM refuses such a job: .*invalid partition specified: nope"),
+        ('memory = "900GB"', "SLURM refuses such a job: .*"),
+    ],
+)
+def test_what_slurm_refuses_is_one_sentence_before_anything_starts(
+    slurm: Slurm, site: Path, line: str, sentence: str
+) -> None:
+    key = line.split(" = ")[0]
+    lines = [one for one in site.read_text().splitlines() if not one.startswith(key)]
+    site.write_text("\n".join([*lines, line]))
+    with pytest.raises(InputError, match=sentence):
+        choose.executor_on("slurm", nodes=1, site=str(site))
+    assert slurm.jobs() == []
+
+
+def dies_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    mark = Path(os.environ["ECV_DATABASE_URL"].removeprefix("sqlite:///")).with_name("died")
+    if index == 1 and not mark.exists():
+        mark.touch()
+        psutil.Process().parent().send_signal(signal.SIGKILL)
+        time.sleep(FAR_TOO_LONG)
+    yield 0, fold_result(index, SCORES[index])
+
+
+@pytest.mark.slow
+def test_the_fold_of_a_job_that_dies_is_computed_by_another(
+    slurm: Slurm, site: Path, store: Store
+) -> None:
+    done = run_on(store, choose.executor_on("slurm", nodes=1, site=str(site), compute=dies_once))
+    assert (done.state, len(done.folds)) == (RunState.FINISHED, 5)
+    assert done.joules == 50
+    given_back(slurm)
+
+
+@pytest.mark.slow
+def test_who_waits_for_a_node_says_so_and_a_cancel_takes_the_job_out_of_the_queue(
+    slurm: Slurm, site: Path, store: Store
+) -> None:
+    hold = ["sbatch", "--exclusive", "-N3", "--parsable", "--wrap", "sleep 600"]
+    subprocess.run(hold, env=slurm.surroundings, check=True, capture_output=True)
+    told: list[str] = []
+
+    def heard(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+        told.append(phase)
+
+    def cancel_once_it_waits() -> None:
+        while not any("in the queue" in phase for phase in told):
+            time.sleep(0.1)
+        store.request_cancel(store.runs()[0].run_id)
+
+    threading.Thread(target=cancel_once_it_waits, daemon=True).start()
+    executor = choose.executor_on("slurm", nodes=1, site=str(site), also=heard)
+    done = run_on(store, executor)
+    assert done.state is RunState.CANCELLED
+    assert any(phase.startswith("wait for a node since ") for phase in told)
+    while len(slurm.jobs()) > 1:
+        time.sleep(0.2)
+    slurm.cancel_all()
+    given_back(slurm)
+
+
+def test_slurms_own_joules_are_read_where_it_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "scontrol"
+    program.write_text('#!/bin/sh\necho "NodeName=$3 CurrentWatts=91 ConsumedJoules=${SAID}"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert slurm_joules() is None  # no job of SLURM runs here
+    monkeypatch.setenv("SLURMD_NODENAME", "n7")
+    monkeypatch.setenv("SAID", "4711")
+    assert slurm_joules() == 4711
+    monkeypatch.setenv("SAID", "n/s")
+    assert slurm_joules() is None

@@ -1,0 +1,215 @@
+"""Data and models in memory: the same scores as from a file and by an id, or a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+import ecv_core as ecv
+from ecv_core.records.errors import DatasetError, InputError
+from ecv_core.store.store import open_store
+
+TWO = ecv.Fixed(folds=2)
+
+
+@pytest.fixture(scope="module")
+def embedded() -> ecv.Interactions:
+    return ecv.load("synthetic")
+
+
+@pytest.fixture(scope="module")
+def table(embedded) -> pd.DataFrame:
+    users, items = embedded.user_ids[embedded.users], embedded.item_ids[embedded.items]
+    return pd.DataFrame({"Customer ID": users, "sku": items})
+
+
+class Popular:
+    """Most popular, written against the documents alone."""
+
+    def fit(self, matrix):
+        self.counts = np.asarray(matrix.sum(axis=0)).ravel()
+
+    def score(self, users):
+        return np.tile(self.counts, (len(users), 1))
+
+
+class LikeImplicit(Popular):
+    """With the methods of implicit's models."""
+
+    score = None
+
+    def fit(self, matrix, show_progress=True):
+        assert not show_progress
+        super().fit(matrix)
+
+    def recommend(self, users, matrix, N=10):
+        scores = np.where(matrix.toarray() > 0, -np.inf, self.counts)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :N]
+        return best, np.take_along_axis(scores, best, axis=1)
+
+
+def by_hand(matrix):
+    return np.tile(np.asarray(matrix.sum(axis=0)).ravel(), (matrix.shape[0], 1))
+
+
+def test_a_frame_gives_the_scores_of_the_same_data_from_a_file(table):
+    there = ecv.evaluate("synthetic", "ease", rule=TWO, keep=False)
+    assert ecv.evaluate(table, "ease", rule=TWO, keep=False).scores == there.scores
+    ecv.add(table, "my-shop")
+    assert ecv.evaluate("my-shop", "ease", rule=TWO, keep=False).scores == there.scores
+
+
+def test_every_kind_of_data_has_the_same_interactions(embedded, table):
+    codes = (embedded.users, embedded.items)
+    ones = np.ones(len(embedded))
+    lenskit = pytest.importorskip("lenskit.data")
+    numbers = pd.DataFrame({"user_id": embedded.users, "item_id": embedded.items})
+    kinds = {
+        "sparse": csr_array((ones, codes)),
+        "arrays": codes,
+        "numbers": numbers,
+        "floats": numbers.astype(np.float64),
+        "LensKit": lenskit.from_interactions_df(numbers),
+    }
+    loaded = {kind: ecv.load(given) for kind, given in kinds.items()}
+    for kind, found in loaded.items():
+        assert len(found) == len(embedded), kind
+        pairs = set(zip(found.user_ids[found.users], found.item_ids[found.items], strict=True))
+        assert pairs == {(str(u), str(i)) for u, i in zip(*codes, strict=True)}, kind
+    assert len({found.dataset for found in loaded.values()}) == 1  # the content names them
+    assert len(ecv.load(embedded)) == len(ecv.load(table)) == len(embedded)
+
+
+def test_times_and_ratings_come_along():
+    when = pd.to_datetime(["2024-01-02", "2024-01-01", "2024-01-03"] * 40, utc=True)
+    users = np.repeat(np.arange(10), 12)
+    data = pd.DataFrame({"u": users, "i": np.tile(np.arange(12), 10), "stars": 4.5, "at": when})
+    found = ecv.load(ecv.Data.from_frame(data, user="u", item="i"))
+    assert found.timestamps.min() == 1_704_067_200  # 2024-01-01 00:00 UTC
+    assert set(found.ratings) == {4.5}
+
+
+def test_a_run_on_data_in_memory_is_kept_under_their_hash(table):
+    run = ecv.evaluate(table, "popular", rule=TWO)
+    assert run.spec.dataset == f"memory-{run.spec.data_sha256[:12]}"
+    assert [one.run_id for one in ecv.runs()] == [run.run_id]
+    changed = table.iloc[1:]
+    assert ecv.evaluate(changed, "popular", rule=TWO).spec.dataset != run.spec.dataset
+
+
+def test_a_selection_takes_data_in_memory(table):
+    found = ecv.select(table, ["ease", "popular"], k=5, metric="recall@5", keep=False)
+    assert found.winner == "ease"
+    assert found.metric == "recall@5"
+
+
+@pytest.mark.parametrize(
+    "model", [Popular(), LikeImplicit(), by_hand], ids=["ours", "implicit", "f"]
+)
+def test_a_model_in_memory_scores_as_the_same_model_of_the_package(model):
+    ours = ecv.evaluate("synthetic", "popular", rule=TWO, keep=False)
+    theirs = ecv.evaluate("synthetic", model, name="mine", rule=TWO, keep=False)
+    assert theirs.spec.algorithm == "mine"
+    assert theirs.scores == pytest.approx(ours.scores, abs=2e-3)  # ties are broken otherwise
+
+
+def test_a_model_keeps_nothing_of_one_fold_for_the_next():
+    class Counting(Popular):
+        fits = 0
+
+        def fit(self, matrix):
+            self.fits += 1
+            assert self.fits == 1
+            super().fit(matrix)
+
+    model = Counting()
+    assert len(ecv.evaluate("synthetic", model, rule=TWO, keep=False).scores) == 2
+    assert model.fits == 0
+
+
+def test_lenskits_scorer_and_its_pipeline_give_the_same():
+    from lenskit.knn import ItemKNNScorer
+    from lenskit.pipeline import topn_pipeline
+
+    scorer = ItemKNNScorer(k=20, feedback="implicit")
+    alone = ecv.evaluate("synthetic", scorer, rule=TWO, keep=False)
+    pipeline = topn_pipeline(scorer, n=20)
+    named = ecv.evaluate("synthetic", pipeline, name="kNN", rule=TWO, keep=False)
+    assert alone.scores == named.scores
+    assert alone.mean == pytest.approx(0.28, abs=0.1)  # a popular list has 0.17
+
+
+def test_report_takes_users_by_items():
+    cv = ecv.track("array", dataset="synthetic", rule=TWO, keep=False)
+    for fold in cv:
+        cv.report(by_hand(fold.matrices.train))
+    ours = ecv.evaluate("synthetic", "popular", rule=TWO, keep=False)
+    assert cv.run.scores == pytest.approx(ours.scores, abs=2e-3)
+
+
+def giving(array):
+    class Model(Popular):
+        def score(self, users):
+            return array(len(users), len(self.counts))
+
+    return Model()
+
+
+def text(*shape):
+    return np.full(shape, "a")
+
+
+MODELS = {
+    "nan": (giving(lambda n, m: np.full((n, m), np.nan)), "is nan; scores are finite"),
+    "inf": (giving(lambda n, m: np.full((n, m), np.inf)), "is inf; scores are finite"),
+    "shape": (giving(lambda n, _: np.zeros((n, 3))), r"gave an array of shape \(\d+, 3\)"),
+    "text": (giving(text), "scores are numbers"),
+    "number": (5, "type int"),
+    "class": (Popular, "not an object of it"),
+    "no fit": (object(), "type object"),
+    "function": (lambda m: np.zeros((2, 2)), r"the scores have the shape \(2, 2\)"),
+}
+
+
+@pytest.mark.parametrize(("model", "said"), MODELS.values(), ids=MODELS)
+def test_a_model_that_cannot_be_used_is_one_sentence_and_leaves_nothing(model, said):
+    with pytest.raises(InputError, match=said):
+        ecv.evaluate("synthetic", model, name="mine", rule=TWO)
+    assert open_store().runs() == []
+
+
+HALF = pd.DataFrame({"user_id": [1, 2, None], "item_id": ["a", "b", "c"]})
+DATA = {
+    "number": (5, InputError, "type int"),
+    "array": (np.zeros((3, 2)), InputError, "type ndarray"),
+    "lengths": (([1], [1, 2]), InputError, r"have \(1,\), \(2,\)"),
+    "no user": (HALF[["item_id"]], InputError, "recognised as the user"),
+    "no such column": (lambda: ecv.Data.from_frame(HALF, user="who"), InputError, "'who'"),
+    "missing id": (HALF, DatasetError, "row 3 of the data has no valid user_id"),
+    "empty": (HALF.iloc[:0], DatasetError, "no rows"),
+    "rating": (HALF.iloc[:2].assign(rating=[1, "good"]), DatasetError, "row 2 .* valid rating"),
+}
+
+
+@pytest.mark.parametrize(("data", "kind", "said"), DATA.values(), ids=DATA)
+def test_data_that_cannot_be_used_are_one_sentence(data, kind, said):
+    with pytest.raises(kind, match=said):
+        ecv.evaluate(data() if callable(data) else data, "popular")
+
+
+@pytest.mark.parametrize("rule", [5, ecv.EFold, object()])
+def test_what_is_no_rule_is_refused(rule):
+    for call in (
+        lambda: ecv.evaluate("synthetic", "ease", rule=rule),
+        lambda: ecv.orders([1, 2], rule),
+    ):
+        with pytest.raises(InputError, match="cannot decide; give an id"):
+            call()
+
+
+def test_orders_takes_a_rule_by_its_name():
+    scores = [0.301, 0.322, 0.314, 0.309, 0.318]
+    assert ecv.orders(scores, "fixed").mean_stop == pytest.approx(3)  # folds=3 is its default
+    assert ecv.orders(scores, "never").mean_stop == pytest.approx(5)

@@ -1,0 +1,61 @@
+"""Folds far off and drifts: found, not found where there are none, and by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ecv_core.stopping.doubts import FALSE_ALARM, doubt_of, drift, far_off
+
+CALM = [0.300, 0.301, 0.299, 0.3005, 0.2995, 0.3]
+BROKEN = [*CALM[:4], 0.21, *CALM[4:]]
+USERS = 0.001**2
+
+
+def test_a_fold_far_below_the_others_is_named_with_how_far():
+    for users in (USERS, math.nan):  # also where users' scores are not known
+        said = doubt_of(BROKEN, users, folds=[7, 3, 0, 9, 4, 1, 2])
+        assert said.startswith(
+            "Fold 4 scores 30 % below the others: look at it. Until you have, no"
+        )
+    assert doubt_of([*BROKEN[:4], 0.39, 0.3], USERS, range(6)).startswith(
+        "Fold 4 scores 30 % above"
+    )
+
+
+def test_it_is_said_as_soon_as_the_fold_is_there():
+    assert doubt_of(BROKEN[:5], USERS, range(5)).startswith("Fold 4 ")
+    assert doubt_of(BROKEN[:4], USERS, range(4)) == ""
+
+
+def test_a_drift_is_said_by_its_direction():
+    rising = [0.30, 0.31, 0.32, 0.33, 0.34, 0.35, 0.36]
+    assert doubt_of(rising, USERS, range(7)).startswith("Scores rise from fold to fold")
+    assert doubt_of(rising[::-1], math.nan, range(7)).startswith("Scores fall from fold to fold")
+
+
+def test_calm_folds_raise_no_alarm():
+    assert doubt_of(CALM, USERS, range(6)) == ""
+    assert doubt_of(CALM[:2], USERS, range(2)) == ""
+    assert doubt_of([0.3] * 6, 0.0, range(6)) == ""
+
+
+def test_without_users_the_other_folds_tell_by_students_t():
+    # a two-sample t test of the fold against the others with their variance, times seven folds
+    others = np.array(CALM)
+    off = (0.21 - others.mean()) / (others.std(ddof=1) * math.sqrt(1 + 1 / 6))
+    assert far_off(BROKEN, math.nan)[4] == pytest.approx(7 * 2 * stats.t.sf(abs(off), 5))
+    slope = stats.linregress(range(7), BROKEN)
+    assert drift(BROKEN, math.nan) == pytest.approx(slope.pvalue)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_false_alarms_are_as_rare_as_is_said(known):
+    scores = 0.3 + 0.01 * np.random.default_rng(1).standard_normal((20_000, 10))
+    users = np.full(len(scores), 1e-4 if known else np.nan)
+    for likely in (lambda *told: far_off(*told).min(axis=1), drift):
+        alarms = np.zeros(len(scores), dtype=bool)
+        for n in range(3, 11):
+            alarms |= likely(scores[:, :n], users) < FALSE_ALARM / 10
+        assert alarms.mean() <= FALSE_ALARM
