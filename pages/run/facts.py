@@ -175,13 +175,13 @@ def _score(run: Run) -> str:
 
 def _processor(run: Run, facts: EnergyFacts) -> str:
     """What other work beside it does not change; nothing of runs of before it was written."""
-    if facts.processor_seconds is None and (run.folds or not run.state.active):
+    seconds, saved = facts.processor_seconds, facts.saved_processor_percent
+    if seconds is None and (run.folds or not run.state.active):
         return ""
-    saved = facts.saved_processor_percent
     return _row(
         _metric(
             "Processor time",
-            "-" if facts.processor_seconds is None else duration(facts.processor_seconds),
+            "-" if seconds is None else duration(seconds),
             width=_HALF,
             explains="Of all cores, for the finished folds alone. Other work on the machine hardly "
             "changes it, as it does time and joules.",
@@ -196,9 +196,10 @@ def _processor(run: Run, facts: EnergyFacts) -> str:
 
 
 def _energy(run: Run, facts: EnergyFacts) -> str:
+    processor = _processor(run, facts)
     if facts.source == "none" and run.folds:
         row = [_metric(f"Energy {word}", "-", width=_HALF) for word in ("used", "saved")]
-        return _processor(run, facts) + _row(*row) + _caption(source_sentence("none"))
+        return processor + _row(*row) + _caption(source_sentence("none"))
     used, per_fold, emitted = "-", "-", "-"  # until the first fold, each where it will be told
     if run.folds:
         used, emitted = used_words(facts), grams(facts.grams_co2e)
@@ -213,11 +214,14 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
             "carbon-intensity",
         ),
     )
-    rows = _processor(run, facts) + _row(
-        _metric("Energy used", used, width=_HALF),
-        _metric("Energy per fold", per_fold, width=_HALF),
+    rows = (
+        processor
+        + _row(
+            _metric("Energy used", used, width=_HALF),
+            _metric("Energy per fold", per_fold, width=_HALF),
+        )
+        + _row(_saved(facts, run), emissions)
     )
-    rows += _row(_saved(facts, run), emissions)
     if not run.folds:
         return rows
     bar, made_up_of = energy_html(run.folds, left_in_words([run]))
