@@ -194,7 +194,7 @@ def runs(draw, rule: str, split: str, task: Task) -> Run:
     if isinstance(stopper, TakesAids) and stopper.needs_aids:
         cheap = {name: draw(results(spec, size)) for name in stopper.needs_aids}
         scores = {name: {one.fold: one.user_scores for one in cheap[name]} for name in cheap}
-        stopper = stopper.with_aids(Aids(scores, spec.metric_name, random=draw(st.booleans())))
+        stopper = stopper.with_aids(Aids(scores, spec.metric_name))
     moments = stopping.moments(stopper, folds, spec.confidence)
     stopped_at = stopping.stop_of(moments, spec.max_folds)
     ran = spec.max_folds if spec.full else draw(st.integers(stopped_at, spec.max_folds))
