@@ -56,7 +56,7 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
 
 def test_grids_and_the_hard_dataset_are_there_too(app: AppTest) -> None:
     open_best(app, "hetrec-lastfm--item-knn--neighbours")
-    assert "No difference on new data is shown to" in verdict(app)
+    assert "shown to be worse on new data" in verdict(app)
     options = app.selectbox(key="selection-choice").options
     assert "Recorded: neighbours of ItemKNN on MovieLens 100K" in options
     app.selectbox(key="selection-choice").set_value("ml-100k--ease--regularization").run()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_NAMED = 3
+"""More contenders of whom no difference is shown are counted, not named."""
 _WORTH_SAYING = 0.0005
 """A smaller share of the winner's score is not said to be luck."""
 
@@ -138,7 +140,11 @@ def verdict_sentence(
     if energy is not None:
         cost = f"{_percent(energy)} of the energy"
     after = f"after {folds_text(last.n)}{' each' if len(set(folds_used)) == 1 else ''}, {cost}"
-    rest = _behind(names, rounds, verdict, mean) + _shown(names, verdict) + _lucky(verdict, mean)
+    rest = (
+        _behind(names, rounds, verdict, mean)
+        + _shown(names, verdict, terms.certain)
+        + _lucky(verdict, mean)
+    )
     if not terms.certain:
         within = f" within {terms.budget.text}" if terms.budget else ""
         asked = f" ({_percent(terms.expected_loss)} was asked)" if terms.expected_loss else ""
@@ -177,17 +183,20 @@ def _behind(names: Sequence[str], rounds: Sequence[Round], verdict: Verdict, mea
     return f"; {names[place]}, the next, is {low:.1f} to {high:.1f} % behind."
 
 
-def _shown(names: Sequence[str], verdict: Verdict) -> str:
+def _shown(names: Sequence[str], verdict: Verdict, certain: bool) -> str:
     """Of whom it may be claimed that they are worse, and of whom not."""
     others = [one for one in verdict.order if one != verdict.winner]
     alike = [names[one] for one in others if one not in verdict.worse]
     if not alike:
         worse = "all others are" if others[1:] else "it is"
         return f" It is shown on new data too that {worse} worse."
-    text = f" No difference on new data is shown to {listed(alike)}"
-    if len(alike) == len(others):
-        return f"{text}; {'they' if alike[1:] else 'it'} only cannot win here."
-    return f"{text}; the others are worse there too."
+    shown = len(others) - len(alike)
+    only = "cannot win here" if certain else "are not worth waiting for"
+    if len(alike) <= _NAMED and certain:
+        text = f" No difference on new data is shown to {listed(alike)}"
+        return f"{text}; the others are worse there too." if shown else f"{text}."
+    text = f" Of {len(others)} others {shown} are" if shown else " None is"
+    return f"{text} shown to be worse on new data; the rest only {only}."
 
 
 def _lucky(verdict: Verdict, mean: float) -> str:
@@ -242,7 +251,7 @@ def _percent(share: float) -> str:
 def _loss(share: float) -> str:
     if not math.isfinite(share):
         return "not known yet"
-    return f"{100 * share:.2g} %" if share >= 5e-6 else "0.001 %"
+    return f"{100 * share:.2g} %" if share >= 5e-6 or not share else "0.001 %"
 
 
 def listed(names: Sequence[str]) -> str:

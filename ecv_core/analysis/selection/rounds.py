@@ -89,7 +89,7 @@ class Budget:
         if self.unit == "joules":
             return f"{self.amount / 3600:.3g} Wh"
         if self.unit == "seconds":
-            return f"{self.amount / 60:.3g} min"
+            return f"{self.amount / 60:.3g} min" if self.amount >= 60 else f"{self.amount:.3g} s"
         return f"{self.amount:g} fold{'s' if self.amount != 1 else ''}"
 
 
