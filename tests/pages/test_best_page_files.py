@@ -35,17 +35,17 @@ def test_a_file_of_fold_scores_is_replayed(app: AppTest) -> None:
     ]
     content = "\n".join(["system,fold,score", *rows]).encode()
     app.file_uploader(key="best-file").upload("mine.csv", content, "text/csv").run()
-    assert verdict(app).startswith("**A is best: decided after 2 folds")
+    assert verdict(app).startswith("**Use A: the best that is found.")
 
 
 def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     open_best(app, "file")
     app.file_uploader(key="best-file").upload("mine.csv", scores(), "text/csv").run()
     assert not app.exception
-    assert verdict(app).startswith("**A is best: decided after 1 fold")
+    assert verdict(app).startswith("**Use A: the best that is found.")
     assert "of all folds; C, the next, is" in verdict(app)
     app.toggle(key="lower").set_value(True).run()
-    assert verdict(app).startswith("**B is best: decided after 1 fold")
+    assert verdict(app).startswith("**Use B: the best that is found.")
 
 
 def test_a_file_that_cannot_be_used_is_one_sentence(app: AppTest) -> None:

@@ -281,7 +281,9 @@ CHANGES = {
     *("keep", "rename", "download", "import_folds", "start", "resume", "cancel", "forget"),
 }
 """What changes something, by its name in the library."""
-ASKED = {"acting", "handling", "person", "telling"}  # the last is a task of the server
+ASKED = {"acting", "handling", "person"}
+ASKED |= {"telling", "watching"}  # tasks of the server
+ASKED |= {"STUDIES"}  # a form, which asks `acting()` itself
 
 
 def test_no_page_changes_anything_but_by_asking_for_it():

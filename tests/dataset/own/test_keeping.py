@@ -275,6 +275,7 @@ def test_a_link_named_like_a_dataset_does_not_lead_out(data_folder: Path, source
 def test_the_least_folds_of_each_rule():
     assert least_folds(10) == {
         "e-fold": 3,
+        "e-fold-relative": 3,
         "precision": 1,
         "std-stagnation": 3,
         "fixed": 3,

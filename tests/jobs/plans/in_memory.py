@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from random import Random
 
 from ecv_core import stopping
@@ -72,10 +73,12 @@ def played(
     under_way: list[Task] = []
     done: list[tuple[RunSpec, int]] = []
     while True:
-        tasks: Sequence[Task] = ()
-        while len(under_way) < places and (tasks := plan.next(known, tuple(under_way))):
+        while free := places - len(under_way):
+            tasks = list(islice(plan.next(known, tuple(under_way)), free))
             assert not {*tasks} & {*under_way}, "asked for twice"
-            under_way += tasks[: places - len(under_way)]
+            if not tasks:
+                break
+            under_way += tasks
         if not under_way:
             return done
         task = under_way.pop(random.randrange(len(under_way)))
@@ -83,3 +86,8 @@ def played(
             assert (_bare(spec), task.fold) not in done, "computed twice"
             known.put(spec, fold(spec, task.fold))
             done.append((_bare(spec), task.fold))
+
+
+def sure(tasks: Iterable[Task]) -> list[Task]:
+    """Those of what a plan gives that are no bet."""
+    return [task for task in tasks if not task.bet]

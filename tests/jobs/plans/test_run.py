@@ -11,7 +11,7 @@ from ecv_core.records.run import FoldResult, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.results import aid_spec
 from tests.fake_folds import SCORES, fold_result
-from tests.jobs.plans.in_memory import InMemory, played
+from tests.jobs.plans.in_memory import InMemory, played, sure
 
 # As worked out in tests/jobs/test_driver.py: the rule of the paper stops after 3 folds.
 STOPS_AFTER_3 = (("alpha", 0.0419),)
@@ -48,26 +48,27 @@ def test_folds_come_in_their_order_until_the_rule_says_stop(changes, folds) -> N
     assert [index for _, index in played(RunPlan(spec), fold)] == folds
 
 
-def test_it_waits_for_the_fold_that_is_under_way() -> None:
+def test_it_waits_for_the_folds_that_are_under_way() -> None:
     plan = RunPlan(SPEC)
-    (task,) = plan.next(InMemory(), ())
-    assert task == Task(specs=(SPEC,), fold=0)
-    assert plan.next(InMemory(), (task,)) == []
+    tasks = sure(plan.next(InMemory(), ()))
+    # the rule cannot stop before its third fold, so these are sure to be needed
+    assert tasks == [Task(specs=(SPEC,), fold=index) for index in range(SPEC.min_folds)]
+    assert sure(plan.next(InMemory(), tuple(tasks))) == []
 
 
 def test_it_asks_for_nothing_more_of_a_run_that_has_ended() -> None:
     known = InMemory()
     known.put(SPEC, fold(SPEC, 0))
     known.failed.add(SPEC)
-    assert RunPlan(SPEC).next(known, ()) == []
+    assert sure(RunPlan(SPEC).next(known, ())) == []
 
 
 def test_one_that_ended_at_its_stop_goes_on_where_all_folds_are_asked_for() -> None:
     known = InMemory()
     played(RunPlan(SPEC), fold, known=known)
     known.runs[replace(SPEC, full=True)] = known.runs[SPEC]
-    (task,) = RunPlan(replace(SPEC, full=True)).next(known, ())
-    assert task.fold == 3
+    tasks = sure(RunPlan(replace(SPEC, full=True)).next(known, ()))
+    assert [task.fold for task in tasks] == [3, 4]
 
 
 def test_cheap_models_run_all_folds_first_and_only_those_that_lack() -> None:
@@ -89,6 +90,6 @@ def test_cheap_models_run_all_folds_first_and_only_those_that_lack() -> None:
 def test_once_a_cheap_model_has_failed_no_other_is_asked_for() -> None:
     known = InMemory()
     known.failed.add(aid_spec(ADJUSTED, "popular"))
-    assert AidsPlan(ADJUSTED).next(known, ()) == []
-    (task,) = RunPlan(ADJUSTED).next(known, ())
+    assert sure(AidsPlan(ADJUSTED).next(known, ())) == []
+    (task,) = sure(RunPlan(ADJUSTED).next(known, ()))
     assert task.specs == (ADJUSTED,)  # whoever claims it says why it cannot go on

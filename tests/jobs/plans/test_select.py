@@ -36,7 +36,7 @@ from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import SELECTION, stored_plan
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import ASLEEP, FAR_TOO_LONG, computing, fold_result
-from tests.jobs.plans.in_memory import InMemory, played
+from tests.jobs.plans.in_memory import InMemory, played, sure
 
 MEANS = {"popular": 0.1, "item-knn": 0.5, "user-knn": 0.45, "ease": 0.9}
 USERS = np.arange(40, dtype=np.int32)
@@ -140,7 +140,7 @@ def test_one_contender_may_come_twice_in_a_row(store: Store) -> None:
         book, plan = selection_book(store, record), SelectPlan.of(record)
         drive(plan, book, Here(computing(costs)), gives_way=True)
         computed.append(look(store, selection_id).folds)
-        (task,) = plan.next(book, ())
+        (task,) = sure(plan.next(book, ()))
         (waits,) = book.queue(task)
         assert store.run(waits).state is RunState.QUEUED
     assert computed == [(1, 0), (1, 1), (1, 2), (2, 2)]
@@ -267,7 +267,7 @@ def test_it_asks_the_same_whatever_order_its_folds_came_in() -> None:
         places = list(there)
         Random(seed).shuffle(places)
         known.elsewhere = {place: there[place] for place in places}
-        asked.update(SelectPlan(named, TERMS).next(known, ()))
+        asked.update(sure(SelectPlan(named, TERMS).next(known, ())))
     assert len(asked) == 1
 
 
@@ -283,7 +283,7 @@ def test_folds_without_users_scores_are_not_used() -> None:
     named = check_named(specs("item-knn", "ease"))
     known = InMemory()
     known.elsewhere = {(named[0][1], 0): fold_result(0, 0.5)}
-    (task,) = SelectPlan(named, TERMS).next(known, ())
+    (task,) = sure(SelectPlan(named, TERMS).next(known, ()))
     assert (task.specs[0].algorithm, task.fold) == ("item-knn", 0)
 
 
