@@ -256,9 +256,9 @@ def _turn(moment: str | None) -> int:
     """Whose fold the rule sees first: 0 where it is not known, and they are in their order."""
     if moment == AHEAD:
         return _AHEAD
-    with suppress(ValueError, TypeError, KeyError):
-        turn: int = json.loads(moment or "{}").get("n", 0)
-        return turn
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        found = json.loads(moment or "{}")
+        return int(found["n"]) if isinstance(found, dict) else 0
     return 0
 
 

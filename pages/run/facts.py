@@ -123,11 +123,12 @@ def _metric(
             f'</button><div role="tooltip">{told}</div>'
         )
     size = f' style="width: {width}px"' if width else ""
+    kind = "ecv-value ecv-range" if " to " in value else "ecv-value"
     below = f'<div class="ecv-note{" ecv-good" * good}">{escape(note)}</div>' if note else ""
     return (
         f'<div class="ecv-metric"{size}>'
         f'<div class="ecv-label"><span>{escape(label)}</span>{help}</div>'
-        f'<div class="ecv-value">{escape(value)}</div>{below}</div>'
+        f'<div class="{kind}">{escape(value)}</div>{below}</div>'
     )
 
 
@@ -214,10 +215,11 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
             "carbon-intensity",
         ),
     )
+    how = "\n\n".join(filter(None, (range_words(facts), memory_words(run.folds))))
     rows = (
         processor
         + _row(
-            _metric("Energy used", used, width=_HALF),
+            _metric("Energy used", used, width=_HALF, explains=how),
             _metric("Energy per fold", per_fold, width=_HALF),
         )
         + _row(_saved(facts, run), emissions)
@@ -225,8 +227,7 @@ def _energy(run: Run, facts: EnergyFacts) -> str:
     if not run.folds:
         return rows
     bar, made_up_of = energy_html(run.folds, left_in_words([run]))
-    source = f"{source_sentence(facts.source)} {range_words(facts)}".strip()
-    above = [source, memory_words(run.folds), shared_words(run), node_words(run)]
+    above = [source_sentence(facts.source), shared_words(run), node_words(run)]
     below = [made_up_of, reused_words(run), "" if run.state.active else _cheap_models(run)]
     return f"{rows}{_captions(above)}<div>{bar}</div>{_captions(below)}"
 

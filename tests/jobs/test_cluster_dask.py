@@ -120,12 +120,12 @@ def test_a_fold_that_is_lost_with_its_worker_is_computed_again(store: Store, on)
     assert [fold.energy.joules for fold in done.folds] == [10] * 5
 
 
-def test_a_fold_whose_process_is_always_killed_fails_with_the_name_of_its_node(
+def test_a_fold_whose_process_is_always_killed_ends_the_run_with_the_name_of_its_node(
     store: Store, on
 ) -> None:
     failed = run_of(store, on(compute=killed_always))
-    assert failed.state is RunState.FAILED
-    assert re.match(r"on the node .+/\d, the worker process was killed \(SIGKILL\)", failed.error)
+    assert failed.state is RunState.INTERRUPTED
+    assert re.search(r"3 times in a row .*\(SIGKILL on the node .+/\d\)", failed.error)
     assert {fold.fold for fold in (*failed.folds, *failed.ahead)} >= {0}
 
 
@@ -154,9 +154,17 @@ def test_a_cancel_ends_what_is_computed_within_ten_seconds(
     asked = max(path.stat().st_mtime for path in marks.iterdir())
     assert done.state is RunState.CANCELLED
     pids = [int(path.name) for path in marks.iterdir()]
-    while any(map(psutil.pid_exists, pids)):
+    while any(map(computes, pids)):
         time.sleep(0.05)
     assert time.time() - asked < 10
+
+
+def computes(pid: int) -> bool:
+    """Whether the process is there; one that has ended may wait for its parent to look."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def cannot_say(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
@@ -309,10 +317,17 @@ def waits_for_go(specs: Sequence[RunSpec], index: int, progress: Progress) -> Re
 def test_every_ranking_model_has_the_scores_of_one_machine_on_three_nodes(
     tmp_path: Path, on
 ) -> None:
-    names = [name for name, known in ALGORITHMS.items() if known.task is Task.TOP_N]
-    specs = [make_spec(dataset="synthetic", algorithm=name, k=3) for name in names]
+    ranking = {name: one for name, one in ALGORITHMS.items() if one.task is Task.TOP_N}
+    few = {  # with its usual epochs each has the same scores there, too: 318 s
+        name: {"epochs": 2} if "epochs" in {param.name for param in one.parameters} else None
+        for name, one in ranking.items()
+    }
+    specs = [
+        make_spec(dataset="synthetic", algorithm=name, k=3, params=params)
+        for name, params in few.items()
+    ]
     one, three = (open_store(f"sqlite:///{tmp_path / name}.sqlite") for name in ("one", "three"))
     drive(StudyPlan(specs), Book(one), Here())
     drive(StudyPlan(specs), Book(three), on("local:3"))
     assert told(three) == told(one)
-    assert len(told(one)) == len(names)
+    assert len(told(one)) == len(specs)

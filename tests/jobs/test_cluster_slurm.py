@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -30,7 +31,7 @@ from ecv_core.store.store import Store, open_store
 from tests.fake_folds import FAR_TOO_LONG, SCORES, fold_result
 from tests.jobs.slurm_here import Slurm, why_not
 
-pytest.importorskip("dask_jobqueue", reason="Dask is not installed")
+pytestmark = pytest.mark.skipif(not find_spec("dask_jobqueue"), reason="Dask is not installed")
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
 

@@ -33,7 +33,7 @@ def labels(app):
 
 def metrics(app):
     found = re.findall(
-        r'<span>([^<]*)</span>.*?"ecv-value">([^<]*)</div>', told(app, "ecv-facts"), re.DOTALL
+        r'<span>([^<]*)</span>.*?"ecv-value[^"]*">([^<]*)</div>', told(app, "ecv-facts"), re.DOTALL
     )
     return {label: unescape(value) for label, value in found}
 

@@ -151,7 +151,7 @@ class DaskExecutor:
                 key = under_way.future.key
                 there = [at for at, keys in self._client.processing().items() if key in keys]
                 if there:
-                    self._client.run(stop_task, key, workers=there, wait=False, on_error="ignore")
+                    self._client.run(stop_task, key, workers=there, on_error="ignore")
                 self._client.cancel(under_way.future, force=True)
                 self._forget(under_way)
         self._rest()

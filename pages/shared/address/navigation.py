@@ -59,15 +59,15 @@ _STYLE = """
   flex: 1 1 18rem; min-width: 0;
 }
 .st-key-verdict, .st-key-verdict .ecv-box { min-height: 6rem; }
-.st-key-facts { min-height: 36rem; }
+.st-key-facts { min-height: 46rem; }
 @media (641px <= width < 1280px) {
-  .st-key-facts { min-height: 41rem; }
+  .st-key-facts { min-height: 51rem; }
 }
 @media (641px <= width < 1150px) {
-  .st-key-facts { min-height: 57.5rem; }
+  .st-key-facts { min-height: 68rem; }
 }
 @media (641px <= width < 790px) {
-  .st-key-facts { min-height: 60.5rem; }
+  .st-key-facts { min-height: 71rem; }
 }
 @media (max-width: 900px) {
   .st-key-verdict, .st-key-verdict .ecv-box { min-height: 7.5rem; }
