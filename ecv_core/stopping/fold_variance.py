@@ -333,6 +333,8 @@ class FoldVariance:
             confidence: in (0, 1).
         Returns: exactly 0 for all k folds; NaN where it cannot be known.
         """
+        if k == 1:
+            return np.zeros(len(self.sizes))
         error = look_error(k, confidence)
         left = np.maximum(1 / self.sizes - 1 / k, 0)
         ratios = self.ratios

@@ -192,11 +192,16 @@ def answer() -> None:
 
 
 def _for_memory(error: BaseException) -> bool:
-    """Whether it was raised because memory ran out: Arrow says so as of any damage."""
+    """Whether it was raised because memory ran out: Arrow says so as of any damage.
+
+    Where there is no room for the stack of a thread, it says that the thread cannot begin.
+    """
     found: BaseException | None = error
-    while found is not None and not isinstance(found, MemoryError):
+    while found is not None:
+        if isinstance(found, MemoryError) or "Failed to launch worker thread" in str(found):
+            return True
         found = found.__cause__ or found.__context__
-    return found is not None
+    return False
 
 
 def _bound(megabytes: int, seconds: int) -> None:
