@@ -486,24 +486,28 @@ def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> l
     """What the rule says after each fold whose turn has come: in the order of the run's spec, so
     that it decides the same in whichever order they finish. Those after a gap wait, until the rule
     has stopped: then nobody waits for the gap any more.
+
+    What was said after a fold stays, also where an earlier version of the rule has said it.
     """
     order = run.spec.fold_order
+    said_before = {(moment.n, moment.fold): moment for moment in run.moments}
+
+    def after(turns: Sequence[int]) -> list[Moment]:
+        results = [there[fold] for fold in turns]
+        moments = stopping.moments(rule, results, run.spec.confidence)
+        for at, moment in enumerate(moments):
+            if (before := said_before.get((moment.n, moment.fold))) is not None:
+                moments[at] = before
+            elif exchangeable(run.spec.split):  # windows in time may well rise or fall
+                said = doubt(results[: moment.n], run.spec.metric_name)
+                moments[at] = replace(moment, doubt=said)
+        return moments
+
     turns = [fold.fold for fold in run.folds if fold.fold not in order]  # asked for in other times
     turns += takewhile(there.__contains__, order)
-    moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
+    moments = after(turns)
     if stopping.stop_of(moments, run.k) is not None and len(turns) < len(there):
-        turns += [fold for fold in order if fold in there and fold not in turns]
-        moments = stopping.moments(rule, [there[fold] for fold in turns], run.spec.confidence)
-    if not exchangeable(run.spec.split):  # windows in time may well rise or fall
-        return moments
-    known = {moment.fold: moment for moment in run.moments}
-    for n, moment in enumerate(moments, 1):
-        before = known.get(moment.fold)
-        if before is not None and replace(before, doubt="") == moment:
-            moments[n - 1] = before
-            continue
-        seen = [there[fold] for fold in turns[:n]]
-        moments[n - 1] = replace(moment, doubt=doubt(seen, run.spec.metric_name))
+        moments = after([*turns, *(fold for fold in order if fold in there and fold not in turns)])
     return moments
 
 

@@ -509,5 +509,6 @@ class Run:
 
     @property
     def spent_seconds(self) -> float:
-        """As `seconds`, without folds that another run has computed."""
-        return sum(result.total_seconds for result in self.folds if not result.reused)
+        """As `seconds`, with folds ahead of their turn, without those that another run computed."""
+        folds = (*self.folds, *self.ahead)
+        return sum(result.total_seconds for result in folds if not result.reused)

@@ -18,13 +18,14 @@ from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.computing import Compute, Results
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
+from ecv_core.jobs.plan import Task
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import SelectPlan
 from ecv_core.jobs.plans.study import StudyPlan, planned
 from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import Cancelled, RunError, StoreError
-from ecv_core.records.run import FoldResult, Progress, Run, RunState, UserScores
+from ecv_core.records.run import Decision, FoldResult, Progress, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run
@@ -522,3 +523,21 @@ def test_a_run_a_study_a_selection_and_a_tuning_use_each_others_folds(
     before = len(counting.asked)
     tune(store, tuning, executor=here, share=True)
     assert counting.asked[before:] == [("item-knn", index) for index in range(5)]
+
+
+def test_what_was_said_after_a_fold_stays_though_the_rule_says_something_else_today(store):
+    asked = spec(full=True)
+    (run_id,) = store.create([asked], owner=this_process())
+    book = Book(store, runs=[store.run(run_id)])
+    book.start()
+    book.commit(Task(specs=(asked,), fold=0), 0, fold_result(0, SCORES[0]))
+    (first,) = store.run(run_id).moments
+    earlier = replace(first, decision=Decision(stop=True, reason="An earlier version: stop."))
+    store.add_fold(run_id, fold_result(0, SCORES[0]), stopped_at=1, others=[earlier])
+    assert store.run(run_id).moments == (earlier,)
+    book = Book(store, runs=[store.run(run_id)])
+    book.commit(Task(specs=(asked,), fold=1), 0, fold_result(1, SCORES[1]))
+    run = store.run(run_id)
+    assert run.stopped_at == 1
+    assert run.moments[0] == earlier
+    assert not run.moments[1].decision.stop
