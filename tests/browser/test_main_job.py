@@ -78,13 +78,10 @@ def test_a_killed_worker_is_a_sentence_and_the_dashboard_lives_on(
 ) -> None:
     run_id = start(page, dashboard, **LONG)
     wait_for(dashboard, run_id, computing)
-    killed = set()
-    while len(killed) < 3:  # a fold is tried three times
+    while wait_for(dashboard, run_id, lambda run: True).state.active:  # it is tried three times
         for worker in dashboard.workers():
-            if worker not in killed:
-                worker.kill()
-                killed.add(worker)
-        time.sleep(0.1)
+            worker.kill()
+        time.sleep(1)
     expect(page.get_by_text(re.compile("worker process was killed.*SIGKILL"))).to_be_visible()
     assert wait_for(dashboard, run_id, lambda run: True).state is RunState.INTERRUPTED
     next_id = start(page, dashboard, algorithm="popular")
