@@ -72,7 +72,10 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """
     colours = palette(dark)
     begin = frame["began"].min()
-    minutes = (frame["began"] - begin) / timedelta(minutes=1)
+    ends = frame["began"] + pd.to_timedelta(frame["seconds"], unit="s")
+    short = ends.max() - begin < timedelta(minutes=2)
+    unit, word, sign = (1, "seconds", "s") if short else (60, "minutes", "min")
+    begun = (frame["began"] - begin) / timedelta(seconds=unit)
     figure = go.Figure()
     for at, run in enumerate(dict.fromkeys(frame["run"])):
         rows = frame[frame["run"] == run]
@@ -81,8 +84,8 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             name=run,
             orientation="h",
             y=rows["node"],
-            x=rows["seconds"] / 60,
-            base=minutes[rows.index],
+            x=rows["seconds"] / unit,
+            base=begun[rows.index],
             text=rows["fold"],
             textposition="inside",
             insidetextanchor="middle",
@@ -94,7 +97,7 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
                 "pattern": {"shape": late.map({True: "/", False: ""}), "solidity": 0.4},
             },
             customdata=rows["kind"],
-            hovertemplate=f"%{{y}}: {run}, fold %{{text}}, %{{x:.3g}} min, %{{customdata}}"
+            hovertemplate=f"%{{y}}: {run}, fold %{{text}}, %{{x:.3g}} {sign}, %{{customdata}}"
             "<extra></extra>",
         )
     return lay_out(
@@ -104,7 +107,7 @@ def lanes_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         hovermode="closest",
         showlegend=True,
         xaxis={
-            "title": {"text": "minutes since the first fold began"},
+            "title": {"text": f"{word} since the first fold began"},
             "gridcolor": colours.grid,
             "automargin": True,
             "rangemode": "tozero",

@@ -329,10 +329,12 @@ def range_words(facts: EnergyFacts) -> str:
         return ""
     if facts.above_idle:
         return (
-            "It is from what the folds added to the idle machine to all that the machine drew "
-            "meanwhile: a server would run anyway, a laptop would not."
+            "The low end is what the folds added to an idle machine, as on a server that runs "
+            "anyway; the high end is all that the machine drew meanwhile."
         )
-    return "It is from all but memory, which draws its flat wattage anyway, to all of it."
+    return (
+        "The low end leaves memory's flat wattage out, which it draws anyway; the high end is all."
+    )
 
 
 def processor_words(facts: EnergyFacts) -> str:

@@ -151,7 +151,7 @@ def read_folds(done: Rows) -> tuple[dict[int, FoldResult], dict[int, str]]:
         except ValueError as error:
             bad[row.fold] = (
                 f"fold {row.fold} of run {row.run_id} in the database is damaged: {_said(error)}; "
-                "delete it or not, it is computed again where the run is resumed"
+                "resume the run to compute it again, or delete the fold"
             )
     return good, bad
 

@@ -188,7 +188,7 @@ def _processor(run: Run, facts: EnergyFacts) -> str:
             "changes it, as it does time and joules.",
         ),
         _metric(
-            "Forgone to check" if run.checked else "Of it saved",
+            "Forgone to check" if run.checked else "Share saved",
             f"{'about ' * facts.forecast}{saved:.0f} %" if saved else "-",
             width=_HALF,
             explains=f"Of the processor time of all {run.k} folds.",

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ecv_core.records.run import Run
 
 
+_NEWEST = 10
+"""So many runs, or groups of them, are looked at for one that several nodes have computed."""
+
+
 def nodes() -> None:
     """The view, which goes on with what is computed."""
     follow(_shown, key="nodes", of=[ALL])
@@ -29,10 +33,16 @@ def _shown() -> None:
     now = store().on_nodes()
     going = {node.run_id for node in now}
     rows = run_list().rows()
-    group = next((row.group for row in rows if row.run_id in going), rows[0].group if rows else "")
-    runs = {run.run_id: run for run in (store().group(group) if group else ())}
-    runs |= {one: store().run(one) for one in going - set(runs)}
-    frame = lanes_frame(runs.values())
+    groups = dict.fromkeys(row.group for row in rows if row.run_id in going or not going)
+    runs: dict[str, Run] = {}
+    for group in list(groups)[:_NEWEST]:
+        runs = {run.run_id: run for run in store().group(group)}
+        runs |= {one: store().run(one) for one in going - set(runs)}
+        frame = lanes_frame(runs.values())
+        if going or frame["node"].nunique() > 1:
+            break
+    else:
+        frame = lanes_frame(())
     where = place_asked()
     if now:
         busy = len({node.node for node in now})

@@ -191,12 +191,16 @@ def _shown(names: Sequence[str], verdict: Verdict, certain: bool) -> str:
         worse = "all others are" if others[1:] else "it is"
         return f" It is shown on new data too that {worse} worse."
     shown = len(others) - len(alike)
-    only = "cannot win here" if certain else "are not worth waiting for"
+    why = "cannot win on these folds" if certain else "hardly gain by more folds"
     if len(alike) <= _NAMED and certain:
         text = f" No difference on new data is shown to {listed(alike)}"
         return f"{text}; the others are worse there too." if shown else f"{text}."
-    text = f" Of {len(others)} others {shown} are" if shown else " None is"
-    return f"{text} shown to be worse on new data; the rest only {only}."
+    if not shown:
+        return (
+            f" None of the others is shown to be worse on new data: they are out, for they {why}."
+        )
+    text = f" {shown} of {len(others)} others {'is' if shown == 1 else 'are'}"
+    return f"{text} shown to be worse on new data: the rest are out, for they {why}."
 
 
 def _lucky(verdict: Verdict, mean: float) -> str:
