@@ -43,7 +43,7 @@ def as_one(monkeypatch):
     """A new tab of this kind of person, in a dashboard of the mode that they are of."""
 
     def become(who):
-        app = AppTest.from_file(APP, default_timeout=30)
+        app = AppTest.from_file(APP, default_timeout=30).switch_page("run/run.py")
         monkeypatch.setenv("ECV_MODE", {"visitor": "public", "one person": ""}.get(who, "team"))
         if who in ("viewer", "editor"):
             monkeypatch.setenv("ECV_EDITORS", "ada")
