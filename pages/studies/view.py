@@ -37,7 +37,7 @@ from pages.shared.widgets.sliders import alpha_slider
 from pages.shared.widgets.words import alpha_text
 from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_form
 from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
-from pages.studies.tables import datasets_table, papers_table, rules_table
+from pages.studies.tables import datasets_table, rules_table
 
 # What can be taken from the study: its report, its figures for print, a link, text to cite.
 
@@ -124,8 +124,6 @@ def study() -> None:
         figures(done, scores)
         made_up(chosen.whole)
         cite(done, chosen.whole)
-        if chosen.papers:
-            papers_table(done, chosen.papers)
         rules_table(done, rules_of(done))
     if shown:
         scores_section(scores)
