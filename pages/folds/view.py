@@ -138,6 +138,8 @@ def charts(explored: Explored) -> None:
             },
             table=lambda: explored.frame,
         )
+        if any(one.run_id for one in explored.tradeoff.systems):
+            st.caption("A click on a run's line plays it in Replay, in any order of its folds.")
     with right:
         st.header("Where the rule stops", anchor=False)
         plot(

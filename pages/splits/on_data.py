@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.split_tables.parts import SOURCE, TA_FENG, beside_paper, parts_frame
+from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.analysis.split_tables.roles import Axis
 from ecv_core.figures.splits import leakage_figure, spread_figure
 from ecv_core.fold import prepared
@@ -82,7 +82,7 @@ _MOST_FOLDS = 100
 
 
 def parts_section(content: str, spec: RunSpec, fold: int) -> None:
-    """Table, what training does not know, CSV; and Ta-Feng's comparison."""
+    """Table, what training does not know, CSV."""
     st.header("What is in each part", anchor=False)
     size = len(prepared(spec.dataset))
     every = spec.k == 1 or (size * spec.k <= _AT_ONCE and spec.k <= _MOST_FOLDS)
@@ -116,8 +116,6 @@ def parts_section(content: str, spec: RunSpec, fold: int) -> None:
         f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         key="split-parts-csv",
     )
-    if spec.dataset == TA_FENG:
-        _paper(content, spec, fold)
 
 
 def _unknown_words(found: FoldParts, fold: int) -> str:
@@ -133,28 +131,6 @@ def _unknown_words(found: FoldParts, fold: int) -> str:
 
 def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.DataFrame:
     return parts_frame({index: parts_of(content, spec, index) for index in folds})
-
-
-def _paper(content: str, spec: RunSpec, fold: int) -> None:
-    st.markdown(f"**Beside table 2 of Meng et al. (2020).** {SOURCE}")
-    interactions = prepared(spec.dataset)
-    frame = beside_paper(interactions, spec.split, parts_of(content, spec, fold))
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            name: st.column_config.NumberColumn(name, format="localized")
-            for name in frame.columns[1:]
-        },
-        placeholder="",
-        key="split-paper",
-        alt="Table 2 of the paper for Ta-Feng and the split that is shown here",
-    )
-    st.caption(
-        "None of the paper's numbers comes out of this copy and none can: the copy filters the raw "
-        "file differently, and has places of baskets instead of dates, which the third row needs. "
-        "The paper's splits have a validation part; switch it on above to compare."
-    )
 
 
 _COMPARED_AT_ONCE = 250_000

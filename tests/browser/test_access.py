@@ -23,7 +23,7 @@ PAGES = {
     "unknown run": ("/run?run=nothing", "[data-testid=stAlert]"),
     "studies": ("/studies", f".st-key-study-ranks-figure {FIGURE}"),
     "best": ("/best?fold=3", f".st-key-best-lanes {FIGURE}"),
-    "folds": ("/folds", f".st-key-order-figure {FIGURE}"),
+    "folds": ("/folds", f".st-key-stops {FIGURE}"),
     "compare": ("/runs?view=Compare&runs=ml-100k--item-knn,ml-100k--popular,{run}", FIGURE),
     "nothing to compare": ("/runs?view=Compare", "[data-testid=stButton]"),
     "replay": ("/replay?fold=4", FIGURE),

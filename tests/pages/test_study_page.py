@@ -216,21 +216,3 @@ def test_a_split_that_the_data_cannot_serve_is_a_sentence_and_starts_nothing(app
     start(app, ["popular"])
     assert "basket" in " ".join(one.value for one in app.error)
     assert store.runs() == []
-
-
-def test_the_winner_and_the_order_by_selection_are_beside_figure_4(app, record):
-    for algorithm, shift in (("popular", -0.5), ("item-knn", 0.0), ("ease", 0.5)):
-        record("synthetic", algorithm, shift)
-    app.run()
-    open_study(app)
-    assert not [frame for frame in app.dataframe if "winner_right" in frame.value]
-    app.session_state["study-selection"] = True
-    app.run()
-    assert not app.exception
-    (table,) = [frame.value for frame in app.dataframe if "winner_right" in frame.value]
-    # The three are far apart in every fold, so that every order of the folds ranks them alike; but
-    # fold means alone need at least two of ten folds.
-    assert table[["dataset", "winner_right", "order_right"]].values.tolist() == [
-        ["synthetic", 100.0, 100.0]
-    ]
-    assert 20 <= table["winner_energy"].item() <= table["order_energy"].item() < 100

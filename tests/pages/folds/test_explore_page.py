@@ -147,18 +147,6 @@ def test_a_column_that_numbers_the_folds_is_asked_about(app):
     assert not app.exception
     assert "The column 'fold' seems to number the folds" in texts(app)
     assert "1 system with 10 folds each" in texts(app)
-    assert app.selectbox(key="order-system").options == ["a"]
-
-
-def test_the_system_box_follows_the_choice(app, record, a_run):
-    record("ml-100k", "popular")
-    a_run(SCORES, stopped_at=4)
-    open_explore(app)
-    assert app.selectbox(key="order-system").value == "Popularity on MovieLens 100K"
-    app.get("button_group")[0].set_value("My runs").run()
-    assert not app.exception
-    box = app.selectbox(key="order-system")
-    assert (box.value, box.options) == ("ItemKNN on Synthetic", ["ItemKNN on Synthetic"])
 
 
 def test_the_decision_can_be_cited_and_described(app, record):
