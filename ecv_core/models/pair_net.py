@@ -1,19 +1,20 @@
-"""What networks on (user, item) pairs with sampled negatives have in common; loads torch."""
+"""Networks on (user, item) pairs with sampled negatives, and the loss of BPR; loads torch."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch.nn.functional import logsigmoid
 
 from ecv_core.models.device import Rows
 from ecv_core.models.sampled_net import SampledNet
 from ecv_core.records.interactions import History
-
-# Training pairs of a sparse matrix and sampled negatives, by tensor operations; loads torch.
-
 
 RETRIES = 3
 """Times that negatives which turn out to be positives are drawn again."""
@@ -93,3 +94,136 @@ class PairNet(SampledNet):
             repeated = users.repeat_interleave(self.params["negatives"])
             negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
             yield self.learn(users, items, negatives), len(users)
+
+
+# The loss of BPR for a batch, and its slopes by vector.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Vectors:
+    """Vectors of all users or of all items, and where their slopes are added up."""
+
+    values: torch.Tensor
+    """Shape (rows, factors)."""
+    slopes: torch.Tensor
+    """Of the same shape."""
+    bias: torch.Tensor | None = None
+    """Added to each row's scores; shape (rows,)."""
+    bias_slopes: torch.Tensor | None = None
+
+    def add(self, rows: torch.Tensor, slopes: torch.Tensor) -> None:
+        """Add to the slopes of rows, which may repeat."""
+        _add_rows(self.slopes, rows, slopes)
+
+
+def gradient(weight: torch.Tensor) -> torch.Tensor:
+    """Where an optimizer looks for a weight's slopes; zeros if there were none."""
+    if weight.grad is None:
+        weight.grad = torch.zeros_like(weight)
+    return weight.grad
+
+
+def bpr(
+    users: Vectors,
+    items: Vectors,
+    batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    decay: float = 0.0,
+) -> torch.Tensor:
+    """Mean of -log sigmoid(score of an owned item - score of another); adds up its slopes.
+
+    By hand: autograd takes several times as long, most of it in batched products.
+
+    Args:
+        users: of all users; without a bias, which would cancel out.
+        items: of all items.
+        batch: users, shape (batch,), an item that each has, shape (batch,), and some that each has
+            not, shape (batch, negatives).
+        decay: weight of half the squared length of the vectors in the batch, in the slopes only;
+            the items of a user share it.
+    Returns: the loss, a scalar.
+    """
+    with torch.no_grad():
+        rows, own_rows, other_rows = batch
+        size, count = other_rows.shape
+        share = decay / size / (count + 1)
+        user, item = users.values[rows], items.values[own_rows]
+        slopes = torch.zeros_like(user)
+        own = _scores(items, user, item, own_rows)
+        own_slope = torch.zeros_like(own)
+        total = torch.zeros((), device=user.device)
+        for other in other_rows.unbind(dim=1):
+            vector = items.values[other]
+            lead = own - _scores(items, user, vector, other)
+            total -= logsigmoid(lead).sum()
+            slope = torch.sigmoid(-lead) / (size * count)
+            own_slope -= slope
+            slopes.addcmul_(slope[:, None], vector)
+            _add_items(items, other, user, vector, slope, share)
+        slopes.addcmul_(own_slope[:, None], item)
+        if decay:
+            slopes.add_(user, alpha=decay / size)
+        _add_items(items, own_rows, user, item, own_slope, share)
+        users.add(rows, slopes)
+    return total / (size * count)
+
+
+def _scores(
+    items: Vectors, user: torch.Tensor, vector: torch.Tensor, rows: torch.Tensor
+) -> torch.Tensor:
+    scores = (user * vector).sum(dim=1)
+    return scores if items.bias is None else scores + items.bias[rows]
+
+
+def _add_items(
+    items: Vectors,
+    rows: torch.Tensor,
+    user: torch.Tensor,
+    vector: torch.Tensor,
+    slope: torch.Tensor,
+    decay: float,
+) -> None:
+    """Add a batch's slopes by score, and the decay, to the items' slopes."""
+    slopes = slope[:, None] * user
+    items.add(rows, slopes.add_(vector, alpha=decay) if decay else slopes)
+    if items.bias is not None and items.bias_slopes is not None:
+        _add_rows(items.bias_slopes, rows, slope + decay * items.bias[rows])
+
+
+def _add_rows(target: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> None:
+    """Add values to rows of target, which may repeat; in the same order each time."""
+    if target.is_cuda:  # index_add_ adds in any order there, and so would not repeat exactly
+        target.index_put_((rows,), values, accumulate=True)
+    else:
+        target.index_add_(0, rows, values)
+
+
+class BPRNet(PairNet):
+    """A user's vector times an item's; items that a user has shall score above those at random."""
+
+    def start(self) -> None:
+        self._users = self.normal(self.n_users, self.params["factors"], std=0.1)
+        self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
+        self._bias = self.normal(self.n_items, 1, std=0.0)
+
+    def weights(self) -> list[torch.Tensor]:
+        return [self._users, self._items, self._bias]
+
+    def learn(
+        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
+    ) -> torch.Tensor:
+        return bpr(
+            Vectors(values=self._users, slopes=gradient(self._users)),
+            Vectors(
+                values=self._items,
+                slopes=gradient(self._items),
+                bias=self._bias[:, 0],
+                bias_slopes=gradient(self._bias)[:, 0],
+            ),
+            (users, items, negatives),
+            decay=2 * self.params["regularization"],
+        )
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        with torch.no_grad():
+            rows = torch.as_tensor(users, device=self.device)
+            return torch.addmm(self._bias[:, 0], self._users[rows], self._items.T)

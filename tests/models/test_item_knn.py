@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from ecv_core.models import algorithm, cooccurrence, neighbourhood, voting
+from ecv_core.models import algorithm, cooccurrence, neighbourhood
 
 
 def textbook_scores(dense, k, shrink):
@@ -29,7 +29,7 @@ def representation(request, monkeypatch):
     """Forces one of the two ways to compute, so that both are tested on the same small data."""
     dense = request.param == "dense"
     monkeypatch.setattr(neighbourhood, "dense_is_cheaper", lambda train: dense)
-    monkeypatch.setattr(voting, "DENSE_ITEMS", 1_000_000 if dense else 0)
+    monkeypatch.setattr(neighbourhood, "DENSE_ITEMS", 1_000_000 if dense else 0)
     return request.param
 
 
