@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
+from ecv_core.records import codec
+
 ADDED = "added"
 """Folder of the added datasets below a folder of datasets; each is a folder under its name."""
 INTERACTIONS = "interactions.parquet"
@@ -32,8 +34,6 @@ class About:
     """Reason -> rows that could not be used; with `kept` they add up to `rows`."""
     columns: dict[str, str] = field(default_factory=dict)
     """Role -> name of its column."""
-    inner_lines: int = 0
-    """Line breaks of the file that end no row."""
     raw_users: int
     """Before pruning, as are `raw_items`."""
     raw_items: int
@@ -71,8 +71,6 @@ def read_about(folder: Path) -> About | None:
 
 @lru_cache(maxsize=1024)
 def _read(path: Path, _mtime: int, size: int) -> About | None:
-    from ecv_core.records import codec  # loads pydantic
-
     if size > 1 << 20:
         return None
     try:

@@ -21,7 +21,6 @@ from ecv_core.jobs.queue import Queue
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.packing import START, give_back, pack_some
 from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 
@@ -29,8 +28,6 @@ log = logging.getLogger(__name__)
 RUN: ContextVar[str] = ContextVar("run", default="")
 """The id of the run that this thread computes: every line of a log may have it."""
 
-QUIET_SECONDS = 5.0
-"""After so long without work the manager looks for what it can do besides."""
 CLOSE_SECONDS = 3.0
 """How long the end of the program may wait for the state of the run to be written."""
 
@@ -56,7 +53,6 @@ class RunManager(Queue):
         self._executor: Executor | None = None
         self._wake = threading.Event()
         self._closing = False
-        self._packed = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
         recover(store, serves=True)
@@ -122,8 +118,6 @@ class RunManager(Queue):
                     with self._logged(run_id):
                         self._compute(run_id)
                     continue
-                if not self._wake.wait(QUIET_SECONDS):
-                    self._pack()
                 self._wake.wait()
                 self._wake.clear()
             except StoreError as error:  # the thread outlives a database that comes and goes
@@ -180,18 +174,6 @@ class RunManager(Queue):
         if not self._closing and run_id not in queued:  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
-
-    def _pack(self) -> None:
-        """What an earlier version left large is packed while nothing runs, here or elsewhere."""
-        place, began = START, False
-        try:
-            while not (self._packed or self._wake.is_set() or self._store.active()):
-                after = pack_some(self._store, place)
-                self._packed, began, place = after is None, began or bool(after), after or place
-            if began and self._packed:
-                give_back(self._store)
-        except StoreError as error:  # nobody waits for it
-            log.warning("%s", error)
 
     def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable, ids_of, numbered, one_per_pair
 from ecv_core.dataset.own import values
-from ecv_core.dataset.own.layout import OPTIONS, ROLES, Form, Layout, TimeUnit
+from ecv_core.dataset.own.layout import OPTIONS, ROLES, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, refusals
 from ecv_core.dataset.own.rows import SHOWN, Batch, batches, row_numbers
 from ecv_core.records.errors import DatasetError
@@ -53,8 +53,6 @@ class Reading:
     """Reason -> rows that cannot be used; each row has one reason."""
     examples: Mapping[str, tuple[tuple[int, str], ...]]
     """Reason -> number and beginning of the first of these rows; the line with names is row 1."""
-    inner_lines: int
-    """Line breaks that end no row: blank lines, and breaks within quotation marks."""
 
 
 def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Reading:
@@ -109,15 +107,6 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
         rows=rows,
         unused={reason: count for reason, count in unused.items() if count},
         examples={reason: tuple(some) for reason, some in examples.items()},
-        inner_lines=_inner_lines(plain, layout, rows),
-    )
-
-
-def _inner_lines(plain: Plain, layout: Layout, rows: int) -> int:
-    if layout.form is Form.PARQUET or layout.encoding.startswith("utf-16"):
-        return 0
-    return max(
-        plain.lines - rows - layout.header * (layout.form is Form.DELIMITED) - layout.skip, 0
     )
 
 

@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
@@ -144,7 +146,6 @@ def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About
         kept=len(data),
         unused=dict(reading.unused),
         columns={role: layout.names[at] for role, at in layout.roles},
-        inner_lines=reading.inner_lines,
         raw_users=data.n_users,
         raw_items=data.n_items,
         users=_distinct(data.users[rows]),
@@ -158,9 +159,6 @@ def _distinct(codes: np.ndarray) -> int:
 
 
 def _write(data: Interactions, path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     def ids(codes: np.ndarray, texts: np.ndarray) -> pa.DictionaryArray:
         return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts.tolist()))
 
