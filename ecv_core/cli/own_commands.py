@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ecv_core.cli.exit_codes import OK
 
 if TYPE_CHECKING:
-    from ecv_core.dataset._about import About
+    from ecv_core.dataset._catalogue import About
 
 _SIGNS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "colons": "::", "space": " "}
 _YES_NO = {"yes": True, "no": False}

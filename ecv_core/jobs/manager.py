@@ -21,7 +21,7 @@ from ecv_core.jobs.queue import Queue
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.quota import Quota
+from ecv_core.store.people import Quota
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)

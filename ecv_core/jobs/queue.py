@@ -9,7 +9,7 @@ from ecv_core import models
 from ecv_core.fold.spec import to_the_end
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
-from ecv_core.store.quota import Quota
+from ecv_core.store.people import Quota
 from ecv_core.store.store import Store
 
 
