@@ -16,7 +16,6 @@ from ecv_core.records.errors import RightsError
 from ecv_core.records.run import RunState
 from ecv_core.store.rows import now
 from ecv_core.store.schema import people, runs, schema, spent
-from ecv_core.store.store import Store
 
 if TYPE_CHECKING:
     from ecv_core.store.store import Store
