@@ -8,11 +8,10 @@ from ecv_core.models import components
 from ecv_core.models.base import Algorithm
 from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.models.bias import BIAS
-from ecv_core.models.biased_als import BIASED_ALS
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.elsewhere import elsewhere, tracked
-from ecv_core.models.implicit_mf import IMPLICIT_MF
 from ecv_core.models.knn import ITEM_KNN, USER_KNN
+from ecv_core.models.lenskit_mf import BIASED_ALS, IMPLICIT_MF
 from ecv_core.models.neural import (
     BPR_MF,
     LIGHT_GCN,

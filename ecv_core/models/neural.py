@@ -76,7 +76,7 @@ BPR_MF = _network(
 
 NEU_MF = _network(
     "neu-mf",
-    "neu_mf_net",
+    "pair_net",
     "NeuMFNet",
     Parameter(
         "factors", 32, "Length of the vectors; each user and item has two.", low=1, high=1024
