@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice
@@ -20,8 +20,6 @@ from ecv_core.jobs.plans.behind import plan_of
 from ecv_core.jobs.queue import Queue
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import RunState
-from ecv_core.records.spec import RunSpec
-from ecv_core.store.people import Quota
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -59,29 +57,6 @@ class RunManager(Queue):
         self._heart = Heart(store, serves=True, on_taken=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
-
-    def start(
-        self,
-        specs: Sequence[RunSpec],
-        *,
-        started_by: str = "",
-        quota: Quota | None = None,
-        plan_id: str = "",
-        anew: bool = False,
-    ) -> str:
-        """As `Queue.start`; the first one starts as soon as the runs before it are done."""
-        group = super().start(specs, started_by=started_by, quota=quota, plan_id=plan_id, anew=anew)
-        self.wake()
-        return group
-
-    def resume(
-        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
-    ) -> bool:
-        """As `Queue.resume`; it starts as soon as the runs before it are done."""
-        resumed = super().resume(run_id, full=full, started_by=started_by, quota=quota)
-        if resumed:
-            self.wake()
-        return resumed
 
     def wake(self) -> None:
         """Look into the queue again: something was put there under `owner`."""

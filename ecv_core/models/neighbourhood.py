@@ -125,7 +125,7 @@ class NeighbourModel(ABC):
         """How near columns are, from the training part of a fold."""
 
     def voting(self, train: csr_array, near: csr_array) -> Fitted:
-        """The fitted model, by what is near: as from `nearest`."""
+        """The fitted model, by what is near: as from `Nearness.keep`."""
         return Voting(train, near)
 
     def shared_voting(
@@ -136,7 +136,8 @@ class NeighbourModel(ABC):
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
-        near = nearest(self.checked(train, self.params["neighbours"]), self.params["neighbours"])
+        most = self.params["neighbours"]
+        near = Nearness(self.checked(train, most), most).keep(most)
         progress("fit", 1, 2)
         self._voting = self.voting(train, near)
         progress("fit", 2, 2)
@@ -159,28 +160,6 @@ class NeighbourModel(ABC):
                 f"{self.who}; set neighbours to at most {there:,}"
             )
         return closeness
-
-
-def nearest(closeness: Closeness, neighbours: int) -> csr_array:
-    """The nearest columns to each column, and how near they are.
-
-    Args:
-        closeness: says how near.
-        neighbours: how many to keep for each column, at least 1.
-    Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer where
-        it shares something with few.
-    """
-    if not dense_is_cheaper(closeness.entries):
-        return stacked([part.keep(neighbours) for part in sparse_parts(closeness)])
-    import torch
-
-    columns = len(closeness.own)
-    kept = min(neighbours, columns)
-    values = torch.empty((columns, kept))
-    indices = torch.empty((columns, kept), dtype=torch.int64)
-    for rows, part in near_blocks(dense_counts(closeness.entries), closeness):
-        torch.topk(part, kept, sorted=False, out=(values[rows], indices[rows]))
-    return csr_of(values, indices)
 
 
 def near_blocks(shared: torch.Tensor, closeness: Closeness) -> Iterator[tuple[slice, torch.Tensor]]:
@@ -369,7 +348,7 @@ class Nearness:
     """How near columns of a training matrix are to each other; `keep` picks the nearest of each."""
 
     def __init__(self, closeness: Closeness, most: int) -> None:
-        """Work it out, by the way that `neighbourhood.nearest` takes; for up to `most` of each."""
+        """Work it out for up to `most` of each, by the cheaper of a dense and a sparse product."""
         self.dense: torch.Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         self._parts: list[NearPart] = []
@@ -381,7 +360,13 @@ class Nearness:
             self._parts = [_only(part, most) for part in sparse_parts(closeness)]
 
     def keep(self, neighbours: int) -> csr_array:
-        """What `neighbourhood.nearest` gives for this number, in the same order."""
+        """The nearest columns to each column, and how near they are.
+
+        Args:
+            neighbours: how many to keep for each column, from 1 to `most`.
+        Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer
+            where it shares something with few.
+        """
         import torch
 
         if self.dense is None:

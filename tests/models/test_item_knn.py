@@ -66,7 +66,7 @@ def test_keeps_only_the_nearest_neighbours(representation):
 def test_equally_similar_neighbours_are_cut_at_k_too(representation):
     train = csr_array(np.ones((4, 9), dtype=np.float32))  # all pairs have similarity 1
     for k in (1, 3, 8, 20):
-        kept = neighbourhood.nearest(neighbourhood.cosine(train, shrink=0.0), k)
+        kept = neighbourhood.Nearness(neighbourhood.cosine(train, shrink=0.0), k).keep(k)
         assert np.diff(kept.indptr).tolist() == [min(k, 8)] * 9
         assert kept.diagonal().tolist() == [0] * 9
 
