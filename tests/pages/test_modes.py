@@ -18,9 +18,8 @@ from ecv_core.dataset.own.recognise import recognise
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.rights.settings import visitor
 from ecv_core.records.run import RunState
-from ecv_core.store.people import introduce
+from ecv_core.store.people import Quota, introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
-from ecv_core.store.quota import Quota
 from tests.pages.conftest import APP, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
