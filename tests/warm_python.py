@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ecv_core.jobs.executors import warm_up
-from ecv_core.stopping.registering import load_plugins
+from ecv_core.stopping import load_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 _LIBRARIES = (

@@ -136,7 +136,7 @@ def tell(options: argparse.Namespace) -> int:
     """Keep what a fold gave, and say what the rule makes of it."""
     from ecv_core.jobs.plans.track import read_table
     from ecv_core.jobs.plans.track import tell as told_to
-    from ecv_core.jobs.tracking.tables import known_columns
+    from ecv_core.jobs.tracking import known_columns
     from ecv_core.store.store import open_store
 
     reported: object = options.score

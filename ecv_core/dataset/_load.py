@@ -245,7 +245,6 @@ def _columns(missing: list[str | int]) -> str:
 
 def type_of(role: str) -> pa.DataType:
     """Of the column that has this role."""
-    """Of the column that has this role."""
     return pa.string() if role in _TEXT_ROLES else pa.float64()
 
 
@@ -357,8 +356,6 @@ def _encode(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_
 
 def ids_of(texts: pa.StringArray) -> NDArray[np.str_]:
     """Ids as numpy has them, all at the width of the longest. Raises: Unreadable."""
-    import pyarrow.compute as pc
-
     longest = pc.max(pc.utf8_length(texts)).as_py() or 1
     if longest > limits.LONGEST_ID:
         raise Unreadable(f"it has an id longer than {limits.LONGEST_ID} characters")

@@ -22,8 +22,7 @@ from ecv_core.evaluation.metrics import (
     id_and_length,
     metric,
 )
-from ecv_core.evaluation.novelty import Popularity
-from ecv_core.evaluation.ranking import per_user
+from ecv_core.evaluation.ranking import Popularity, per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
 from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol

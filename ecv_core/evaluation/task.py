@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation.metrics import METRICS, Kind
-from ecv_core.evaluation.novelty import Popularity
+from ecv_core.evaluation.ranking import Popularity
 
 if TYPE_CHECKING:
     import torch

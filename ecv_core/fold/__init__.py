@@ -31,7 +31,7 @@ from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratin
 from ecv_core.records.parameters import Params
 from ecv_core.records.run import FoldResult, Progress, no_progress
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits.exchange import archive, files
+from ecv_core.splits.exchange import archive
 from ecv_core.splits.exchange.archive import read_split
 from ecv_core.splits.exchange.files import store_folds, stored_folds_path, write_folds
 from ecv_core.splits.fold_matrices import FoldMatrices
@@ -83,11 +83,6 @@ def known_folds(dataset: str, name: str, task: Task = Task.TOP_N) -> tuple[str, 
     if not path.exists() and re.fullmatch("[0-9a-f]{64}", name):
         path = stored_folds_path(folds_folder(), name)
     return import_folds(dataset, path, task)
-
-
-def folds_csv(spec: RunSpec) -> bytes:
-    """A run's folds as CSV text, `user_id,item_id,fold`."""
-    return files.folds_csv(data_of(spec), folds_of(spec))
 
 
 def export_folds(spec: RunSpec, path: Path) -> None:

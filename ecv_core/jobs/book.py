@@ -24,7 +24,7 @@ from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
-from ecv_core.store.quota import add_lost, lost_seconds
+from ecv_core.store.people import add_lost, lost_seconds
 from ecv_core.store.rescue import KeptRun, check_kept, rescue
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store

@@ -13,8 +13,7 @@ from ecv_core.library.in_memory import dataset_id
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import StoppingRule
-from ecv_core.stopping.registering import record_of
+from ecv_core.stopping import StoppingRule, record_of
 
 
 class ScoreSettings(TypedDict, total=False):

@@ -10,6 +10,7 @@ from hashlib import sha256
 from types import NoneType
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
+from ecv_core.records import codec
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Params, converted, in_range, range_words
 
@@ -439,8 +440,6 @@ class RunSpec:
 
         Raises: InputError for a spec that `from_json` would refuse.
         """
-        from ecv_core.records import codec
-
         return codec.written(self, canonical=True)
 
     @classmethod
@@ -449,8 +448,6 @@ class RunSpec:
 
         Raises: ValueError if the text is not such a spec.
         """
-        from ecv_core.records import codec
-
         return codec.read(cls, text)
 
 

@@ -21,27 +21,16 @@ MAX_K = int(np.iinfo(np.int16).max)
 
 
 def by_users(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
-    """`deal_users`, checked. Raises: FoldsError if k does not fit or a fold stays empty."""
-    check_k(interactions, k)
-    return filled(deal_users(interactions, k, seed), k)
-
-
-def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
-    """`deal_records`, checked. Raises: FoldsError if k does not fit."""
-    check_k(interactions, k)
-    return deal_records(interactions, k, seed)
-
-
-def deal_users(interactions: Interactions, k: int, seed: int) -> NDArray[np.int16]:
     """Each user's interactions, shuffled and dealt evenly over the k folds.
 
     A user's fold sizes differ by at most one, and which folds get the extra one is random. A user
     with fewer than k interactions has each put into an independent random fold.
 
-    Args: interactions; k >= 2; seed.
     Returns: shape (interactions,), in 0 .. k-1.
+    Raises: FoldsError if k does not fit or a fold stays empty.
     Source: papers/e-fold-cross-validation, protocol: "each user is equally represented".
     """
+    check_k(interactions, k)
     rng = np.random.default_rng(seed)
     count = len(interactions)
     shuffled = rng.permutation(count)
@@ -59,15 +48,16 @@ def deal_users(interactions: Interactions, k: int, seed: int) -> NDArray[np.int1
     assignment = np.empty(count, dtype=np.int16)
     assignment[by_user[dealt]] = orders[row[users[dealt]], rank[dealt] % k]
     assignment[by_user[~dealt]] = rng.integers(k, size=count - int(dealt.sum()), dtype=np.int16)
-    return assignment
+    return filled(assignment, k)
 
 
-def deal_records(interactions: Interactions, k: int, seed: int) -> NDArray[np.int16]:
+def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
     """All interactions, shuffled and dealt evenly; which folds get one more is random.
 
-    Args: interactions; k >= 2; seed.
     Returns: shape (interactions,), in 0 .. k-1.
+    Raises: FoldsError if k does not fit.
     """
+    check_k(interactions, k)
     rng = np.random.default_rng(seed)
     order = rng.permutation(k).astype(np.int16)
     dealt = np.resize(order, len(interactions))

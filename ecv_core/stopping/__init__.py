@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, cast, overload
 
 from ecv_core.records.errors import InputError, UnknownName
@@ -14,16 +17,14 @@ from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, M
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
 from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE, EFold, EFoldRelative
-from ecv_core.stopping.fixed import FIXED, Fixed
+from ecv_core.stopping.fixed import FIXED, NEVER, Fixed, Never
 from ecv_core.stopping.interval import (
     difference_percent,
     mean_and_deviation,
     mean_interval,
     stop_interval,
 )
-from ecv_core.stopping.never import NEVER, Never
 from ecv_core.stopping.precision import PRECISION, Precision
-from ecv_core.stopping.registering import load_plugins, record_of
 from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
 
@@ -57,6 +58,54 @@ __all__ = [
     "stop_of",
     "takers",
 ]
+
+
+def record_of(instance: StoppingRule, id: str | None, title: str | None, help: str | None) -> Rule:
+    """A rule's instance as users are to know it; arguments as of `stopping.register_rule`.
+
+    Raises: InputError for what is no rule, or an id that cannot be one.
+    """
+    if isinstance(instance, type) or not callable(getattr(instance, "decide", None)):
+        raise InputError(
+            f"a stopping rule is an object with decide(results), but {instance!r} is none; see "
+            "docs/library.md"
+        )
+    id = id or rule_id(instance)
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", id):
+        raise InputError(f"a rule's id is made of small letters, digits and hyphens, but is '{id}'")
+    document = (type(instance).__doc__ or "").strip().partition("\n")[0]
+    return Rule(
+        id=id,
+        title=title or str(getattr(instance, "title", "")) or id.replace("-", " ").capitalize(),
+        help=help or document or f"The rule {type(instance).__name__}.",
+        source=f"{type(instance).__module__}.{type(instance).__qualname__}",
+        kind=type(instance),
+        told=(),
+        default_folds=1,
+        instance=instance,
+    )
+
+
+def rule_id(instance: StoppingRule) -> str:
+    """An id made of the class's name: 'HalfWidth' -> 'half-width'."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", type(instance).__name__)
+    return name.replace("_", "-").strip("-").lower()
+
+
+def load_plugins() -> None:
+    """Import the modules that ECV_RULES names, with commas; they register rules of their own.
+
+    Raises: InputError for one that cannot be imported.
+    """
+    for name in os.environ.get("ECV_RULES", "").split(","):
+        if name.strip():
+            try:
+                import_module(name.strip())
+            except ImportError as error:
+                raise InputError(
+                    f"ECV_RULES names '{name.strip()}', which cannot be imported ({error}); "
+                    "put its folder into PYTHONPATH, or leave it out"
+                ) from error
 
 
 _OWN: dict[str, Rule] = {

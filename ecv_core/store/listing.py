@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ecv_core.records import codec
 from ecv_core.records.errors import DamagedRun, InputError
 from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
@@ -84,8 +85,6 @@ def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
 
 def labels_in(connection: sa.Connection) -> dict[str, Label]:
     """What is written on each run that has a label, by run id."""
-    from ecv_core.records import codec
-
     found = {}
     for row in connection.execute(labels.select()).all():
         with suppress(ValueError, TypeError):  # a damaged label is as none

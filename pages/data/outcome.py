@@ -116,11 +116,6 @@ def _counts(about: About, token: str) -> None:
             alt="Rows that cannot be used, by reason",
         )
         _examples(own.examples_of(token))
-    if about.inner_lines:
-        st.caption(
-            f"{about.inner_lines:,} line breaks end no row: blank lines, and breaks within "
-            "quotation marks."
-        )
     st.markdown(
         f"After {glossary_link('k-core', '5-core pruning')}, which leaves users and items with at "
         "least five interactions, as most papers have it:"

@@ -112,7 +112,8 @@ def _saved_share(run: Run) -> float:
     return last.saved_seconds / last.seconds if last.seconds else 0.0
 
 
-def _again(story: Story) -> None:
+def play_race(story: Story, *, autoplay: bool = False) -> None:
+    """The lanes of a finished run, and the controls that play them."""
     data = race_data(story, NAME)
     total = story.tallies[-1].seconds
     usual = usual_speed(total)
@@ -126,7 +127,13 @@ def _again(story: Story) -> None:
         speed=usual,
         step=asked_step(story.run.k),
         label="Folds of the k-fold lane",
+        autoplay=autoplay,
     )
+
+
+def _again(story: Story) -> None:
+    play_race(story)
+    total = story.tallies[-1].seconds
     ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "

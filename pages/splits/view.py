@@ -69,7 +69,7 @@ def take_along(spec: RunSpec) -> None:
         # A tab of its own: a link within this session would lose choices that came by the address.
         st.link_button(
             "Run with this split",
-            f"./?{urlencode(address_of(spec))}",
+            f"./run?{urlencode(address_of(spec))}",
             icon=":material/play_circle:",
             type="primary",
             help="Opens the Run page in a new tab, with this dataset and split filled in.",

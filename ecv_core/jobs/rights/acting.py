@@ -24,9 +24,8 @@ from ecv_core.records.spec import RunSpec, Task
 from ecv_core.stopping import cheap_models
 from ecv_core.store.imports import import_run
 from ecv_core.store.listing import Label, label_runs
-from ecv_core.store.people import introduce, starters, used_by
+from ecv_core.store.people import introduce, lost_seconds, starters, used_by
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
-from ecv_core.store.quota import lost_seconds
 from ecv_core.store.store import Store
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from ecv_core.jobs.rights.actor import Actor, PersonRole
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
-from ecv_core.store.quota import Quota
+from ecv_core.store.people import Quota
 
 QUICK = ("popular", "item-knn", "user-knn", "ease", "implicit-mf", "rp3beta", "bias")
 """What visitors run unless ECV_PUBLIC_ALGORITHMS says otherwise: seconds a fold on MovieLens 1M."""
