@@ -13,6 +13,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own import About, folder_of, worked_out
 from ecv_core.dataset.own.layout import Layout
 from ecv_core.dataset.own.plain import Plain
+from ecv_core.figures.words import counted
 from ecv_core.fold.spec import least_folds
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import SETTINGS
@@ -21,7 +22,6 @@ from ecv_core.untrusted.limits import MEGABYTE
 from pages.shared.live.acting import handling
 from pages.shared.live.state import escaped, sentence
 from pages.shared.widgets.glossary import explained, glossary_link
-from pages.shared.widgets.words import counted
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

@@ -14,13 +14,13 @@ from ecv_core.figures.report.advice import (
     same_cost_sentence,
     way_out_sentence,
 )
+from ecv_core.figures.words import alpha_text
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
 from pages.shared.live.state import KEPT, escaped
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY
 from pages.shared.widgets.tables import csv_button
-from pages.shared.widgets.words import alpha_text
 
 LIMIT_KEY, SHARE_KEY = "off", "orders"
 

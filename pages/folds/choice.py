@@ -10,6 +10,7 @@ import streamlit as st
 from ecv_core.analysis.orders.files import read_scores, row_labels
 from ecv_core.analysis.tradeoff import explorable
 from ecv_core.figures.study_summary import systems_of
+from ecv_core.figures.words import counted
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run, Scores
@@ -20,10 +21,7 @@ from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
-from pages.shared.widgets.words import (
-    counted,
-    run_label,
-)
+from pages.shared.widgets.words import run_label
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"

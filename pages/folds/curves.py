@@ -18,12 +18,12 @@ from ecv_core.analysis.tradeoff import (
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.rules import RuleCurve, registered_curves
+from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
 from pages.shared.address.link import keep_link_warnings
 from pages.shared.charts.precision_curves import curves_of_users, is_worked_out
 from pages.shared.widgets.sliders import usual_alpha
-from pages.shared.widgets.words import alpha_text
 
 _AT_ONCE = 4
 """Systems whose rules by users' scores are worked out before the page is painted."""

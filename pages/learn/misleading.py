@@ -12,6 +12,7 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.lessons import misses_figure, shared_figure, units_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
+from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
 from ecv_core.lessons.stops import (
     StopCoverage,
@@ -25,7 +26,6 @@ from ecv_core.records.run import Run
 from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
-from pages.shared.widgets.words import alpha_text, metric_label, run_title
 
 ALPHA = 1e-4
 LOOKING = [10.0 ** (point / 4) for point in range(-28, -7)]

@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from ecv_core.figures.words import metric_label, run_title
 from ecv_core.lessons.guide import complete_runs, guide_run, scores_of
 from ecv_core.records.run import Run
 from pages.shared.widgets.tables import chart_table
-from pages.shared.widgets.words import metric_label, run_title
 
 
 def takeaway(text: str) -> None:

@@ -12,6 +12,7 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.products import round_figure
+from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, GameRound, round_of
 from ecv_core.stopping.efold import least_alpha
@@ -20,7 +21,6 @@ from pages.learn.parts import numbers_behind
 from pages.learn.rule import products_frame
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
-from pages.shared.widgets.words import alpha_text, metric_label, run_title
 
 PARAMETER = "round"
 _GAME = "learn-game"

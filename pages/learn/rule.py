@@ -11,6 +11,7 @@ import streamlit as st
 
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, products_steps
+from ecv_core.figures.words import alpha_text
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Moment
@@ -22,7 +23,6 @@ from pages.shared.address.link import step_from_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.sliders import numbers, slider_watch
-from pages.shared.widgets.words import alpha_text
 
 SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
 ALPHAS = list(axis_of(PAPERS_RULE).steps)

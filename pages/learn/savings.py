@@ -13,6 +13,7 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.lessons import savings_figure, savings_steps
+from ecv_core.figures.words import alpha_text, in_order, watt_hours
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
@@ -23,7 +24,6 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.sliders import numbers
-from pages.shared.widgets.words import alpha_text, in_order, watt_hours
 
 SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
 _LABELS = [

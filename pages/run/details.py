@@ -21,6 +21,7 @@ from ecv_core.figures.training import (
     training_frame,
     training_text,
 )
+from ecv_core.figures.words import metric_label, rule_words, run_name, run_title
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
@@ -35,7 +36,6 @@ from pages.shared.live.runs import imported_sentence
 from pages.shared.live.state import sentence, store
 from pages.shared.widgets.setting_widgets import split_download
 from pages.shared.widgets.tables import file_name
-from pages.shared.widgets.words import metric_label, rule_words, run_name, run_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

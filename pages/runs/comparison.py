@@ -9,6 +9,14 @@ from importlib import import_module
 import streamlit as st
 
 from ecv_core.figures.report.describe import describe_runs
+from ecv_core.figures.words import (
+    algorithm_title,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_title,
+)
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
 from ecv_core.store.listing import ListedRun
@@ -17,14 +25,6 @@ from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
 from pages.shared.live.state import escaped, run_list, sentence, store
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import (
-    algorithm_title,
-    dataset_title,
-    in_order,
-    metric_label,
-    rule_words,
-    run_title,
-)
 
 KEY = "compared"
 MOST = 40

@@ -8,6 +8,7 @@ import streamlit as st
 from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.analysis.split_tables.roles import Axis
 from ecv_core.figures.splits import leakage_figure, spread_figure
+from ecv_core.figures.words import counted
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
@@ -18,7 +19,6 @@ from pages.shared.live.state import KEPT, escaped
 from pages.shared.widgets.choices import switch
 from pages.shared.widgets.glossary import explained, glossary_link
 from pages.shared.widgets.tables import csv_button, file_name
-from pages.shared.widgets.words import counted
 from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, period_of, spread_of
 
 _LABELS = {

@@ -20,7 +20,7 @@ from ecv_core.analysis.rank_swaps.swaps import (
     swaps,
 )
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import algorithm_title, counted, dataset_title, in_order, titles_of
 from ecv_core.jobs.plans.study import n_splits
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, serving
@@ -34,7 +34,6 @@ from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import results, sentences
 from pages.shared.widgets.choices import pick_one, pick_several
-from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
 from pages.studies.live import (
     ON_THIS_MACHINE,
     RECORDED,

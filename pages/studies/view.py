@@ -23,7 +23,7 @@ from ecv_core.figures.study_summary import (
     summary,
     systems_of,
 )
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run, Scores
 from ecv_core.stopping import RULES
 from ecv_core.store.imports import Origin, origins
@@ -34,7 +34,6 @@ from pages.shared.live.state import store
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import alpha_slider
-from pages.shared.widgets.words import alpha_text
 from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_form
 from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
 from pages.studies.tables import rules_table

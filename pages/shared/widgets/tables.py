@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from ecv_core.figures.words import algorithm_title, dataset_title
 from ecv_core.records.frames import column_texts
 from ecv_core.untrusted.disarming import csv_of
-from pages.shared.widgets.words import algorithm_title, dataset_title
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
