@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.analysis.tradeoff import Candidate, FoldsAdvice, decide, fixed_folds
-from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
+from ecv_core.analysis.tradeoff.decision import (
+    ALL_FOLDS,
+    Candidate,
+    FoldsAdvice,
+    decide,
+    fixed_folds,
+)
 from ecv_core.figures.report.advice import (
     checked_sentence,
     checks_frame,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from ecv_core.analysis.orders.files import read_scores, row_labels
-from ecv_core.analysis.tradeoff import explorable
+from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
 from ecv_core.figures.words import counted
 from ecv_core.jobs.rights.actor import Action

@@ -10,13 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff import (
-    Tradeoff,
-    slider_alphas,
-    stops_frame,
-    tradeoff,
-    tradeoff_frame,
-)
+from ecv_core.analysis.tradeoff.curves import Tradeoff, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.rules import RuleCurve, registered_curves
 from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores

@@ -6,12 +6,12 @@ from functools import partial
 
 import streamlit as st
 
-from ecv_core.analysis.tradeoff import FoldsAdvice
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
+from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.describe import describe_advice

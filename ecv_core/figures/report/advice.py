@@ -6,8 +6,7 @@ import math
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff import CarryOver, FoldsAdvice, Option
-from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
+from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, CarryOver, FoldsAdvice, Option
 from ecv_core.figures.words import counted, joined
 from ecv_core.stopping import RULES
 from ecv_core.stopping.base import AT_LEAST
