@@ -18,7 +18,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped
 from pages.shared.widgets.choices import switch
 from pages.shared.widgets.glossary import explained, glossary_link
-from pages.shared.widgets.tables import csv_button, file_name
+from pages.shared.widgets.tables import csv_button, file_name, number, table
 from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, period_of, spread_of
 
 _LABELS = {
@@ -87,18 +87,11 @@ def parts_section(content: str, spec: RunSpec, fold: int) -> None:
     size = len(prepared(spec.dataset))
     every = spec.k == 1 or (size * spec.k <= _AT_ONCE and spec.k <= _MOST_FOLDS)
     frame = _frame(content, spec, range(spec.k) if every else (fold,))
-    st.dataframe(
+    counts = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
+    table(
         frame,
-        hide_index=True,
-        column_config={
-            "percent": st.column_config.NumberColumn("%", format="%.1f"),
-            **{
-                name: st.column_config.NumberColumn(name, format="localized")
-                for name in ("users", "items", "interactions", "baskets")
-            },
-        },
+        counts | {"percent": number("%", "%.1f")},
         placeholder="",
-        height="content" if len(frame) <= 12 else 420,
         key="split-parts",
         alt=f"Users, items and interactions of every part of {spec.split} on {spec.dataset}",
     )
