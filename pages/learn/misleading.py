@@ -23,7 +23,7 @@ from ecv_core.lessons.stops import (
     shared_training,
 )
 from ecv_core.records.run import Run
-from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
+from pages.learn.parts import guide, guide_note, takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
 
@@ -68,6 +68,7 @@ def _chance() -> None:
         version=(run.run_id, found.order, *scores.tolist()),
         key="learn-chance",
         name="trap chance",
+        table=lambda: frame,
         alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
     )
     st.markdown(
@@ -77,7 +78,6 @@ def _chance() -> None:
         "folds.*"
     )
     st.caption(f"{guide_note(run)} Every order of the folds is counted, none is sampled.")
-    numbers_behind(frame, "chance")
 
 
 def _looking() -> None:
@@ -102,6 +102,7 @@ def _looking() -> None:
         version=tuple(run.run_id for run in same),
         key="learn-misses",
         name="trap looking again",
+        table=lambda: frame,
         alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
         f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
         f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",
@@ -114,7 +115,6 @@ def _looking() -> None:
     )
     st.caption(f"{len(same)} recorded runs, exact over every order of their folds.")
     _coverage_by_stop()
-    numbers_behind(frame, "misses")
 
 
 @st.cache_data(show_spinner=False, max_entries=4)
@@ -170,6 +170,7 @@ def _unit() -> None:
         version=(run.run_id, *stops, *names),
         key="learn-units",
         name="trap unit of alpha",
+        table=lambda: pd.DataFrame({"score": list(names), "folds_used": stops}),
         alt=f"Folds used at alpha {alpha_text(ALPHA)} for the same scores in different units: "
         + ", ".join(f"{name}: {stop}" for name, stop in zip(names, stops, strict=True))
         + ".",
@@ -181,7 +182,6 @@ def _unit() -> None:
         "10,000 times larger.*"
     )
     st.caption(f"{guide_note(run)} Its score is {metric_label(run.spec)}.")
-    numbers_behind(pd.DataFrame({"score": list(names), "folds_used": stops}), "units")
 
 
 def _shared() -> None:
@@ -205,14 +205,6 @@ def _shared() -> None:
         "So the interval says how folds *of this data* vary, not how another dataset would come "
         "out; no formula can tell exactly from folds alone (Bengio and Grandvalet 2004). *Way out: "
         "before you claim that one algorithm beats another, use several datasets.*"
-    )
-    parts = range(1, k + 1)
-    numbers_behind(
-        pd.DataFrame(
-            [(fold, part, fold != part) for fold in parts for part in parts],
-            columns=["fold", "part", "trained_on"],
-        ),
-        "training-sets",
     )
 
 

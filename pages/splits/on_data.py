@@ -24,7 +24,6 @@ from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, p
 _LABELS = {
     Axis.TIME: "Over time",
     Axis.HISTORY: "Within each history",
-    Axis.ACTIVITY: "By how active users are",
 }
 
 
@@ -32,10 +31,12 @@ def on_data(content: str, spec: RunSpec, fold: int) -> None:
     """Heading, choice of the axis, sentence and figure."""
     st.header(f"On {escaped(spec.dataset)}", anchor=False)
     axis = _axis(content, spec.dataset)
-    frame = spread_of(content, spec, fold, axis)
-    found = period_of(content, spec, fold)
     words = _sentence(content, spec, fold)
     st.markdown(words)
+    if axis is None:
+        return
+    frame = spread_of(content, spec, fold, axis)
+    found = period_of(content, spec, fold)
     plot(
         lambda dark: spread_figure(
             frame,
@@ -51,14 +52,16 @@ def on_data(content: str, spec: RunSpec, fold: int) -> None:
     )
 
 
-def _axis(content: str, dataset: str) -> Axis:
+def _axis(content: str, dataset: str) -> Axis | None:
+    """What is picked; None where nothing is known of an order."""
     labels = {_LABELS[axis]: axis for axis in axes_of(content, dataset)}
     if st.session_state.get("over") not in labels:
         st.session_state.pop("over", None)
-    picked = switch("Show the parts", list(labels), "over", label_visibility="collapsed")
     if Axis.TIME not in labels.values():
         st.caption(f"{escaped(dataset)} has no timestamps, so there is no picture over time.")
-    return labels[picked]
+    if not labels:
+        return None
+    return labels[switch("Show the parts", list(labels), "over", label_visibility="collapsed")]
 
 
 def _sentence(content: str, spec: RunSpec, fold: int) -> str:
