@@ -19,8 +19,8 @@ STACK = 0.34
 MARK = 13
 
 
-def timeline_figure(toy: ToySplit, *, dark: bool = False, fold: int = 0) -> go.Figure:
-    """The figure of one fold; `timeline_steps` moves it to the others."""
+def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
+    """The figure of the first fold; `timeline_steps` moves it to the others."""
     colours = palette(dark)
     red = colours.stop
     figure = go.Figure(layout=lecture_layout(colours, 560))
@@ -60,7 +60,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False, fold: int = 0) -> go.F
             showlegend=bool((toy.marks["part"] == word).any()),
             hovertemplate="%{text}<br>day %{x}<extra>" + word + "</extra>",
         )
-    for at, patch in _patch(toy, fold).items():
+    for at, patch in _patch(toy, 0).items():
         figure.data[at].update(patch)
     names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
     figure.update_xaxes(**axis("day", colours, range=[-4, DAYS + 4], dtick=28, showgrid=False))

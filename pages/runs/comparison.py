@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -95,10 +95,9 @@ def choose_runs() -> list[Run]:
     return list(map(whole, {known[key].run_id: known[key] for key in picked}.values()))
 
 
-def examples(known: Mapping[str, Known] | None = None) -> list[Example]:
+def examples() -> list[Example]:
     """Comparisons worth opening: what was started last, and recorded runs."""
-    known = _known() if known is None else known
-    found = []
+    known, found = _known(), []
     own = [run for run in known.values() if isinstance(run, ListedRun) and run.scores]
     last = [run.run_id for run in own if run.group == own[0].group] if own else []
     if len(last) > 1:

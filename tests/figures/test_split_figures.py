@@ -65,9 +65,6 @@ def test_the_point_in_time_is_a_line_and_a_leak_an_arrow():
     figure = timeline_figure(TOY)
     assert trace(figure, "point in time").x == (8.5, 8.5)
     assert trace(figure, "leak").x == ()
-    other = timeline_figure(TOY, fold=1)
-    assert trace(other, "point in time").x == ()
-    assert trace(other, "leak").x == (9, 3)
 
 
 def test_a_step_shows_what_the_figure_of_its_fold_shows():
