@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff import (
+from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     averaged,
     explorable,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import floor, log10
 from typing import Protocol
 
@@ -43,6 +43,11 @@ def metric_label(spec: RunSpec) -> str:
 def counted(count: int, noun: str) -> str:
     """'1 fold', '2 folds', '1,349 items'."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def joined(words: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from ecv_core.analysis.selection.names import contender_title
 from ecv_core.analysis.selection.runs import contenders_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.evaluation import METRICS
+from ecv_core.figures.words import dataset_title, metric_label
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations
@@ -16,7 +17,6 @@ from pages.best.choice import runs_of
 from pages.best.settings import SelectionSettings
 from pages.best.show import Shown
 from pages.shared.live.state import results
-from pages.shared.widgets.words import dataset_title, metric_label
 
 
 def recorded(name: str, asked: SelectionSettings) -> Shown:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import ecv_core as ecv
-from ecv_core.analysis.tradeoff import tradeoff, tradeoff_frame
+from ecv_core.analysis.tradeoff.curves import tradeoff
+from ecv_core.analysis.tradeoff.frames import tradeoff_frame
 from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves, rules_frame
 from ecv_core.figures.tradeoff import tradeoff_figure
 from ecv_core.figures.words import setting_words
