@@ -20,9 +20,8 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.analysis.selection.rounds import Budget
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import machine_settings, named_values, place_of
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.jobs.book import GivesUp
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
 from ecv_core.records.errors import InputError

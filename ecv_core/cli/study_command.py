@@ -23,7 +23,6 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.rules import curves_of_run
 from ecv_core.analysis.tuning.under_splits import planned_spaces
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     add_machine_options,
     add_place,
@@ -33,7 +32,7 @@ from ecv_core.cli.options import (
     machine_settings,
     place_of,
 )
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.energy.parts import left_out_words
 from ecv_core.figures.study_summary import (
     WITHIN_PERCENT,

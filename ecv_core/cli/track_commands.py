@@ -7,9 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import SETTINGS, Task

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import machine_settings, named_values, place_of
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ecv_core.records.errors import RunError
+from ecv_core.records.errors import InputError, RunError
 
 if TYPE_CHECKING:
     import torch
@@ -105,3 +105,57 @@ def hits_of(
     at = np.searchsorted(known, wanted)
     found: NDArray[np.bool_] = np.append(known, -2)[at] == wanted
     return found
+
+
+# Scores of any kind of array, or of anybody's model -> what ranking takes.
+
+
+class AnyScores:
+    """Scores of users x items: an array, or a fitted model with `score(users)`; all checked.
+
+    Arrays may be of numpy, torch or scipy.sparse. -inf says that an item is never recommended.
+    """
+
+    def __init__(self, given: Any, shape: tuple[int, int]) -> None:  # noqa: ANN401  any array or model
+        """Args: given: the scores or the model; shape: of the whole, (users, items).
+
+        Raises: InputError for an array of another shape.
+        """
+        self._given, self._items = given, shape[1]
+        self._model = callable(getattr(given, "score", None))
+        if not self._model and tuple(np.shape(given)) != shape:
+            raise InputError(
+                f"the scores have the shape {tuple(np.shape(given))}, but there are {shape[0]:,} "
+                f"users and {shape[1]:,} items; give one row per user and one column per item"
+            )
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        """As `Scorer.score`. Raises: InputError for a wrong shape, or a score that is no number."""
+        import torch
+
+        given: Any = self._given.score(users) if self._model else self._given[users]
+        if isinstance(given, torch.Tensor):
+            given = given.detach().cpu()
+        rows = np.asarray(_dense(given))
+        if rows.shape != (len(users), self._items):
+            raise InputError(
+                f"score(users) gave an array of shape {rows.shape} for {len(users):,} users and "
+                f"{self._items:,} items; give one row per user and one column per item"
+            )
+        try:
+            scores = rows.astype(np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"scores are numbers, but these are {rows.dtype}: {error}") from error
+        wrong = np.isnan(scores) | (scores == np.inf)
+        if wrong.any():
+            row, item = np.argwhere(wrong)[0]
+            raise InputError(
+                f"the score of user {users[row]} (row) and item {item} (column) is "
+                f"{scores[row, item]}; scores are finite numbers, or -inf for what is never "
+                "recommended"
+            )
+        return torch.from_numpy(np.maximum(scores, np.finfo(np.float32).min))
+
+
+def _dense(given: Any) -> Any:  # noqa: ANN401  any array
+    return given.toarray() if hasattr(given, "toarray") else given
