@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from ecv_core.cli.options import (
     add_rule_params,
     add_setting,
     asked_rule_params,
+    gives_up,
     machine_settings,
     place_of,
 )
@@ -42,7 +42,6 @@ from ecv_core.figures.study_summary import (
     systems_of,
 )
 from ecv_core.figures.words import counted, metric_label
-from ecv_core.jobs.book import GivesUp
 from ecv_core.jobs.plans.study import (
     USUAL_SPLIT,
     Cell,
@@ -92,7 +91,7 @@ def study_spaces(options: argparse.Namespace) -> int:
             executor=executor,
             share=True,
             on_fold=lambda: bar.update(1),
-            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+            trouble=gives_up(),
         )
     write_json(found.document(), options.json)
     if options.json == "-":
@@ -269,7 +268,7 @@ def run_study(options: argparse.Namespace) -> int:
                 speculate=options.speculate,
                 on_fold=on_fold,
                 on_end=on_end,
-                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+                trouble=gives_up(),
                 also=ALSO if options.splits else (),
             )
     if failed:
