@@ -23,7 +23,7 @@ from ecv_core.stopping.interval import (
 )
 from ecv_core.stopping.never import NEVER, Never
 from ecv_core.stopping.precision import PRECISION, Precision
-from ecv_core.stopping.registering import load_plugins, record_of
+from ecv_core.stopping.registering import record_of
 from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
 
@@ -94,8 +94,8 @@ def register_rule(
 ) -> Rule:
     """Make a rule known to runs, pages, tables of rules and the command line of this process.
 
-    The dashboard and the command line are told of it by ECV_RULES, which names the modules, with
-    commas, that register rules as they are imported.
+    The dashboard and the command line are told of it by ECV_PLUGINS, which names the modules, with
+    commas, that register what they have as they are imported.
 
     Args:
         rule: an instance, with its settings as they are; or a Rule, whose settings users choose.
@@ -275,9 +275,6 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
         if moment.decision.stop:
             return moment.n
     return k if len(moments) >= k else None
-
-
-load_plugins()
 
 
 # A run whose moments were not recorded, as before version 0.1 -> what its rule said then.

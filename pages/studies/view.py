@@ -14,7 +14,7 @@ from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.selection import Terms, play_orders
 from ecv_core.analysis.selection.runs import contenders_of
 from ecv_core.analysis.tradeoff.rules import Known
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.figures.report.describe import Description, describe_study
 from ecv_core.figures.report.pictures import cells_picture, ranks_picture
 from ecv_core.figures.report.provenance import provenance
@@ -109,7 +109,7 @@ def _table(complete: tuple[str, ...], _runs: Sequence[Run]) -> pd.DataFrame:
             continue
         contenders = contenders_of(list(found.values()), results())
         spec = next(iter(found.values())).spec
-        better = METRICS[spec.metric].higher_is_better
+        better = metric_of(spec).higher_is_better
         winner, order = (
             play_orders(
                 contenders,
