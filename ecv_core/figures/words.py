@@ -10,7 +10,7 @@ from typing import Protocol
 import ecv_core.dataset as datasets
 from ecv_core.energy.expected import on_its_own
 from ecv_core.energy.savings import EnergyFacts
-from ecv_core.evaluation import METRICS, column_title
+from ecv_core.evaluation import metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
@@ -33,10 +33,12 @@ def metric_label(spec: RunSpec) -> str:
 
     Where fewer is better it says so: 'Gini index@10 (lower is better)'.
     """
-    notes = [] if METRICS[spec.metric].higher_is_better else ["lower is better"]
+    known = metric_of(spec)
+    notes = [f"in {known.unit}"] * bool(known.unit)
+    notes += [] if known.higher_is_better else ["lower is better"]
     if spec.negatives is not None:
         notes.insert(0, f"{spec.negatives:,} sampled negatives")
-    label = column_title(spec.metric_name)
+    label = known.title + spec.metric_name.removeprefix(spec.metric)
     return f"{label} ({', '.join(notes)})" if notes else label
 
 

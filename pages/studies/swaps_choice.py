@@ -120,8 +120,9 @@ def choose(runs: Sequence[Run]) -> Compared | None:
 
 def metric_title(metric: str) -> str:
     """'nDCG@10'; 'Gini index@10 (lower is better)'."""
-    known = METRICS[metric.partition("@")[0]]
-    return column_title(metric) + ("" if known.higher_is_better else " (lower is better)")
+    known = METRICS.get(metric.partition("@")[0])
+    lower = known is not None and not known.higher_is_better
+    return column_title(metric) + " (lower is better)" * lower
 
 
 def _compared(block: Block, metric: str, reference: str, left_out: tuple[str, ...]) -> Compared:
