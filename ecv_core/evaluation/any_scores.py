@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.errors import InputError
-
-if TYPE_CHECKING:
-    import torch
 
 
 class AnyScores:
@@ -32,12 +29,10 @@ class AnyScores:
                 f"users and {shape[1]:,} items; give one row per user and one column per item"
             )
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
         """As `Scorer.score`. Raises: InputError for a wrong shape, or a score that is no number."""
-        import torch
-
         given: Any = self._given.score(users) if self._model else self._given[users]
-        if isinstance(given, torch.Tensor):
+        if hasattr(given, "detach"):  # of torch
             given = given.detach().cpu()
         rows = np.asarray(_dense(given))
         if rows.shape != (len(users), self._items):
@@ -57,7 +52,7 @@ class AnyScores:
                 f"{scores[row, item]}; scores are finite numbers, or -inf for what is never "
                 "recommended"
             )
-        return torch.from_numpy(np.maximum(scores, np.finfo(np.float32).min))
+        return np.maximum(scores, np.finfo(np.float32).min)
 
 
 def _dense(given: Any) -> Any:  # noqa: ANN401  any array

@@ -58,7 +58,7 @@ Columns = dict[str, Floats]
 class EvaluatedFold:
     """One fold under one protocol; matrices have shape (users, items)."""
 
-    score: Callable[[NDArray[np.intp]], torch.Tensor]
+    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor]
     seen: csr_array
     held_out: csr_array
     users: NDArray[np.intp]
