@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from itertools import islice
 
 from ecv_core.jobs.book import RETRY_SECONDS, Says
-from ecv_core.jobs.cluster.choose import executor_on, place_asked
+from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor, Worker
@@ -36,8 +36,8 @@ CLOSE_SECONDS = 3.0
 
 
 class RunManager(Queue):
-    """Computes what is queued, in the background: one fold at a time, or where ECV_CLUSTER says, on
-    as many nodes as there are. One per process."""
+    """Computes what is queued, in the background: one fold at a time, or on as many nodes as there
+    are where a cluster was chosen, or ECV_CLUSTER says one. One per process."""
 
     def __init__(
         self, store: Store, *, compute: Compute = compute, seconds: float | None = None
@@ -53,7 +53,7 @@ class RunManager(Queue):
         self._seconds = seconds
         self._calls = compute
         self._worker = Worker(compute)
-        self._executor: Executor | None = None
+        self._executors: dict[str, Executor] = {}
         self._wake = threading.Event()
         self._closing = False
         self._packed = False
@@ -72,9 +72,12 @@ class RunManager(Queue):
         quota: Quota | None = None,
         plan_id: str = "",
         anew: bool = False,
+        place: str = "",
     ) -> str:
         """As `Queue.start`; the first one starts as soon as the runs before it are done."""
-        group = super().start(specs, started_by=started_by, quota=quota, plan_id=plan_id, anew=anew)
+        group = super().start(
+            specs, started_by=started_by, quota=quota, plan_id=plan_id, anew=anew, place=place
+        )
         self.wake()
         return group
 
@@ -94,7 +97,7 @@ class RunManager(Queue):
 
     def warm_up(self) -> None:
         """Start the worker process, so that the first fold does not wait for it."""
-        if not place_asked():
+        if place_asked() == HERE:
             self._worker.warm_up()
 
     @property
@@ -110,8 +113,8 @@ class RunManager(Queue):
         self._wake.set()
         self._worker.close()
         self._thread.join(CLOSE_SECONDS)
-        if self._executor is not None:
-            self._executor.close()
+        for executor in self._executors.values():
+            executor.close()
         self._heart.stop()
 
     def _loop(self) -> None:
@@ -154,14 +157,13 @@ class RunManager(Queue):
         refusal: str | None = None
         try:
             says = Says(trouble=self._tell)
-            if self._executor is None:  # a cluster that does not answer is asked again next time
-                self._executor = executor_on(otherwise=lambda: self._worker, compute=self._calls)
-            together = self._executor.places > 1
-            plan, book = plan_of(self._store, self._store.run(run_id), says, together=together)
+            run = self._store.run(run_id)
+            executor = self._executor_on(self._store.place_of(run.group) or place_asked())
+            plan, book = plan_of(self._store, run, says, together=executor.places > 1)
             drive(
                 plan,
                 book,
-                self._executor,
+                executor,
                 closing=lambda: self._closing,
                 seconds=self._seconds,
                 gives_way=True,
@@ -180,6 +182,14 @@ class RunManager(Queue):
         if not self._closing and run_id not in queued:  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
+
+    def _executor_on(self, place: str) -> Executor:
+        """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
+        if place not in self._executors:
+            self._executors[place] = executor_on(
+                place, otherwise=lambda: self._worker, compute=self._calls
+            )
+        return self._executors[place]
 
     def _pack(self) -> None:
         """What an earlier version left large is packed while nothing runs, here or elsewhere."""

@@ -12,6 +12,7 @@ from ecv_core.store.schema import (
     folds,
     imports,
     labels,
+    places,
     progress,
     removed,
     runs,
@@ -43,6 +44,7 @@ def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
 
 def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
     """Delete runs and everything that belongs to them for good."""
+    connection.execute(places.delete().where(places.c.group_id.in_(run_ids)))
     for table in (runs, folds, user_scores, progress, under_way, asked, imports, labels, removed):
         connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
 

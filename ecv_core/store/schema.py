@@ -79,6 +79,13 @@ under_way = sa.Table(
     sa.Column("since", sa.String(32), nullable=False),
 )
 """Folds on the nodes of a cluster; `progress` has one fold of a run, the first that told its."""
+places = sa.Table(
+    "places",
+    metadata,
+    sa.Column("group_id", sa.String(32), primary_key=True),
+    sa.Column("place", sa.Text, nullable=False),
+)
+"""Where runs are computed that were started together; nothing where nobody has chosen."""
 owners = sa.Table(
     "owners",
     metadata,
