@@ -56,7 +56,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
 def node_here(seconds: float) -> Node:
     """Where a fold was computed that has just ended, after so many seconds."""
     began = datetime.now(UTC) - timedelta(seconds=seconds)
-    return Node(host=host(), hardware=hardware(), alone=None, began_at=began)
+    return Node(host=host(), hardware=hardware(), began_at=began)
 
 
 class WorkerDied(RunError):

@@ -162,9 +162,6 @@ class Node:
     host: str
     hardware: str
     """'AMD EPYC 7763, 64 cores, 256 GiB': joules of different hardware are not to be compared."""
-    alone: bool | None
-    """Whether the fold had the machine for itself: by an exclusive allocation, or not, because
-    others compute folds there at the same time; None where that is not known."""
     began_at: datetime
     slurm_joules: Amount | None = None
     """Of the whole node meanwhile, by SLURM's `acct_gather_energy`; None where it has none."""

@@ -48,7 +48,8 @@ class Call:
     versions: Mapping[str, str]
     """That the node must have too."""
     alone: bool | None
-    """As of `records.Node`; what is not None says that no lock of the machine is needed."""
+    """Whether it has the node for itself, by an exclusive allocation, or shares it with others of
+    our workers; either way no lock of the machine is needed. None where that is not known."""
     names_code: bool
     """Whether the specs may name code to import, as of `plugins.naming_code`."""
 
@@ -175,7 +176,7 @@ def compute_there(
             here = result.node or node_here(result.total_seconds)
             yield (
                 at,
-                replace(result, node=replace(here, host=name, alone=alone, slurm_joules=spent)),
+                replace(result, node=replace(here, host=name, slurm_joules=spent)),
             )
 
 
