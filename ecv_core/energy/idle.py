@@ -30,13 +30,14 @@ class Meter(Protocol):
         """End."""
 
 
-def idle_watts(meter: Meter, name: str) -> float | None:
+def idle_watts(meter: Meter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
     Args:
         meter: not started.
         name: of what the meter assumes, under which the answer is remembered.
-    Returns: watts; None where the machine is not idle now, or nothing can be measured.
+    Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
+        now, or nothing can be measured.
     """
     path, boot = _path(), f"{psutil.boot_time():.0f}"
     known = _known(path, boot)
@@ -53,10 +54,10 @@ def idle_watts(meter: Meter, name: str) -> float | None:
     energy = meter.stop()
     if energy.source == "none" or not _idle(before):
         return None
-    watts = energy.joules / seconds
+    found = (energy.joules / seconds, energy.source)
     with suppress(OSError), replacing(path) as part:
-        part.write_text(json.dumps({"boot": boot, "watts": known | {name: watts}}))
-    return watts
+        part.write_text(json.dumps({"boot": boot, "watts": known | {name: found}}))
+    return found
 
 
 def _idle(before: Load) -> bool:
@@ -71,10 +72,11 @@ def _path() -> Path:
     return Path(tempfile.gettempdir()) / f"ecv-idle-{user}.json"
 
 
-def _known(path: Path, boot: str) -> dict[str, float]:
+def _known(path: Path, boot: str) -> dict[str, tuple[float, str]]:
     """What was measured since the machine was started."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
         found = json.loads(path.read_text())
         if found.get("boot") == boot:
-            return {str(name): float(watts) for name, watts in found["watts"].items()}
+            known = found["watts"].items()
+            return {str(name): (float(watts), str(source)) for name, (watts, source) in known}
     return {}

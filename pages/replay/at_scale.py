@@ -18,7 +18,7 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run
+from ecv_core.records.run import HOW, Run
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.state import KEPT, sentence
 from pages.shared.widgets.choices import switch
@@ -167,7 +167,7 @@ def _per_fold(run: Run) -> tuple[float, float]:
     ways = [RECORDED, POWER] if known else [POWER]
     way = switch("Energy of a fold", ways, "energy_of_a_fold")
     if way == RECORDED and known:
-        how = "measured" if facts.source == "rapl" else "estimated"
+        how = HOW[facts.source]
         joules = facts.joules / count
         st.caption(
             f"{run_title(run)}: {watt_hours(joules)} ({how}) and {duration(seconds)} a fold, "

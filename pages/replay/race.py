@@ -15,7 +15,7 @@ import streamlit as st
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import Tally, energy_of, tallies
 from ecv_core.figures.words import ESTIMATED_DIGITS, half_named
-from ecv_core.records.run import Run, RunState
+from ecv_core.records.run import HOW, Run, RunState
 from ecv_core.stopping import difference_percent
 from pages.replay.at_scale import at_scale_panel, equivalents_switch, likenesses
 from pages.replay.choice import choose_run
@@ -135,7 +135,7 @@ def _again(story: Story) -> None:
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
         f"{duration(total)} for all {story.run.k}.{ran} "
         + (
-            source_sentence(story.run.folds[-1].energy.source)
+            source_sentence(energy_of(story.run).source)
             if story.metered
             else "No energy was recorded for this run, so only time is counted."
         )
@@ -395,8 +395,7 @@ def equivalents_panel(story: Story) -> None:
         return
     if not equivalents_switch():
         return
-    source = story.run.folds[-1].energy.source
-    how = "measured" if source == "rapl" else "estimated"
+    how = HOW[energy_of(story.run).source]
     st.markdown(
         f"Saved in this one race, {how}: **{saved_words(energy_of(story.run))}** and "
         f"**{grams(saved.saved_grams)} CO2e**. That is like"

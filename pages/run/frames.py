@@ -9,6 +9,7 @@ import streamlit as st
 
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.words import readings_words
 from ecv_core.records.run import FoldResult, Run
 from pages.shared.live.state import store
 
@@ -59,6 +60,9 @@ def fold_frame(run: Run) -> pd.DataFrame:
             "users": [fold.users for fold in run.folds],
         }
     )
+    if any(fold.energy.readings for fold in run.folds):
+        costs["meters"] = [readings_words(fold.energy) for fold in run.folds]
+        costs["gaps s"] = [sum(r.gap_seconds for r in f.energy.readings[:1]) for f in run.folds]
     metrics = pd.DataFrame([dict(fold.metrics) for fold in run.folds])
     metrics.columns = [column_title(name) for name in metrics.columns]
     head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
