@@ -233,13 +233,14 @@ class Sampler:
         self._thread: threading.Thread | None = None
         self._samples: list[Sample] = []
         self._ends = threading.Event()
-        self._span = (0.0, 0.0)
+        self.span = (0.0, 0.0)
+        """Begin and end of the fold, in seconds of `time.perf_counter`."""
         self._complained = False
 
     def start(self) -> None:
         """Begin; the first sample is taken at once."""
         self._samples, self._ends = [], threading.Event()
-        self._span = (time.perf_counter(), math.inf)
+        self.span = (time.perf_counter(), math.inf)
         if self._thread is None or not self._thread.is_alive():  # else it hangs since a fold before
             self._thread = threading.Thread(
                 target=self._sample, args=(self._samples, self._ends), daemon=True
@@ -248,7 +249,7 @@ class Sampler:
 
     def end(self) -> None:
         """The fold is over; a last sample is taken."""
-        self._span = (self._span[0], time.perf_counter())
+        self.span = (self.span[0], time.perf_counter())
         self._ends.set()
 
     def reading(self, until: float) -> Reading:
@@ -257,7 +258,7 @@ class Sampler:
             self._thread.join(max(until - time.perf_counter(), 0.0))
         samples = list(self._samples)
         samples = [one for one in samples if one.unit == samples[0].unit]
-        begin, end = self._span
+        begin, end = self.span
         found = integral(samples, begin, end, self._every)
         return Reading(
             meter=self.name,
