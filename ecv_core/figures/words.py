@@ -16,6 +16,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
 from ecv_core.records.run import (
+    HOW,
     Energy,
     FoldResult,
     Interval,
@@ -180,12 +181,12 @@ def node_words(run: Run) -> str:
             f"{duration(seconds)} in all; the range says what that time may have taken."
         )
     if several := [fold for fold in run.folds if len(fold.energy.readings) > 1]:
-        said.append(f"Of {counted(len(several), 'fold')}: {_side_by_side(several)}.")
+        said.append(f"In {counted(len(several), 'fold')}: {_side_by_side(several)}.")
     return " ".join(said)
 
 
 def readings_words(energy: Energy) -> str:
-    """'shelly 1.2 Wh, CodeCarbon 0.9 Wh (25 % less)', of several meters; empty where one counts."""
+    """'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)'; empty of one meter."""
     return "" if len(energy.readings) < 2 else _meters(energy.readings)
 
 
@@ -201,13 +202,14 @@ def _side_by_side(folds: Sequence[FoldResult]) -> str:
 
 def _meters(readings: Sequence[Reading]) -> str:
     first, *others = readings
-    said = [f"{first.meter} {watt_hours(first.joules)}"]
+    said = [f"{first.meter} {watt_hours(first.joules)} ({HOW[first.source]})"]
     for one in others:
-        text = f"{one.meter} {watt_hours(one.joules)}" if one.joules else f"{one.meter} nothing"
-        if one.joules and first.joules:
-            percent = 100 * (one.joules - first.joules) / first.joules
-            text += f" ({abs(percent):.0f} % {'more' if percent > 0 else 'less'})"
-        said.append(text)
+        if not one.joules:
+            said.append(f"{one.meter} nothing")
+            continue
+        percent = 100 * (one.joules - first.joules) / first.joules if first.joules else 0.0
+        apart = f"{abs(percent):.0f} % {'more' if percent > 0 else 'less'}"
+        said.append(f"{one.meter} {watt_hours(one.joules)} ({HOW[one.source]}, {apart})")
     return ", ".join(said)
 
 
