@@ -397,6 +397,12 @@ def processor_words(facts: EnergyFacts) -> str:
     )
 
 
+def processor_sentence(facts: EnergyFacts) -> str:
+    """The same as a sentence of its own."""
+    said = processor_words(facts)
+    return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
 def grams(amount: float) -> str:
     """Emissions as pages show them: '1.3 g', '4.2 mg'."""
     return _scaled("g", amount)

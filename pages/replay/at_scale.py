@@ -17,6 +17,7 @@ from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.energy.sources import carbon_source
+from ecv_core.figures.words import processor_sentence
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import HOW, Run
 from ecv_core.store.recorded import recorded_runs
@@ -171,7 +172,8 @@ def _per_fold(run: Run) -> tuple[float, float]:
         joules = facts.joules / count
         st.caption(
             f"{run_title(run)}: {watt_hours(joules)} ({how}) and {duration(seconds)} a fold, "
-            f"about {small_number(joules / seconds if seconds else 0)} W. {left_in_words([run])}"
+            f"about {small_number(joules / seconds if seconds else 0)} W. "
+            f"{processor_sentence(facts)} {left_in_words([run])}"
         )
         return joules, seconds
     left, right = st.columns(2)

@@ -14,7 +14,7 @@ import streamlit as st
 
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import Tally, energy_of, tallies
-from ecv_core.figures.words import ESTIMATED_DIGITS, half_named
+from ecv_core.figures.words import ESTIMATED_DIGITS, half_named, processor_sentence
 from ecv_core.records.run import HOW, Run, RunState
 from ecv_core.stopping import difference_percent
 from pages.replay.at_scale import at_scale_panel, equivalents_switch, likenesses
@@ -139,6 +139,7 @@ def _again(story: Story) -> None:
             if story.metered
             else "No energy was recorded for this run, so only time is counted."
         )
+        + f" {processor_sentence(energy_of(story.run))}"
     )
     energy_bar(story.run.folds, left_in_words([story.run]))
     _data(story)
