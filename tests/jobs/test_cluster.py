@@ -127,6 +127,8 @@ def test_a_run_that_was_cut_off_decides_on_what_came_before_its_turn(store: Stor
         run_on(store, EndsAfterOne(3))
     (cut,) = store.runs()
     assert ([one.fold for one in cut.ahead], cut.folds) == ([2], ())
+    # Ctrl-C: `ecv runs --state interrupted` lists what can be resumed
+    assert (cut.state, cut.error) == (RunState.INTERRUPTED, "it was stopped by hand, with Ctrl-C")
     asked: list[int] = []
 
     def noting(spec: RunSpec, index: int) -> FoldResult:
