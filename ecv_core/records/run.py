@@ -363,8 +363,6 @@ class Scores:
     aids: Any = None
     """Cheap models on the same users (stopping.adjustment.Aids) that correct the precision rule's
     mean; None: the plain one."""
-    random: bool = True
-    """Whether the model draws random numbers in training; True where that is not known."""
     higher_is_better: bool = True
     name: str = ""
     """What it is called among others."""

@@ -56,7 +56,6 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         users=values,
         user_ids=ids,
         results=by_fold,
-        random=models.of(spec).random,
         higher_is_better=metric_of(spec).higher_is_better,
         name=f"{spec.algorithm} on {spec.dataset}",
         dataset=spec.dataset,

@@ -316,7 +316,8 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
     if computed_here(spec):
-        values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
+        params = ALGORITHMS[spec.algorithm].every(spec.params)
+        values |= {parameter_key(spec.algorithm, name): value for name, value in params.items()}
     values |= {
         parameter_key(f"split-{spec.split}", name): value for name, value in spec.split_params
     }
