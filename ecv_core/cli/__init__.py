@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from ecv_core._version import __version__
-from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
+from ecv_core.cli.output import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated
 from ecv_core.records.plugins import naming_code
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.cli.exit_codes import OK
+from ecv_core.cli.output import OK
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.store.backup import back_up, restore
 from ecv_core.store.imports import import_run, origins

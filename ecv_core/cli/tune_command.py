@@ -5,30 +5,45 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import machine_settings, named_values, place_of
-from ecv_core.cli.output import check_target, write_json
+from tqdm import tqdm
+
+import ecv_core.dataset as datasets
+from ecv_core import fold, models
+from ecv_core.analysis.tuning.estimate import HOUR
+from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
+from ecv_core.analysis.tuning.nested import Aside, aside_document, aside_sentence, nested_settings
+from ecv_core.analysis.tuning.spaces import space_of
+from ecv_core.cli.options import (
+    add_machine_options,
+    add_place,
+    add_setting,
+    add_split_options,
+    gives_up,
+    machine_settings,
+    named_values,
+    place_of,
+    showing_phase,
+)
+from ecv_core.cli.output import OK, check_target, write_json
+from ecv_core.evaluation import column_title
+from ecv_core.figures.words import counted, duration
+from ecv_core.jobs.plans.tune import (
+    Tuned,
+    Tuning,
+    expected_of,
+    first_fold,
+    make_tuning,
+    meet_aside,
+    tune,
+)
 from ecv_core.records.errors import InputError
-
-if TYPE_CHECKING:
-    from ecv_core.analysis.tuning.nested import Aside
-    from ecv_core.jobs.book import GivesUp
-    from ecv_core.jobs.plans.tune import Tuned, Tuning
-    from ecv_core.store.store import Store
+from ecv_core.store.store import Store, open_store
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
     """The options of `tune`."""
-    from ecv_core.cli.options import (
-        add_machine_options,
-        add_place,
-        add_setting,
-        add_split_options,
-    )
-
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -74,9 +89,6 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
         help="fit every configuration on its own, even where they could share work",
     )
     parser.add_argument(
-        "--until", choices=("winner",), default="winner", help="what is to be found out"
-    )
-    parser.add_argument(
         "--indifference",
         type=float,
         default=0.0,
@@ -98,10 +110,6 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
 def tune_command(options: argparse.Namespace) -> int:
     """Say how long it takes, run it, and say what was found."""
     check_target(options.json)
-    from ecv_core import fold, models
-    from ecv_core.analysis.tuning.spaces import space_of
-    from ecv_core.store.store import open_store
-
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
     more: dict[str, Any] = {"k": options.k}
@@ -109,11 +117,6 @@ def tune_command(options: argparse.Namespace) -> int:
         more["folds_sha256"], more["k"] = fold.known_folds(
             options.dataset, options.folds, models.algorithm(options.algorithm).task
         )
-    from tqdm import tqdm
-
-    from ecv_core.analysis.tuning.nested import nested_settings
-    from ecv_core.jobs.plans.tune import first_fold, make_tuning, meet_aside, tune
-
     more |= machine_settings(options) | {
         "split": options.split,
         "split_params": named_values(options.split_param, "--split-param"),
@@ -151,19 +154,17 @@ def tune_command(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     known = _announce(plan, store, go_on=options.yes, share=share)
-    with tqdm(unit="fold", disable=None, leave=False) as bar:
-
-        def show(phase: str, step: int, steps: int, /, **_: object) -> None:
-            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
-
-        with place_of(options, show) as executor:
-            how: dict[str, Any] = {"executor": executor, "trouble": _gives_up()}
-            if not known:
-                first_fold(store, plan, share=share, **how)
-                _announce(plan, store, go_on=options.yes, share=share)
-            told = {"share": share, "speculate": options.speculate}
-            tuned = tune(store, plan, on_fold=lambda: bar.update(1), **told, **how)
-            aside = meet_aside(store, tuned, **how) if nested else None
+    with (
+        tqdm(unit="fold", disable=None, leave=False) as bar,
+        place_of(options, showing_phase(bar)) as executor,
+    ):
+        how: dict[str, Any] = {"executor": executor, "trouble": gives_up()}
+        if not known:
+            first_fold(store, plan, share=share, **how)
+            _announce(plan, store, go_on=options.yes, share=share)
+        told = {"share": share, "speculate": options.speculate}
+        tuned = tune(store, plan, on_fold=lambda: bar.update(1), **told, **how)
+        aside = meet_aside(store, tuned, **how) if nested else None
     return _answer(tuned, aside, options.json)
 
 
@@ -172,10 +173,6 @@ def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
 
     Raises: InputError for more than an hour that nobody has agreed to.
     """
-    from ecv_core.analysis.tuning.estimate import HOUR
-    from ecv_core.figures.words import counted, duration
-    from ecv_core.jobs.plans.tune import expected_of
-
     found = expected_of(plan, store, share=share)
     what = counted(plan.budget, "configuration")
     if found is None:
@@ -201,24 +198,11 @@ def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
     return True
 
 
-def _gives_up() -> GivesUp:
-    from tqdm import tqdm
-
-    from ecv_core.jobs.book import GivesUp
-
-    return GivesUp(partial(tqdm.write, file=sys.stderr))
-
-
 def _answer(tuned: Tuned, aside: Aside | None, target: str | None) -> int:
-    from ecv_core.analysis.tuning.nested import aside_document, aside_sentence
-    from ecv_core.evaluation import column_title
-    from ecv_core.jobs.plans.tune import tuning_document, tuning_sentence
-
-    document = tuning_document(tuned)
-    document |= {"aside": None if aside is None else aside_document(aside)}
+    document = tuned.document() | {"aside": None if aside is None else aside_document(aside)}
     write_json(document, target)
     if target != "-":
-        print(tuning_sentence(tuned))
+        print(tuned.sentence)
         if aside is not None:
             metric = column_title(tuned.tuning.spec.metric_name)
             print(aside_sentence(aside, metric, len(tuned.configurations)))
@@ -257,14 +241,8 @@ def power_options(parser: argparse.ArgumentParser) -> None:
 def power(options: argparse.Namespace) -> int:
     """Read the scores, test every pair, and say what follows."""
     check_target(options.json)
-    import ecv_core.dataset as datasets
-    from ecv_core import models
-    from ecv_core.evaluation import column_title
-
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
-    from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
-    from ecv_core.store.store import open_store
 
     scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
     found = study_metrics(

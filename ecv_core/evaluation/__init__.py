@@ -25,8 +25,7 @@ from ecv_core.evaluation.metrics import (
 from ecv_core.evaluation.ranking import Popularity, per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol
-from ecv_core.evaluation.topn import hits_of
+from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol, hits_of
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Progress, UserScores, no_progress
 

@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from ecv_core.evaluation.metrics import Kind
 from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, EvaluatedFold
-from ecv_core.evaluation.topn import best_items, candidate_scores, hits_of
+from ecv_core.evaluation.task import Columns, EvaluatedFold, best_items, candidate_scores, hits_of
 
 if TYPE_CHECKING:
     import torch

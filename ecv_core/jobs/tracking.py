@@ -16,8 +16,8 @@ import ecv_core.dataset as datasets
 from ecv_core import evaluation, splits, stopping
 from ecv_core.dataset import ready as rated
 from ecv_core.evaluation import METRICS, Evaluation, Kind
-from ecv_core.evaluation.any_scores import AnyScores
 from ecv_core.evaluation.rating import errors_by_user
+from ecv_core.evaluation.task import AnyScores
 from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Interactions, Part

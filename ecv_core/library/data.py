@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 import ecv_core.dataset as on_disk
 from ecv_core import evaluation, fold, splits
 from ecv_core.evaluation import Scorer
-from ecv_core.evaluation.any_scores import AnyScores
+from ecv_core.evaluation.task import AnyScores
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError

@@ -10,7 +10,7 @@ from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.models.bias import BIAS
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.elsewhere import elsewhere, tracked
-from ecv_core.models.knn import ITEM_KNN, USER_KNN
+from ecv_core.models.knn import ITEM_KNN, RP3BETA, USER_KNN
 from ecv_core.models.lenskit_mf import BIASED_ALS, IMPLICIT_MF
 from ecv_core.models.neural import (
     BPR_MF,
@@ -23,7 +23,6 @@ from ecv_core.models.neural import (
 )
 from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.popular import POPULAR
-from ecv_core.models.rp3beta import RP3BETA
 from ecv_core.models.sgd_mf import SGD_MF
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.plugins import Registry

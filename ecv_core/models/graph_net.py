@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from torch.nn.functional import leaky_relu, normalize
 
 from ecv_core.models.device import Rows
-from ecv_core.models.pair_net import PairNet, Vectors, bpr, gradient
+from ecv_core.models.sampled_net import PairNet, Vectors, bpr, gradient
 from ecv_core.records.interactions import History
 
 

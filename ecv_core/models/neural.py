@@ -40,7 +40,7 @@ def _network(name: str, module: str, net: str, *parameters: Parameter, **about: 
 
 BPR_MF = _network(
     "bpr-mf",
-    "pair_net",
+    "sampled_net",
     "BPRNet",
     common.factors(64),
     common.regularization(0.02),
@@ -76,7 +76,7 @@ BPR_MF = _network(
 
 NEU_MF = _network(
     "neu-mf",
-    "pair_net",
+    "sampled_net",
     "NeuMFNet",
     Parameter(
         "factors", 32, "Length of the vectors; each user and item has two.", low=1, high=1024

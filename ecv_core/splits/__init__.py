@@ -9,8 +9,7 @@ from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
 from ecv_core.splits.exchange.files import IMPORTED, write_bytes
 from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices, usable_parts
-from ecv_core.splits.leakage import Leakage, leakage
-from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
+from ecv_core.splits.part_counts import FoldParts, Leakage, PartCounts, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import Past, Strategy, check_need
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ecv_core.records import codec
 from ecv_core.records.run import Run, RunState
-from ecv_core.store import removal
+from ecv_core.store import schema
 from ecv_core.store.rows import fold_row, now, run_rows
 from ecv_core.store.schema import folds, imports, removed, runs
 from ecv_core.store.store import Store
@@ -62,7 +62,7 @@ def import_run(
         same = sa.or_(imports.c.sha256 == sha256, removed.c.run_id == run.run_id)
         joined = removed.outerjoin(imports, imports.c.run_id == removed.c.run_id)
         deleted = sa.select(removed.c.run_id).select_from(joined).where(same)
-        removal.forget(connection, list(connection.scalars(deleted)))
+        schema.forget(connection, list(connection.scalars(deleted)))
         here = connection.scalar(sa.select(imports.c.run_id).where(imports.c.sha256 == sha256))
         if here is not None:
             return str(here), False

@@ -18,9 +18,8 @@ from ecv_core.records import codec
 from ecv_core.records.errors import DamagedRun, InputError
 from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.removal import kept
 from ecv_core.store.rows import AHEAD, damage, read_folds, stop_of_row
-from ecv_core.store.schema import folds, imports, labels, runs
+from ecv_core.store.schema import folds, imports, kept, labels, runs
 from ecv_core.store.store import Store
 
 # What people write on their runs: a name, tags and a note.

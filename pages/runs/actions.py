@@ -11,7 +11,7 @@ from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, checked_label
-from ecv_core.store.removal import UNDO_MINUTES
+from ecv_core.store.schema import UNDO_MINUTES
 from pages.shared.address.navigation import COMPARE, go, show_view
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import COMPARED

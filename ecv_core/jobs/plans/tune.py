@@ -160,11 +160,53 @@ class Tuned:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence or two."""
-        return tuning_sentence(self)
+        tuning, standing = self.tuning, self.standing
+        names = [one.name for one in standing.contenders]
+        verdict = standing.sentence(names, tuning.spec.dataset)
+        if not tuning.all_folds:
+            return verdict
+        best = standing.contenders[self.best]
+        share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
+        return (
+            f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
+            f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
+            f"folds. {verdict}"
+        )
 
     def document(self) -> dict[str, Any]:
-        """The tuning as plain JSON values, as `tune --json` writes it."""
-        return tuning_document(self)
+        """What `tune --json` writes: the selection's, with the space and each configuration."""
+        tuning, standing = self.tuning, self.standing
+        assert standing.played is not None
+        played = replace(standing.played, joules_of_all_folds=standing.joules_expected)
+        names = [one.name for one in standing.contenders]
+        return {
+            "dataset": tuning.spec.dataset,
+            "algorithm": tuning.spec.algorithm,
+            "space": {name: list(values) for name, values in tuning.space.items()},
+            "left_out": {name: list(values) for name, values in tuning.left_out.items()},
+            "sampler": tuning.sampler,
+            "all_folds": tuning.all_folds,
+            "best": {
+                "contender": names[self.best],
+                "params": dict(self.configurations[self.best]),
+                "mean": float(np.nanmean(standing.contenders[self.best].folds)),
+            },
+            "configurations": [
+                {
+                    "contender": one.name,
+                    "params": dict(params),
+                    "scores": {
+                        str(at): float(score)
+                        for at, score in enumerate(one.folds)
+                        if not np.isnan(score)
+                    },
+                }
+                for one, params in zip(standing.contenders, self.configurations, strict=True)
+            ],
+            "selection": selection_document(
+                standing.contenders, standing.terms, tuning.spec.metric_name, played
+            ),
+        }
 
     def __repr__(self) -> str:
         return f"<Tuned: {self.sentence}>"
@@ -449,56 +491,4 @@ def aside_spec(spec: RunSpec) -> RunSpec:
         min_folds=1,
         full=False,
         only_folds=(),
-    )
-
-
-def tuning_document(tuned: Tuned) -> dict[str, Any]:
-    """What `tune --json` writes: that of the selection, with the space and each configuration."""
-    tuning, standing = tuned.tuning, tuned.standing
-    assert standing.played is not None
-    played = replace(standing.played, joules_of_all_folds=standing.joules_expected)
-    names = [one.name for one in standing.contenders]
-    return {
-        "dataset": tuning.spec.dataset,
-        "algorithm": tuning.spec.algorithm,
-        "space": {name: list(values) for name, values in tuning.space.items()},
-        "left_out": {name: list(values) for name, values in tuning.left_out.items()},
-        "sampler": tuning.sampler,
-        "all_folds": tuning.all_folds,
-        "best": {
-            "contender": names[tuned.best],
-            "params": dict(tuned.configurations[tuned.best]),
-            "mean": float(np.nanmean(standing.contenders[tuned.best].folds)),
-        },
-        "configurations": [
-            {
-                "contender": one.name,
-                "params": dict(params),
-                "scores": {
-                    str(at): float(score)
-                    for at, score in enumerate(one.folds)
-                    if not np.isnan(score)
-                },
-            }
-            for one, params in zip(standing.contenders, tuned.configurations, strict=True)
-        ],
-        "selection": selection_document(
-            standing.contenders, standing.terms, tuning.spec.metric_name, played
-        ),
-    }
-
-
-def tuning_sentence(tuned: Tuned) -> str:
-    """What was found, in a sentence or two."""
-    tuning, standing = tuned.tuning, tuned.standing
-    names = [one.name for one in standing.contenders]
-    verdict = standing.sentence(names, tuning.spec.dataset)
-    if not tuning.all_folds:
-        return verdict
-    best = standing.contenders[tuned.best]
-    share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
-    return (
-        f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
-        f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
-        f"folds. {verdict}"
     )

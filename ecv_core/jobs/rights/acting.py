@@ -15,8 +15,7 @@ from ecv_core.fold import import_folds
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.study import Cell
-from ecv_core.jobs.rights.actor import Action, Actor, PersonRole, check, refusal
-from ecv_core.jobs.rights.settings import Limits, Settings
+from ecv_core.jobs.rights.actor import Action, Actor, Limits, PersonRole, Settings, check, refusal
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import Run

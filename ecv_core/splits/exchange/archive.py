@@ -34,8 +34,7 @@ from ecv_core.splits.exchange.files import (
     read_folds,
 )
 from ecv_core.splits.fold_matrices import checked_parts
-from ecv_core.splits.leakage import leakage
-from ecv_core.splits.part_counts import PartCounts, day, fold_parts
+from ecv_core.splits.part_counts import PartCounts, day, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import MAX_K
 from ecv_core.untrusted.files import read_at_most

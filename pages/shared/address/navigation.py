@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import PersonRole
-from ecv_core.jobs.rights.settings import Mode, settings
+from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
 from pages.shared.widgets.component import component
