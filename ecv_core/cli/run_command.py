@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core import models, stopping
-from ecv_core.cli import parse
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.options import (
     OF_SPLITS,
@@ -269,12 +268,3 @@ def _summary(run: Run) -> str:
         f"run {run.run_id}",
     ]
     return "\n".join(line for line in lines if line)
-
-
-def parse_spec(arguments: Sequence[str]) -> RunSpec:
-    """The spec that `run ...` with these arguments would evaluate.
-
-    Raises: InputError for arguments that make no run.
-    """
-
-    return spec_of(parse(arguments))
