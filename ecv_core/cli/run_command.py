@@ -6,7 +6,6 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
@@ -19,6 +18,7 @@ from ecv_core.cli.options import (
     add_split_options,
     asked_rule_params,
     asked_settings,
+    gives_up,
     named_values,
     place_of,
 )
@@ -144,7 +144,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from ecv_core.figures.words import watt_hours
-    from ecv_core.jobs.book import GivesUp, Says
+    from ecv_core.jobs.book import Says
     from ecv_core.jobs.driver import drive
     from ecv_core.jobs.plans.behind import plan_of
     from ecv_core.store.document import run_document
@@ -178,8 +178,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
             name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
             bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
 
-        trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
-        says = Says(fold=on_fold, trouble=trouble)
+        says = Says(fold=on_fold, trouble=gives_up())
         with place_of(options, show) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)
