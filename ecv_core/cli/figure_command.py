@@ -8,12 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecv_core.analysis.tradeoff import (
-    Tradeoff,
-    stops_frame,
-    tradeoff,
-    tradeoff_frame,
-)
+from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
+from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.rules import RuleCurve, curves_of_run, curves_of_users
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame

@@ -213,7 +213,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
         from ecv_core import fold
 
         if asked.get("tracked"):
-            task = models.tracked(options.algorithm, asked["metric"], models.ALGORITHMS).task
+            task = make_spec(**asked).task
         else:
             task = models.algorithm(options.algorithm).task
         asked["folds_sha256"], k = fold.known_folds(options.dataset, options.folds, task)

@@ -189,6 +189,7 @@ def run_fold(
         progress(phase, step, steps, curve=curve)
 
     algorithm = models.computing(spec)
+    evaluation.check_computed_here(spec)
     interactions = data_of(spec)
     algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
     model = algorithm.build(dict(spec.params))
@@ -276,7 +277,8 @@ def _rate(
     )
     fitted = time.perf_counter()
     progress("evaluate", 0, 1)
-    result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale)
+    own = evaluation.metric_of(spec)
+    result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale, own)
     return result, fitting, fitted
 
 

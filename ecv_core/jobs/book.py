@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from ecv_core import stopping
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
@@ -263,7 +263,7 @@ class Book:
             return False
         spec = task.specs[0]
         found = self.results.fold(spec, task.fold, own=True)
-        if found is None or (found.user_scores is None and METRICS[spec.metric].per_user):
+        if found is None or (found.user_scores is None and metric_of(spec).per_user):
             return False
         self.commit(task, 0, replace(found, reused=True))
         return True
@@ -281,7 +281,7 @@ class Book:
         run = self._look(run_id)
         rule = self._rule_of(run)
         there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
-        if METRICS[run.spec.metric].per_user:
+        if metric_of(run.spec).per_user:
             scores = self.store.user_scores(run_id, [fold for fold in there if fold != result.fold])
             there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
         moments = _moments(run, rule, there)

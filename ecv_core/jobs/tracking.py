@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import ecv_core.dataset as datasets
 from ecv_core import evaluation, splits, stopping
 from ecv_core.dataset import ready as rated
-from ecv_core.evaluation import METRICS, Evaluation, Kind
+from ecv_core.evaluation import Evaluation, Kind, check_computed_here, metric_of
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.task import AnyScores
 from ecv_core.fold import data_of, fold_seed, folds_of
@@ -329,7 +329,12 @@ class Measured:
 
 
 def measure(
-    spec: RunSpec, handed: Handed, reported: object, *, rule: StoppingRule | None = None
+    spec: RunSpec,
+    handed: Handed,
+    reported: object,
+    *,
+    rule: StoppingRule | None = None,
+    said: bool = True,
 ) -> Measured:
     """The scores of a fold from what was reported of it.
 
@@ -341,8 +346,14 @@ def measure(
             predicted ratings, or users' scores; or scores of users x items, in the order of the
             matrices, or a fitted model with `score(users)`.
         rule: that stops the run, where the spec does not say it.
+        said: whether anybody has said which metric the run is scored by.
     Raises: InputError with what is wrong and the way out.
     """
+    if not said and _are_scores(reported):
+        raise InputError(
+            f"what these scores of fold {handed.index} are is not known; say it where the run "
+            f"begins: metric='{spec.metric_name}', or one of your own, metric=ecv.Metric('clicks')"
+        )
     if isinstance(reported, bool | str | bytes) or reported is None:
         raise InputError(f"fold {handed.index} was reported as {reported!r}; {_WAYS}")
     if isinstance(reported, Real | np.number):
@@ -356,6 +367,14 @@ def measure(
     if len(getattr(reported, "shape", ())) == 2 or callable(getattr(reported, "score", None)):
         return _of_scores(spec, handed, reported)
     raise InputError(f"fold {handed.index} was reported as a {type(reported).__name__}; {_WAYS}")
+
+
+def _are_scores(reported: object) -> bool:
+    """Whether the scores themselves are reported, and not what is evaluated here."""
+    if hasattr(reported, "columns"):
+        return "item_id" not in reported.columns
+    of_users = isinstance(reported, Mapping) or hasattr(reported, "to_numpy")
+    return of_users or isinstance(reported, Real | np.number)
 
 
 def _of_table(spec: RunSpec, handed: Handed, table: Any) -> Measured:  # noqa: ANN401  a DataFrame
@@ -373,6 +392,7 @@ def _of_scores(spec: RunSpec, handed: Handed, scores: object) -> Measured:
             "scores of users x items are ranked, and this run is scored by predicted ratings; "
             "report a table of user_id, item_id and prediction, or use a metric of ranking"
         )
+    check_computed_here(spec)
     parts = handed.matrices
     result = evaluation.evaluate(
         AnyScores(scores, parts.train.shape),
@@ -407,7 +427,7 @@ def _number(spec: RunSpec, handed: Handed, score: float, rule: StoppingRule | No
 
 
 def _of_users(spec: RunSpec, handed: Handed, users: list[Any], scores: list[Any]) -> Measured:
-    known = METRICS[spec.metric]
+    known = metric_of(spec)
     if not known.per_user and spec.task is not Task.RATINGS:
         raise InputError(
             f"{known.title} has one value per fold and none per user; report that number, or "
@@ -458,11 +478,12 @@ def _ratings_of(spec: RunSpec, errors: Any, held: Any) -> Evaluation:  # noqa: A
 
 
 def _lists(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
-    known = METRICS[spec.metric]
+    known = metric_of(spec)
     if known.kind not in evaluation.OF_LISTS:
         raise InputError(
             f"{known.title} does not follow from lists of recommendations; report user -> score"
         )
+    check_computed_here(spec)
     lists, note = lists_of(spec, handed, table)
     result = evaluation.evaluate_lists(
         lists,
@@ -471,11 +492,13 @@ def _lists(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
         [n for n in spec.cutoffs if n <= spec.n],  # longer lists than asked for are not known
         train=handed.matrices.train,
         candidates=spec.candidates,
+        also=(spec.metric,),
     )
     return _measured(spec, result, note)
 
 
 def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
+    check_computed_here(spec)
     held = handed.parts == Part.TEST
     assert handed.data.ratings is not None  # a run of RMSE or MAE is refused without
     return _measured(
@@ -485,6 +508,7 @@ def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured
             handed.data.ratings[held],
             handed.data.users[held],
             rated.scale_of(handed.data, datasets.entry(spec.dataset).scale),
+            metric_of(spec),
         ),
     )
 
@@ -501,9 +525,11 @@ def _measured(spec: RunSpec, result: Evaluation, note: str = "") -> Measured:
 
 def _check(spec: RunSpec, score: float, whose: str) -> None:
     """Refuse what no value of the metric can be."""
-    known = METRICS[spec.metric]
+    known = metric_of(spec)
     if not math.isfinite(score) or abs(score) > AMOUNT:
         raise InputError(f"{whose} must be a finite number, but is {score}")
+    if known.is_own:
+        return
     if known.kind in _SHARES and not -_ROUNDING <= score <= 1 + _ROUNDING:
         raise InputError(f"{whose} is {score:g}, but {known.title} is from 0 to 1")
     if known.kind in (Kind.RATINGS, Kind.PROBABILITIES) and score < 0:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, cast, overload
 
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Parameter
-from ecv_core.records.plugins import Registry
+from ecv_core.records.plugins import Registry, check_id, id_of
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
@@ -70,9 +67,7 @@ def record_of(instance: StoppingRule, id: str | None, title: str | None, help: s
             f"a stopping rule is an object with decide(results), but {instance!r} is none; see "
             "docs/library.md"
         )
-    id = id or rule_id(instance)
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", id):
-        raise InputError(f"a rule's id is made of small letters, digits and hyphens, but is '{id}'")
+    id = check_id(id or id_of(type(instance).__name__), "a rule")
     document = (type(instance).__doc__ or "").strip().partition("\n")[0]
     return Rule(
         id=id,
@@ -84,28 +79,6 @@ def record_of(instance: StoppingRule, id: str | None, title: str | None, help: s
         default_folds=1,
         instance=instance,
     )
-
-
-def rule_id(instance: StoppingRule) -> str:
-    """An id made of the class's name: 'HalfWidth' -> 'half-width'."""
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", type(instance).__name__)
-    return name.replace("_", "-").strip("-").lower()
-
-
-def load_plugins() -> None:
-    """Import the modules that ECV_RULES names, with commas; they register rules of their own.
-
-    Raises: InputError for one that cannot be imported.
-    """
-    for name in os.environ.get("ECV_RULES", "").split(","):
-        if name.strip():
-            try:
-                import_module(name.strip())
-            except ImportError as error:
-                raise InputError(
-                    f"ECV_RULES names '{name.strip()}', which cannot be imported ({error}); "
-                    "put its folder into PYTHONPATH, or leave it out"
-                ) from error
 
 
 _OWN: dict[str, Rule] = {
@@ -143,8 +116,8 @@ def register_rule(
 ) -> Rule:
     """Make a rule known to runs, pages, tables of rules and the command line of this process.
 
-    The dashboard and the command line are told of it by ECV_RULES, which names the modules, with
-    commas, that register rules as they are imported.
+    The dashboard and the command line are told of it by ECV_PLUGINS, which names the modules, with
+    commas, that register what they have as they are imported.
 
     Args:
         rule: an instance, with its settings as they are; or a Rule, whose settings users choose.
@@ -324,9 +297,6 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
         if moment.decision.stop:
             return moment.n
     return k if len(moments) >= k else None
-
-
-load_plugins()
 
 
 # A run whose moments were not recorded, as before version 0.1 -> what its rule said then.

@@ -27,13 +27,13 @@ from ecv_core.figures.baselines import (
     spread_frame,
     steps_frame,
 )
+from ecv_core.figures.words import counted, run_title
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list, store
 from pages.shared.widgets.choices import switch
-from pages.shared.widgets.words import counted, run_title
 
 _ORDER = ("ml-1m", "ml-100k", "ml-10m", "netflix")
 _CLOSE = 0.0005

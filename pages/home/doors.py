@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from ecv_core.figures.words import algorithm_title
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import acting
 from pages.shared.live.state import sentence, sentences
-from pages.shared.widgets.words import algorithm_title
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

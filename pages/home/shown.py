@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ecv_core.figures.words import run_title
 from ecv_core.store.recorded import recorded_run
 from pages.replay.race import play_race, story_of
-from pages.shared.widgets.words import run_title
 
 _RUN = "ml-1m--neu-mf"
 """A usual one: it stops after three of ten folds, as most of the recorded runs do."""

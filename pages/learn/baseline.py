@@ -7,7 +7,7 @@ import streamlit as st
 from ecv_core.analysis.baselines import published, recorded, set_ups
 from ecv_core.figures.baselines import spread_figure, spread_frame
 from ecv_core.records.errors import InputError
-from pages.learn.parts import numbers_behind, takeaway
+from pages.learn.parts import takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
 
@@ -36,8 +36,8 @@ def show() -> None:
         key="learn-baseline",
         alt=f"The same method over its settings: RMSE {low:.3f} to {high:.3f}.",
         name="one method, many settings",
+        table=lambda: frame,
     )
-    numbers_behind(frame, "baseline")
     best = min(
         (run for run in recorded(DATASET) if run.folds),
         key=lambda run: sum(fold.score for fold in run.folds) / len(run.folds),

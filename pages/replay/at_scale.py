@@ -16,17 +16,12 @@ from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.energy.sources import carbon_source
+from ecv_core.figures.words import duration, run_title, small_number, watt_hours
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.state import KEPT, sentence
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import (
-    duration,
-    run_title,
-    small_number,
-    watt_hours,
-)
 
 _USED, _OF = "folds_used", "folds-used-of"
 

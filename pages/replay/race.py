@@ -14,7 +14,14 @@ import streamlit as st
 
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import Tally, tallies
-from ecv_core.figures.words import ESTIMATED_DIGITS, half_named
+from ecv_core.figures.words import (
+    ESTIMATED_DIGITS,
+    duration,
+    half_named,
+    metric_label,
+    run_name,
+    run_title,
+)
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
 from pages.replay.at_scale import at_scale_panel
@@ -30,12 +37,6 @@ from pages.shared.live.watch import follow
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import chart_table
-from pages.shared.widgets.words import (
-    duration,
-    metric_label,
-    run_name,
-    run_title,
-)
 
 NAME = "race"
 _GOAL_SECONDS = 12.0

@@ -20,9 +20,10 @@ from ecv_core.analysis.comparison import (
 )
 from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure
+from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
 from pages.shared.address.link import copy_link
 from pages.shared.charts.energy_parts import energy_bar
@@ -30,7 +31,6 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import ALL_COLUMNS, csv_button, runs_table
-from pages.shared.widgets.words import algorithm_title, dataset_title, metric_label
 
 
 def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
@@ -193,7 +193,7 @@ def _rank(run: Run) -> float:
     at = run.at_stop
     if at is None:
         return inf
-    return -at.mean if METRICS[run.spec.metric].higher_is_better else at.mean
+    return -at.mean if metric_of(run.spec).higher_is_better else at.mean
 
 
 MOST_SENTENCES = 12

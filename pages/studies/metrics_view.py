@@ -29,6 +29,7 @@ from ecv_core.store.configurations import (
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import store
 from pages.shared.widgets.choices import pick_one
+from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import large
 
 _CHOICE = "tuning"
@@ -95,26 +96,21 @@ def curves(study: MetricsStudy, name: str) -> None:
 def powers(study: MetricsStudy) -> None:
     """Tables 3 and 4 of the paper."""
     st.header("Discriminative power", anchor=False)
-    st.dataframe(
+    table(
         powers_frame(study),
-        hide_index=True,
-        width="content",
-        column_config={
+        {
             "metric": "metric",
-            "dp": st.column_config.NumberColumn("DP", format="%.2f", help="Less is better."),
-            "dp_plus_sd": st.column_config.NumberColumn("DP + sd", format="%.2f"),
-            "told_apart_percent": st.column_config.NumberColumn(
-                "p below 0.05 in",
-                format="%.0f %%",
-                help="Of the pairs of settings, mean of the folds.",
+            "dp": number("DP", "%.2f", "Less is better."),
+            "dp_plus_sd": number("DP + sd", "%.2f"),
+            "told_apart_percent": number(
+                "p below 0.05 in", "%.0f %%", "Of the pairs of settings, mean of the folds."
             ),
-            "dp_corrected": st.column_config.NumberColumn(
-                "DP, Holm", format="%.2f", help="Of p corrected for the number of pairs of a fold."
+            "dp_corrected": number(
+                "DP, Holm", "%.2f", "Of p corrected for the number of pairs of a fold."
             ),
-            "told_apart_corrected_percent": st.column_config.NumberColumn(
-                "p, Holm, below 0.05 in", format="%.0f %%"
-            ),
+            "told_apart_corrected_percent": number("p, Holm, below 0.05 in", "%.0f %%"),
         },
+        width="content",
         key="powers",
         alt="Discriminative power of each metric, best first.",
     )
@@ -127,14 +123,13 @@ def dominance(study: MetricsStudy) -> None:
         f"DP of {column_title(study.metric)} over pairs of settings that share one value and "
         "differ in the other parameters. The parameter with the least is dominant."
     )
-    st.dataframe(
+    table(
         dominance_frame(study),
-        hide_index=True,
-        width="content",
-        column_config={
+        {
             "value": st.column_config.Column(width=110),
-            "dp": st.column_config.NumberColumn("DP", format="%.2f"),
+            "dp": number("DP", "%.2f"),
         },
+        width="content",
         key="dominance",
         alt="Discriminative power with each parameter set to each of its values.",
     )
@@ -143,16 +138,15 @@ def dominance(study: MetricsStudy) -> None:
         "that a parameter explains by itself (fANOVA): how much it matters which value is taken. "
         "Dominance asks something else, so the two may name different parameters."
     )
-    st.dataframe(
+    table(
         importances_frame(study),
-        hide_index=True,
-        width="content",
-        column_config={
+        {
             "share_percent": st.column_config.ProgressColumn(
                 "share of the variance", format="%.0f %%", min_value=0, max_value=100
             ),
-            "least_dp": st.column_config.NumberColumn("least DP with it set", format="%.2f"),
+            "least_dp": number("least DP with it set", "%.2f"),
         },
+        width="content",
         key="importances",
         alt="Share of the variance of the scores that each parameter explains.",
     )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 import streamlit as st
 
-import ecv_core.dataset as datasets
 from ecv_core.analysis.tradeoff.rules import CELLS, JOULES
 from ecv_core.figures.study_summary import Summary
-from ecv_core.figures.words import dataset_title, setting_words
+from ecv_core.figures.words import setting_words
 from ecv_core.stopping import PAPERS_RULE
 from pages.shared.widgets.component import component
 from pages.shared.widgets.sliders import SLIDER, numbers
-from pages.shared.widgets.tables import chart_table, csv_button
+from pages.shared.widgets.tables import chart_table
 
 _GROUPS = {CELLS: "Every run counts the same", JOULES: "Every joule counts the same"}
 
@@ -141,49 +138,3 @@ def _pair(rule: str, row: dict[str, float]) -> list[TwoLines]:
 
 def _error(error: float, digits: int) -> str:
     return f" ± {error:.{digits}f}" if error else ""
-
-
-def datasets_frame(names: Sequence[str]) -> pd.DataFrame:
-    """One row per dataset; missing numbers where only reading the file would tell."""
-    known = datasets.catalogue()
-    rows = []
-    for name in names:
-        entry = known.get(name)
-        users, items, interactions = (
-            (entry.users, entry.items, entry.interactions) if entry else (None, None, None)
-        )
-        full = users * items if users and items else None
-        rows.append(
-            {
-                "dataset": dataset_title(name),
-                "users": users,
-                "items": items,
-                "interactions": interactions,
-                "density_percent": 100 * interactions / full if interactions and full else None,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def datasets_table(names: Sequence[str]) -> None:
-    """The table with its CSV."""
-    st.header("The datasets", anchor=False)
-    st.caption(
-        "Table 1 of the paper: users and items with fewer than five interactions are pruned "
-        "(5-core), and every rating counts as positive feedback."
-    )
-    frame = datasets_frame(names)
-    whole = st.column_config.NumberColumn(format="localized")
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            "users": whole,
-            "items": whole,
-            "interactions": whole,
-            "density_percent": st.column_config.NumberColumn("density", format="%.4f %%"),
-        },
-        key="study-datasets",
-        alt="Users, items, interactions and density of each dataset.",
-    )
-    csv_button("CSV", frame, "study-datasets.csv", key="csv-study-datasets")

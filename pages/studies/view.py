@@ -1,4 +1,4 @@
-"""The study of datasets and algorithms: headline, figures 2 to 4, rules and datasets as tables."""
+"""The study of datasets and algorithms: headline, figures 2 to 4, the rules as a table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ecv_core.figures.study_summary import (
     summary,
     systems_of,
 )
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run, Scores
 from ecv_core.stopping import RULES
 from ecv_core.store.imports import Origin, origins
@@ -34,10 +34,9 @@ from pages.shared.live.state import store
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import alpha_slider
-from pages.shared.widgets.words import alpha_text
 from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_form
 from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
-from pages.studies.tables import datasets_table, rules_table
+from pages.studies.tables import rules_table
 
 # What can be taken from the study: its report, its figures for print, a link, text to cite.
 
@@ -127,7 +126,6 @@ def study() -> None:
         rules_table(done, rules_of(done))
     if shown:
         scores_section(scores)
-        datasets_table(list(dict.fromkeys(run.spec.dataset for run in shown)))
     with (
         st.container(key="new-study"),
         # Another study is another form, so that it closes when one has been started.

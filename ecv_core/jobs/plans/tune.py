@@ -26,7 +26,7 @@ from ecv_core.analysis.tuning.spaces import (
 )
 from ecv_core.analysis.tuning.under_splits import UnderSplits, compared
 from ecv_core.energy.expected import KnownCosts
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
@@ -288,7 +288,7 @@ def make_tuning(
     model = models.algorithm(algorithm)
     wanted = space_of(model, space, own or {})
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
-    if not METRICS[spec.metric].per_user:
+    if not metric_of(spec).per_user:
         raise InputError(
             f"configurations are compared by every user's score, but {spec.metric} has one value "
             "per fold; choose a metric such as ndcg"
@@ -303,7 +303,7 @@ def make_tuning(
         k=spec.k,
         confidence=confidence,
         indifference=indifference,
-        higher_is_better=METRICS[spec.metric].higher_is_better,
+        higher_is_better=metric_of(spec).higher_is_better,
     )
     return Tuning(
         spec=spec,
@@ -469,7 +469,7 @@ def meet_aside(
         and replace(other, params=spec.params).same_scores(spec)
     }
     scores = np.stack([one.folds for one in tuned.standing.contenders])
-    sign = 1 if METRICS[chosen.metric].higher_is_better else -1
+    sign = 1 if metric_of(chosen).higher_is_better else -1
     return Aside(
         run_id=run.run_id,
         score=results.folds(spec)[0].score,
