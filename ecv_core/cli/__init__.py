@@ -82,8 +82,8 @@ COMMANDS = {
         "a picture for a paper, in a column's width", "figure_command", "figure_options"
     ),
     "dashboard": Command("the pages, in a browser", "dashboard_command", "dashboard_options"),
-    "backup": Command("all runs as one file, while in use", "backup_commands", "backup_options"),
-    "restore": Command("all runs from such a file", "backup_commands", "restore_options"),
+    "backup": Command("all runs as one file, while in use", "share_commands", "backup_options"),
+    "restore": Command("all runs from such a file", "share_commands", "restore_options"),
 }
 """Every command, in the order in which `--help` lists them."""
 
