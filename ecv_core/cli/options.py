@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -199,6 +200,15 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         help="compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor; "
         "ECV_CLUSTER says it too",
     )
+    parser.add_argument(
+        "--meter",
+        action="append",
+        default=[],
+        type=_meter,
+        metavar="METER",
+        help="measure this machine with shelly:ADDRESS, slurm or a command that prints watts; give "
+        "it again for a second one; ECV_METER says it too",
+    )
     parser.add_argument("--nodes", type=int, metavar="N", help="of slurm, pbs, lsf or htcondor")
     parser.add_argument(
         "--site", metavar="FILE.toml", help="partition, account, walltime, ... of a node"
@@ -212,6 +222,13 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _meter(text: str) -> str:
+    """The name of a meter that has just answered. Raises: InputError."""
+    from ecv_core.jobs.metering import checked
+
+    return checked(text)
+
+
 @contextmanager
 def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Iterator[Executor]:
     """The executor that the options of `add_place` ask for; it ends with the block.
@@ -223,6 +240,13 @@ def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Itera
     """
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
+    if options.meter:
+        if options.on or os.environ.get("ECV_CLUSTER"):
+            raise InputError(
+                "--meter measures this machine, and --on computes elsewhere; name the meters of a "
+                "node in its own ECV_METER"
+            )
+        os.environ["ECV_METER"] = "\n".join(options.meter)
     from ecv_core.jobs.cluster.choose import executor_on
 
     with closing(executor_on(options.on, nodes=options.nodes, site=options.site, also=also)) as one:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import getpass
-import json
-import os
-import tempfile
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Protocol
 
 import psutil
 
+from ecv_core.energy.boot import recalled, remember
 from ecv_core.energy.load import Load
 from ecv_core.records.run import QUIET, Energy
-from ecv_core.untrusted.files import replacing
 
 LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
 
@@ -30,18 +25,18 @@ class Meter(Protocol):
         """End."""
 
 
-def idle_watts(meter: Meter, name: str) -> float | None:
+def idle_watts(meter: Meter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
     Args:
         meter: not started.
         name: of what the meter assumes, under which the answer is remembered.
-    Returns: watts; None where the machine is not idle now, or nothing can be measured.
+    Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
+        now, or nothing can be measured.
     """
-    path, boot = _path(), f"{psutil.boot_time():.0f}"
-    known = _known(path, boot)
-    if name in known:
-        return known[name]
+    with suppress(TypeError, ValueError):
+        watts, source = recalled(f"idle {name}")
+        return float(watts), str(source)
     before = Load.now()
     time.sleep(LOOK_SECONDS)
     if not _idle(before):
@@ -53,10 +48,9 @@ def idle_watts(meter: Meter, name: str) -> float | None:
     energy = meter.stop()
     if energy.source == "none" or not _idle(before):
         return None
-    watts = energy.joules / seconds
-    with suppress(OSError), replacing(path) as part:
-        part.write_text(json.dumps({"boot": boot, "watts": known | {name: watts}}))
-    return watts
+    found = (energy.joules / seconds, energy.source)
+    remember(f"idle {name}", found)
+    return found
 
 
 def _idle(before: Load) -> bool:
@@ -64,17 +58,3 @@ def _idle(before: Load) -> bool:
     now = Load.now()
     room = (now.seconds - before.seconds) * (psutil.cpu_count() or 1)
     return now.machine - before.machine <= QUIET * room
-
-
-def _path() -> Path:
-    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
-    return Path(tempfile.gettempdir()) / f"ecv-idle-{user}.json"
-
-
-def _known(path: Path, boot: str) -> dict[str, float]:
-    """What was measured since the machine was started."""
-    with suppress(OSError, ValueError, TypeError, AttributeError):
-        found = json.loads(path.read_text())
-        if found.get("boot") == boot:
-            return {str(name): float(watts) for name, watts in found["watts"].items()}
-    return {}

@@ -70,7 +70,7 @@ OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
 class Scorer(Interface):
     """The part of a recommender that evaluation needs."""
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
 
 
@@ -205,7 +205,7 @@ def _task(
     train: csr_array | None,
     protocol: Protocol,
     *,
-    score: Callable[[NDArray[np.intp]], torch.Tensor],
+    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor],
     metrics: tuple[str, ...],
     progress: Progress,
 ) -> EvaluatedFold:

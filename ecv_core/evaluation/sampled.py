@@ -198,6 +198,8 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
 
     Raises: InputError for more negatives than there are; RunError for scores that are not finite.
     """
+    import torch
+
     negatives = draw_negatives(
         task.seen, task.held_out, task.users, task.candidates, task.popularity, task.protocol
     )
@@ -208,7 +210,7 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
     while drawn := list(islice(negatives, blocks)):
         items = np.concatenate(drawn)
         users = task.users[done : done + len(items)]
-        scores = task.score(users)
+        scores = torch.as_tensor(task.score(users))
         refuse_not_finite(scores)
         against, loss = _compare(scores, items, task, users, done)
         found.append(against)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 
 from ecv_core.evaluation.metrics import METRICS, Kind
 from ecv_core.evaluation.ranking import Popularity
+from ecv_core.evaluation.without_torch import best_of
 from ecv_core.records.errors import InputError, RunError
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ Columns = dict[str, Floats]
 class EvaluatedFold:
     """One fold under one protocol; matrices have shape (users, items)."""
 
-    score: Callable[[NDArray[np.intp]], torch.Tensor]
+    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor]
     seen: csr_array
     held_out: csr_array
     users: NDArray[np.intp]
@@ -84,7 +86,7 @@ class EvaluatedFold:
 BLOCK_CELLS = 2_000_000
 """Scores in one block: 8 MB, so that scoring, masking and top-n find them in cache."""
 
-ScoreBlock = Callable[[NDArray[np.intp]], "torch.Tensor"]
+ScoreBlock = Callable[[NDArray[np.intp]], "NDArray[np.float32] | torch.Tensor"]
 
 
 def candidate_scores(
@@ -92,35 +94,44 @@ def candidate_scores(
     seen: csr_array,
     users: NDArray[np.intp],
     candidates: NDArray[np.bool_] | None = None,
-) -> Iterator[tuple[NDArray[np.intp], torch.Tensor]]:
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32] | torch.Tensor]]:
     """Scores of blocks of users, -inf where an item is no candidate.
 
     Args:
-        score: users (block,) -> float32 scores (block, items), on any device; overwritten.
+        score: users (block,) -> float32 scores (block, items), on any device; overwritten. An
+            array becomes a tensor where torch is loaded.
         seen: shape (users, items), nonzero where the user has the item; sorted indices.
         users: row numbers of `seen`, any order; shape (users,).
         candidates: which items may be recommended at all; shape (items,); by default every one.
     Returns: (users (block,), scores (block, items)) in the order of `users`.
     Raises: RunError if a score is not finite.
     """
-    import torch
-
-    outside = None if candidates is None else torch.from_numpy(np.flatnonzero(~candidates))
+    outside = np.flatnonzero(~candidates) if candidates is not None else None
     size = max(1, BLOCK_CELLS // seen.shape[1])
     for start in range(0, len(users), size):
         part = users[start : start + size]
-        scores = score(part).contiguous()
+        scores = score(part)
         own = seen[part]
-        rows = np.repeat(np.arange(len(part)), np.diff(own.indptr))
-        cells = torch.from_numpy(rows * seen.shape[1] + own.indices).to(scores.device)
-        refuse_not_finite(scores)
-        scores.view(-1).index_fill_(0, cells, -torch.inf)
-        if outside is not None:
-            scores.index_fill_(1, outside.to(scores.device), -torch.inf)
+        cells = np.repeat(np.arange(len(part)), np.diff(own.indptr)) * seen.shape[1] + own.indices
+        if "torch" in sys.modules:
+            import torch
+
+            scores = torch.as_tensor(scores).contiguous()
+            refuse_not_finite(scores)
+            places = torch.from_numpy(cells).to(scores.device)
+            scores.view(-1).index_fill_(0, places, -torch.inf)
+            if outside is not None:
+                scores.index_fill_(1, torch.from_numpy(outside).to(scores.device), -torch.inf)
+        else:
+            scores = cast("NDArray[np.float32]", scores)
+            refuse_not_finite(scores)
+            np.put(scores, cells, -np.inf)
+            if outside is not None:
+                scores[:, outside] = -np.inf
         yield part, scores
 
 
-def best_items(scores: torch.Tensor, n: int) -> NDArray[np.int64]:
+def best_items(scores: NDArray[np.float32] | torch.Tensor, n: int) -> NDArray[np.int64]:
     """The n items with the highest scores, best first, -1 where no candidate is left.
 
     Args:
@@ -128,6 +139,8 @@ def best_items(scores: torch.Tensor, n: int) -> NDArray[np.int64]:
         n: at most the number of items.
     Returns: shape (users, n).
     """
+    if isinstance(scores, np.ndarray):
+        return best_of(scores, n)
     import torch
 
     best = torch.topk(scores, n, dim=1)
@@ -137,13 +150,17 @@ def best_items(scores: torch.Tensor, n: int) -> NDArray[np.int64]:
     return items
 
 
-def refuse_not_finite(scores: torch.Tensor) -> None:
+def refuse_not_finite(scores: NDArray[np.float32] | torch.Tensor) -> None:
     """Raises: RunError if a score is NaN or infinite."""
-    # A sum is finite only if all its terms are, and it is several times faster than isfinite().
-    # It may overflow on huge but finite scores, so a suspect sum is looked at again.
-    import torch
+    if isinstance(scores, np.ndarray):
+        finite = bool(np.isfinite(scores).all())
+    else:
+        import torch
 
-    if not torch.isfinite(scores.sum()) and not torch.isfinite(scores).all():
+        # A sum is finite only if all its terms are, and it is several times faster than isfinite().
+        # It may overflow on huge but finite scores, so a suspect sum is looked at again.
+        finite = bool(torch.isfinite(scores.sum()) or torch.isfinite(scores).all())
+    if not finite:
         raise RunError(
             "the model gave scores that are not finite (NaN or infinite), so nothing can be "
             "ranked; its training has diverged: try a lower learning rate or more regularization"
@@ -196,12 +213,10 @@ class AnyScores:
                 f"users and {shape[1]:,} items; give one row per user and one column per item"
             )
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
         """As `Scorer.score`. Raises: InputError for a wrong shape, or a score that is no number."""
-        import torch
-
         given: Any = self._given.score(users) if self._model else self._given[users]
-        if isinstance(given, torch.Tensor):
+        if hasattr(given, "detach"):  # of torch
             given = given.detach().cpu()
         rows = np.asarray(_dense(given))
         if rows.shape != (len(users), self._items):
@@ -221,7 +236,7 @@ class AnyScores:
                 f"{scores[row, item]}; scores are finite numbers, or -inf for what is never "
                 "recommended"
             )
-        return torch.from_numpy(np.maximum(scores, np.finfo(np.float32).min))
+        return np.maximum(scores, np.finfo(np.float32).min)
 
 
 def _dense(given: Any) -> Any:  # noqa: ANN401  any array

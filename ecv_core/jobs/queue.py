@@ -16,7 +16,9 @@ from ecv_core.store.store import Store
 class RunQueue(Protocol):
     """Where a plan puts its runs: the queue itself, or as much of it as somebody may use."""
 
-    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False) -> str:
+    def start(
+        self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False, place: str = ""
+    ) -> str:
         """As `Queue.start`."""
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
@@ -45,6 +47,7 @@ class Queue:
         quota: Quota | None = None,
         plan_id: str = "",
         anew: bool = False,
+        place: str = "",
     ) -> str:
         """Queue one run per spec; gives the id of their group.
 
@@ -57,6 +60,7 @@ class Queue:
             quota=quota,
             plan_id=plan_id,
             anew=anew,
+            place=place,
         )
         self.wake()
         return plan_id or run_ids[0]

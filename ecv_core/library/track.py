@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from ecv_core.energy.load import own_seconds
-from ecv_core.energy.meter import EnergyMeter, meter_for
+from ecv_core.energy.meter import EnergyMeter
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
+from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on

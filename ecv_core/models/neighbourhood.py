@@ -142,7 +142,7 @@ class NeighbourModel(ABC):
         self._voting = self.voting(train, near)
         progress("fit", 2, 2)
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         return self._voting.score(users)
 
     def checked(self, train: csr_array, neighbours: int) -> Closeness:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
-from ecv_core.jobs.plans.select import SelectPlan, selection_book
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
@@ -30,6 +29,8 @@ def plan_of(
     """
     record = plan_behind(store, run.group)
     if record is not None and record.kind == SELECTION:
+        from ecv_core.jobs.plans.select import SelectPlan, selection_book
+
         left = store.left_queue(record.plan_id, run.run_id)
         plan = SelectPlan.of(record, speculate=speculate)
         return plan, selection_book(store, record, says, left=left)
@@ -43,13 +44,14 @@ def plan_of(
 
 def _alike(store: Store, first: Run) -> list[Run]:
     """What waits in the same queue behind a run, started by the same person, none twice."""
-    owner = owner_of(store, first.run_id)
+    owner, place = owner_of(store, first.run_id), store.place_of(first.group)
     found: dict[RunSpec, Run] = {first.spec: first}
     for run in store.active():
         if (
             run.state is RunState.QUEUED
             and (run.started_by, run.anew) == (first.started_by, first.anew)
             and owner_of(store, run.run_id) == owner
+            and store.place_of(run.group) == place
             and ((record := plan_behind(store, run.group)) is None or record.kind != SELECTION)
         ):
             found.setdefault(run.spec, run)
