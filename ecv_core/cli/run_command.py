@@ -6,12 +6,10 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core import models, stopping
-from ecv_core.cli import parse
 from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.options import (
     OF_SPLITS,
@@ -20,6 +18,7 @@ from ecv_core.cli.options import (
     add_split_options,
     asked_rule_params,
     asked_settings,
+    gives_up,
     named_values,
     place_of,
 )
@@ -145,7 +144,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from ecv_core.figures.words import watt_hours
-    from ecv_core.jobs.book import GivesUp, Says
+    from ecv_core.jobs.book import Says
     from ecv_core.jobs.driver import drive
     from ecv_core.jobs.plans.behind import plan_of
     from ecv_core.store.document import run_document
@@ -179,8 +178,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
             name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
             bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
 
-        trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
-        says = Says(fold=on_fold, trouble=trouble)
+        says = Says(fold=on_fold, trouble=gives_up())
         with place_of(options, show) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)
@@ -269,12 +267,3 @@ def _summary(run: Run) -> str:
         f"run {run.run_id}",
     ]
     return "\n".join(line for line in lines if line)
-
-
-def parse_spec(arguments: Sequence[str]) -> RunSpec:
-    """The spec that `run ...` with these arguments would evaluate.
-
-    Raises: InputError for arguments that make no run.
-    """
-
-    return spec_of(parse(arguments))
