@@ -22,6 +22,7 @@ from ecv_core.jobs.plans.select import (
 from ecv_core.library.evaluate import kept_or_not
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.library.settings import ScoreSettings
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class Selected:
         return f"<p>{escape(self.sentence)}</p>{self.frame().to_html()}"
 
 
+@kinds_checked
 def select(
     dataset: object,
     contenders: Sequence[str],

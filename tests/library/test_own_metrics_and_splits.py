@@ -93,7 +93,7 @@ def test_what_is_no_metric_is_refused_before_anything_is_stored(function, said):
         (lambda: ecv.Metric("x", unit=3), "unit of a metric is a line of text, but is 3"),
         (lambda: ecv.register_metric(ecv.Metric("ndcg", share_of_list)), "'ndcg' already"),
         (lambda: ecv.register_metric(share_of_list), "or an ecv.Metric"),
-        (lambda: ecv.evaluate("synthetic", "popular", metric=3), "but is 3"),
+        (lambda: ecv.evaluate("synthetic", "popular", metric=3), "is text or a Metric, but is 3"),
         (
             lambda: ecv.evaluate("synthetic", "popular", metric=ecv.Metric("clicks")),
             "'clicks' has no function, so only other code can report it",
@@ -225,9 +225,9 @@ def test_what_is_no_split_is_refused_before_anything_is_stored(function, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (7, "a split is an id .* or an ecv.Strategy"),
+        (7, "split of evaluate is text, a Strategy or a function, but is 7"),
         (ecv.Strategy("user-k-fold", by_item), "there is a split 'user-k-fold' already"),
-        (KFold(3), "a split is an id .* but is KFold"),
+        (KFold(3), "a Strategy or a function, but is KFold"),
     ],
 )
 def test_objects_that_are_no_split_are_refused(given, said):
