@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records.codec import shown
-from ecv_core.records.errors import FoldsError, InputError
+from ecv_core.records.errors import FoldsError, InputError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits.exchange.files import (
     IMPORTED,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records.codec import shown
-from ecv_core.records.errors import FoldsError
+from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.splits.strategies import MAX_K
 from ecv_core.untrusted.disarming import armed, disarmed
