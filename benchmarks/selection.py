@@ -219,8 +219,8 @@ def compare(groups: Mapping[str, Sequence[Scores]], orders: int) -> None:
 # Made contenders, by the thousand: the selection written once more for a batch, with arrays instead
 # of objects, so that a table takes seconds and two programs must agree.
 
-_NOISE = {"certain": (2.0, 1.9), "worse": (2.5, 3.0), "loss": (3.5, 8.0)}
-"""a and d0 of ANY_NOISE, LITTLE_NOISE and USUAL_NOISE in `evidence`, for different algorithms."""
+_NOISE = {"certain": (2.0, 1.9), "worse": (0.75, 2.2), "loss": (3.5, 8.0)}
+"""a and d0 of ANY_NOISE, NEW_DATA and USUAL_NOISE in `evidence`, for different algorithms."""
 _MADE: dict[str, tuple[list[float], list[float]]] = {
     "two equal, calm": ([0.5] * 2, [0] * 2),
     "four equal, calm": ([0.5] * 4, [0] * 4),

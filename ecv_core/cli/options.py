@@ -1,12 +1,16 @@
-"""name=value words of the command line."""
+"""What commands have in common: options, where folds are computed, what is said meanwhile."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
 
 from ecv_core import stopping
 from ecv_core.records.errors import InputError
@@ -15,6 +19,7 @@ from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.spec import SETTINGS, Setting
 
 if TYPE_CHECKING:
+    from ecv_core.jobs.book import GivesUp
     from ecv_core.jobs.executors import Executor
 
 
@@ -196,6 +201,15 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         help="compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor; "
         "ECV_CLUSTER says it too",
     )
+    parser.add_argument(
+        "--meter",
+        action="append",
+        default=[],
+        type=_meter,
+        metavar="METER",
+        help="measure this machine with shelly:ADDRESS, slurm or a command that prints watts; give "
+        "it again for a second one; ECV_METER says it too",
+    )
     parser.add_argument("--nodes", type=int, metavar="N", help="of slurm, pbs, lsf or htcondor")
     parser.add_argument(
         "--site", metavar="FILE.toml", help="partition, account, walltime, ... of a node"
@@ -209,6 +223,13 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _meter(text: str) -> str:
+    """The name of a meter that has just answered. Raises: InputError."""
+    from ecv_core.jobs.metering import checked
+
+    return checked(text)
+
+
 @contextmanager
 def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Iterator[Executor]:
     """The executor that the options of `add_place` ask for; it ends with the block.
@@ -220,7 +241,30 @@ def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Itera
     """
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
+    if options.meter:
+        if options.on or os.environ.get("ECV_CLUSTER"):
+            raise InputError(
+                "--meter measures this machine, and --on computes elsewhere; name the meters of a "
+                "node in its own ECV_METER"
+            )
+        os.environ["ECV_METER"] = "\n".join(options.meter)
     from ecv_core.jobs.cluster.choose import executor_on
 
     with closing(executor_on(options.on, nodes=options.nodes, site=options.site, also=also)) as one:
         yield one
+
+
+def showing_phase(bar: tqdm[Any]) -> Progress:
+    """What shows the steps within a fold in front of a bar of folds."""
+
+    def show(phase: str, step: int, steps: int, /, **_: object) -> None:
+        bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+
+    return show
+
+
+def gives_up() -> GivesUp:
+    """For `Says.trouble`: it says above the bars what cannot be saved."""
+    from ecv_core.jobs.book import GivesUp
+
+    return GivesUp(partial(tqdm.write, file=sys.stderr))

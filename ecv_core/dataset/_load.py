@@ -255,7 +255,6 @@ def _columns(missing: list[str | int]) -> str:
 
 def type_of(role: str) -> pa.DataType:
     """Of the column that has this role."""
-    """Of the column that has this role."""
     import pyarrow as pa
 
     return pa.string() if role in _TEXT_ROLES else pa.float64()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Protocol
 
 import psutil
@@ -24,16 +25,18 @@ class Meter(Protocol):
         """End."""
 
 
-def idle_watts(meter: Meter, name: str) -> float | None:
+def idle_watts(meter: Meter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
     Args:
         meter: not started.
         name: of what the meter assumes, under which the answer is remembered.
-    Returns: watts; None where the machine is not idle now, or nothing can be measured.
+    Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
+        now, or nothing can be measured.
     """
-    if isinstance(watts := recalled(f"idle {name}"), float):
-        return watts
+    with suppress(TypeError, ValueError):
+        watts, source = recalled(f"idle {name}")
+        return float(watts), str(source)
     before = Load.now()
     time.sleep(LOOK_SECONDS)
     if not _idle(before):
@@ -45,9 +48,9 @@ def idle_watts(meter: Meter, name: str) -> float | None:
     energy = meter.stop()
     if energy.source == "none" or not _idle(before):
         return None
-    watts = energy.joules / seconds
-    remember(f"idle {name}", watts)
-    return watts
+    found = (energy.joules / seconds, energy.source)
+    remember(f"idle {name}", found)
+    return found
 
 
 def _idle(before: Load) -> bool:

@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation.metrics import Kind
-from ecv_core.evaluation.novelty import NOVELTY_METRICS
-from ecv_core.evaluation.ranking import HIT_METRICS, Floats, Ranked
+from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, EvaluatedFold
-from ecv_core.evaluation.topn import best_items, candidate_scores, hits_of
+from ecv_core.evaluation.task import Columns, EvaluatedFold, best_items, candidate_scores, hits_of
 
 # Scores of all candidates -> how often a held-out item is ranked above the others, per user.
 

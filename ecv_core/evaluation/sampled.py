@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation.metrics import Kind
-from ecv_core.evaluation.novelty import Popularity
-from ecv_core.evaluation.ranking import Floats, per_user
+from ecv_core.evaluation.ranking import Floats, Popularity, per_user
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, EvaluatedFold, Protocol
-from ecv_core.evaluation.topn import BLOCK_CELLS, refuse_not_finite
+from ecv_core.evaluation.task import (
+    BLOCK_CELLS,
+    Columns,
+    EvaluatedFold,
+    Protocol,
+    refuse_not_finite,
+)
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:

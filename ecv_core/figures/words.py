@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import floor, log10
 from typing import Protocol
 
 import ecv_core.dataset as datasets
 from ecv_core.energy.expected import on_its_own
 from ecv_core.energy.savings import EnergyFacts
-from ecv_core.evaluation import METRICS, column_title
+from ecv_core.evaluation import metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
-from ecv_core.records.run import Interval, IntervalKind, Moment, Run
+from ecv_core.records.run import (
+    HOW,
+    Energy,
+    FoldResult,
+    Interval,
+    IntervalKind,
+    Moment,
+    Reading,
+    Run,
+)
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     NEVER_STOPS,
@@ -33,16 +43,23 @@ def metric_label(spec: RunSpec) -> str:
 
     Where fewer is better it says so: 'Gini index@10 (lower is better)'.
     """
-    notes = [] if METRICS[spec.metric].higher_is_better else ["lower is better"]
+    known = metric_of(spec)
+    notes = [f"in {known.unit}"] * bool(known.unit)
+    notes += [] if known.higher_is_better else ["lower is better"]
     if spec.negatives is not None:
         notes.insert(0, f"{spec.negatives:,} sampled negatives")
-    label = column_title(spec.metric_name)
+    label = known.title + spec.metric_name.removeprefix(spec.metric)
     return f"{label} ({', '.join(notes)})" if notes else label
 
 
 def counted(count: int, noun: str) -> str:
     """'1 fold', '2 folds', '1,349 items'."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def joined(words: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -164,7 +181,43 @@ def node_words(run: Run) -> str:
         slurm = watt_hours(sum(fold.node.slurm_joules or 0.0 for fold in own if fold.node))
         ours = watt_hours(sum(fold.energy.joules for fold in own))
         said.append(f"SLURM measured {slurm} for {counted(len(own), 'fold')}, this meter {ours}.")
+    if gaps := [one for fold in run.folds for one in fold.energy.readings[:1] if one.gap_seconds]:
+        seconds = sum(one.gap_seconds for one in gaps)
+        said.append(
+            f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave nothing for "
+            f"{duration(seconds)} in all; the range says what that time may have taken."
+        )
+    if several := [fold for fold in run.folds if len(fold.energy.readings) > 1]:
+        said.append(f"In {counted(len(several), 'fold')}: {_side_by_side(several)}.")
     return " ".join(said)
+
+
+def readings_words(energy: Energy) -> str:
+    """'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)'; empty of one meter."""
+    return "" if len(energy.readings) < 2 else _meters(energy.readings)
+
+
+def _side_by_side(folds: Sequence[FoldResult]) -> str:
+    """The same of several folds, of each meter over all of them."""
+    sums: dict[str, Reading] = {}
+    for one in (one for fold in folds for one in fold.energy.readings):
+        before = sums.get(one.meter)
+        joules = one.joules + (before.joules if before else 0.0)
+        sums[one.meter] = replace(one, joules=joules)
+    return _meters(list(sums.values()))
+
+
+def _meters(readings: Sequence[Reading]) -> str:
+    first, *others = readings
+    said = [f"{first.meter} {watt_hours(first.joules)} ({HOW[first.source]})"]
+    for one in others:
+        if not one.joules:
+            said.append(f"{one.meter} nothing")
+            continue
+        percent = 100 * (one.joules - first.joules) / first.joules if first.joules else 0.0
+        apart = f"{abs(percent):.0f} % {'more' if percent > 0 else 'less'}"
+        said.append(f"{one.meter} {watt_hours(one.joules)} ({HOW[one.source]}, {apart})")
+    return ", ".join(said)
 
 
 def _spread(run: Run, at: Moment) -> str:
@@ -349,6 +402,12 @@ def processor_words(facts: EnergyFacts) -> str:
     return f"processor time {duration(facts.processor_seconds)}" + (
         f", {about}{saved:.0f} % saved" if saved else ""
     )
+
+
+def processor_sentence(facts: EnergyFacts) -> str:
+    """The same as a sentence of its own."""
+    said = processor_words(facts)
+    return f"{said[0].upper()}{said[1:]}." if said else ""
 
 
 def grams(amount: float) -> str:

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from ecv_core.fold import run_fold
 from ecv_core.jobs.machine import machine_for
-from ecv_core.records.errors import EcvError, RunError
-from ecv_core.records.extras import what_to_install
+from ecv_core.records.errors import EcvError, RunError, what_to_install
 from ecv_core.records.run import FoldResult, Node, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.environment import hardware, host
@@ -33,8 +32,8 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """
-    from ecv_core.energy.meter import meter_for
     from ecv_core.fold.shared import run_shared_fold
+    from ecv_core.jobs.metering import meter_for
 
     meter = meter_for(specs[0])
     try:
@@ -57,7 +56,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
 def node_here(seconds: float) -> Node:
     """Where a fold was computed that has just ended, after so many seconds."""
     began = datetime.now(UTC) - timedelta(seconds=seconds)
-    return Node(host=host(), hardware=hardware(), alone=None, began_at=began)
+    return Node(host=host(), hardware=hardware(), began_at=began)
 
 
 class WorkerDied(RunError):

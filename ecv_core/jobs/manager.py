@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice
 
 from ecv_core.jobs.book import RETRY_SECONDS, Says
-from ecv_core.jobs.cluster.choose import executor_on, place_asked
+from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor, Worker
@@ -20,24 +20,19 @@ from ecv_core.jobs.plans.behind import plan_of
 from ecv_core.jobs.queue import Queue
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import RunState
-from ecv_core.records.spec import RunSpec
-from ecv_core.store.packing import START, give_back, pack_some
-from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
 RUN: ContextVar[str] = ContextVar("run", default="")
 """The id of the run that this thread computes: every line of a log may have it."""
 
-QUIET_SECONDS = 5.0
-"""After so long without work the manager looks for what it can do besides."""
 CLOSE_SECONDS = 3.0
 """How long the end of the program may wait for the state of the run to be written."""
 
 
 class RunManager(Queue):
-    """Computes what is queued, in the background: one fold at a time, or where ECV_CLUSTER says, on
-    as many nodes as there are. One per process."""
+    """Computes what is queued, in the background: one fold at a time, or on as many nodes as there
+    are where a cluster was chosen, or ECV_CLUSTER says one. One per process."""
 
     def __init__(
         self, store: Store, *, compute: Compute = compute, seconds: float | None = None
@@ -53,39 +48,15 @@ class RunManager(Queue):
         self._seconds = seconds
         self._calls = compute
         self._worker = Worker(compute)
-        self._executor: Executor | None = None
+        self._executors: dict[str, Executor] = {}
         self._wake = threading.Event()
         self._closing = False
-        self._packed = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
         recover(store, serves=True)
         self._heart = Heart(store, serves=True, on_taken=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
-
-    def start(
-        self,
-        specs: Sequence[RunSpec],
-        *,
-        started_by: str = "",
-        quota: Quota | None = None,
-        plan_id: str = "",
-        anew: bool = False,
-    ) -> str:
-        """As `Queue.start`; the first one starts as soon as the runs before it are done."""
-        group = super().start(specs, started_by=started_by, quota=quota, plan_id=plan_id, anew=anew)
-        self.wake()
-        return group
-
-    def resume(
-        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
-    ) -> bool:
-        """As `Queue.resume`; it starts as soon as the runs before it are done."""
-        resumed = super().resume(run_id, full=full, started_by=started_by, quota=quota)
-        if resumed:
-            self.wake()
-        return resumed
 
     def wake(self) -> None:
         """Look into the queue again: something was put there under `owner`."""
@@ -94,7 +65,7 @@ class RunManager(Queue):
 
     def warm_up(self) -> None:
         """Start the worker process, so that the first fold does not wait for it."""
-        if not place_asked():
+        if place_asked() == HERE:
             self._worker.warm_up()
 
     @property
@@ -110,8 +81,8 @@ class RunManager(Queue):
         self._wake.set()
         self._worker.close()
         self._thread.join(CLOSE_SECONDS)
-        if self._executor is not None:
-            self._executor.close()
+        for executor in self._executors.values():
+            executor.close()
         self._heart.stop()
 
     def _loop(self) -> None:
@@ -122,8 +93,6 @@ class RunManager(Queue):
                     with self._logged(run_id):
                         self._compute(run_id)
                     continue
-                if not self._wake.wait(QUIET_SECONDS):
-                    self._pack()
                 self._wake.wait()
                 self._wake.clear()
             except StoreError as error:  # the thread outlives a database that comes and goes
@@ -154,14 +123,13 @@ class RunManager(Queue):
         refusal: str | None = None
         try:
             says = Says(trouble=self._tell)
-            if self._executor is None:  # a cluster that does not answer is asked again next time
-                self._executor = executor_on(otherwise=lambda: self._worker, compute=self._calls)
-            together = self._executor.places > 1
-            plan, book = plan_of(self._store, self._store.run(run_id), says, together=together)
+            run = self._store.run(run_id)
+            executor = self._executor_on(self._store.place_of(run.group) or place_asked())
+            plan, book = plan_of(self._store, run, says, together=executor.places > 1)
             drive(
                 plan,
                 book,
-                self._executor,
+                executor,
                 closing=lambda: self._closing,
                 seconds=self._seconds,
                 gives_way=True,
@@ -181,17 +149,13 @@ class RunManager(Queue):
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
 
-    def _pack(self) -> None:
-        """What an earlier version left large is packed while nothing runs, here or elsewhere."""
-        place, began = START, False
-        try:
-            while not (self._packed or self._wake.is_set() or self._store.active()):
-                after = pack_some(self._store, place)
-                self._packed, began, place = after is None, began or bool(after), after or place
-            if began and self._packed:
-                give_back(self._store)
-        except StoreError as error:  # nobody waits for it
-            log.warning("%s", error)
+    def _executor_on(self, place: str) -> Executor:
+        """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
+        if place not in self._executors:
+            self._executors[place] = executor_on(
+                place, otherwise=lambda: self._worker, compute=self._calls
+            )
+        return self._executors[place]
 
     def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence

@@ -29,6 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 
 
 _BLOCK = 2**22
+_ALIKE = 1e-15
+"""Of the squared span: a smaller variance is rounding."""
 _NORMAL = 1e9
 """Degrees of freedom at which Student's t is the normal distribution."""
 
@@ -84,7 +86,7 @@ class UserMoments:
         parts = ((self.within, self.freedom_within), (self.between, among))
         inner, outer = (
             share
-            * _not_certain(np.einsum("si,sij,sj->s", weights, part, weights), freedom, self.span)
+            * not_certain(np.einsum("si,sij,sj->s", weights, part, weights), freedom, self.span)
             for share, (part, freedom) in zip(self._shares, parts, strict=True)
         )
         mixed = inner + outer
@@ -162,15 +164,14 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     )
 
 
-def _not_certain(
-    variance: NDArray[np.float64], freedom: NDArray[np.float64], span: float
-) -> NDArray[np.float64]:
+def not_certain(variance: ArrayLike, freedom: ArrayLike, span: float) -> NDArray[np.float64]:
     """Where nobody differs, the variance that there would be if one had, by `span`.
 
     Of what has not been seen in n tries there may be up to 3 in n (rule of three; Hanley and
     Lippman-Hand 1983).
     """
-    alike = (variance <= 0) & (freedom > 0)
+    variance, freedom = np.asarray(variance), np.asarray(freedom)
+    alike = (variance <= _ALIKE * span**2) & (freedom > 0)
     told: NDArray[np.float64] = np.where(alike, span**2 / np.maximum(freedom, 1), variance)
     return told
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ecv_core.records import codec
 from ecv_core.records.errors import DamagedRun, InputError
 from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.removal import kept
 from ecv_core.store.rows import AHEAD, damage, read_folds, stop_of_row
-from ecv_core.store.schema import folds, imports, labels, runs
+from ecv_core.store.schema import folds, imports, kept, labels, runs
 from ecv_core.store.store import Store
 
 # What people write on their runs: a name, tags and a note.
@@ -84,8 +84,6 @@ def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
 
 def labels_in(connection: sa.Connection) -> dict[str, Label]:
     """What is written on each run that has a label, by run id."""
-    from ecv_core.records import codec
-
     found = {}
     for row in connection.execute(labels.select()).all():
         with suppress(ValueError, TypeError):  # a damaged label is as none
@@ -116,6 +114,8 @@ class ListedRun:
     """Of its finished folds, in the order in which they finished."""
     joules: float | None
     """Of all finished folds; None where one was not metered, or there is none."""
+    processor_seconds: float | None
+    """Of all finished folds and all cores; None where one does not say, or there is none."""
     fold_seconds: tuple[float, ...]
     """Of each finished fold on its own, see `records.Shared`, in the order of the scores; likewise
     the joules."""
@@ -266,9 +266,11 @@ def _columns(
     results: Sequence[FoldResult], seen: int, damaged: Mapping[int, str]
 ) -> dict[str, Any]:
     metered = bool(results) and all(one.energy.source != "none" for one in results)
+    processor = [one.processor_seconds for one in results if one.processor_seconds is not None]
     return {
         "scores": tuple(one.score for one in results[:seen]),  # what is ahead of them is spent only
         "joules": sum(one.energy.joules for one in results) if metered else None,
+        "processor_seconds": sum(processor) if len(processor) == len(results) > 0 else None,
         "fold_seconds": tuple(map(_seconds, results)),
         "fold_joules": tuple(map(_joules, results)),
         "spent": _spent(results),

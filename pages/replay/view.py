@@ -10,9 +10,20 @@ import streamlit as st
 
 from ecv_core.analysis.replay import explanations
 from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.savings import energy_of
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.products import PICTURES
+from ecv_core.figures.words import (
+    alpha_text,
+    metric_label,
+    processor_sentence,
+    rule_words,
+    run_name,
+    run_title,
+    small_number,
+    watt_hours,
+)
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
@@ -26,15 +37,6 @@ from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import numbers
-from pages.shared.widgets.words import (
-    alpha_text,
-    metric_label,
-    rule_words,
-    run_name,
-    run_title,
-    small_number,
-    watt_hours,
-)
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -235,7 +237,8 @@ def _around(chosen: ChosenReplay) -> None:
     how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
     st.caption(
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
-        f"({how}). {_rest_words(run)}{source_sentence(run.folds[-1].energy.source)}"
+        f"({how}). {_rest_words(run)}{source_sentence(energy_of(run).source)} "
+        f"{processor_sentence(energy_of(run))}"
     )
     energy_bar(run.folds, left_in_words([run]))
 

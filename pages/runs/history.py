@@ -12,6 +12,17 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.figures.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_name,
+    run_title,
+    watt_hours,
+)
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import RunState
 from ecv_core.store.going import going_on
@@ -28,17 +39,6 @@ from pages.shared.live.runs import damaged_folds
 from pages.shared.live.state import escaped, run_list, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import (
-    algorithm_title,
-    counted,
-    dataset_title,
-    in_order,
-    metric_label,
-    rule_words,
-    run_name,
-    run_title,
-    watt_hours,
-)
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
@@ -168,6 +168,7 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
             "folds": [len(row.scores) for row in rows],
             "stop": pd.array([_stop(row) for row in rows], dtype="Int64"),
             "k": [len(row.spec.fold_order) for row in rows],
+            "processor": pd.Series([row.processor_seconds for row in rows], dtype=float),
             "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
             "when": pd.to_datetime([row.created_at for row in rows], utc=True),
             "state": [row.state.value for row in rows],
@@ -293,6 +294,12 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
             help="The fold after which the rule stopped; empty where it did not.", width=56
         ),
         "k": column.NumberColumn(help="Folds planned.", width=44),
+        "processor": column.NumberColumn(
+            "processor (s)",
+            format="%.1f",
+            help="Processor time of all folds that have run, of all cores: other work on the "
+            "machine hardly changes it. Empty where it was not written.",
+        ),
         "energy": column.NumberColumn(
             "energy (mWh)",
             format="%.2g",

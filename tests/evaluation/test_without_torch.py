@@ -9,7 +9,7 @@ import torch
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation import evaluate
-from ecv_core.evaluation.topn import best_items
+from ecv_core.evaluation.task import best_items
 from ecv_core.evaluation.without_torch import best_of
 
 

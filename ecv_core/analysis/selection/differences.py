@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.records.run import Scores
-from ecv_core.stopping.fold_variance import user_variance
+from ecv_core.stopping.fold_variance import not_certain, span_of, user_variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +142,7 @@ def paired_variance(
     Returns: NaN where it cannot be known, as with one fold of a single user.
     """
     apart = [one[row].astype(np.float64) - other[row] for row in rows]
+    span = max(map(span_of, apart))
     present = [~np.isnan(row) for row in apart]
     users = np.array([float(np.count_nonzero(here)) for here in present])
     total, squares, seen = (np.zeros(apart[0].shape) for _ in range(3))
@@ -155,12 +156,13 @@ def paired_variance(
         about += float((np.where(here, values - middle, 0.0) ** 2).sum())
     per_fold = users.mean()
     freedom = np.maximum(seen - 1, 0).sum()
-    spread = users - 1
+    among = np.maximum(users - 1, 0).sum()
     with np.errstate(invalid="ignore", divide="ignore"):
-        between = np.float64(about) / np.maximum(spread, 0).sum()
+        between = not_certain(about / among, among, span)
         if freedom == 0:
             return float(between / per_fold)
         within = np.maximum(squares - total * total / np.maximum(seen, 1), 0).sum() / freedom
+        within = not_certain(within, freedom, span)
         common = (seen * (seen - 1) / 2).sum()
         overlap = common / (len(rows) * (len(rows) - 1) / 2) / per_fold
         return float((overlap * within + (1 - overlap) * between) / per_fold)

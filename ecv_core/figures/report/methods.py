@@ -20,6 +20,7 @@ from ecv_core.figures.words import (
     FORECAST,
     counted,
     grams,
+    joined,
     metric_label,
     watt_hours,
     watt_hours_range,
@@ -224,7 +225,8 @@ def energy_sentence(runs: Sequence[Run]) -> str:
     out = left_out_words(every) if len(ran) < len(every) else left_in_words(every)
     countries = distinct([run.spec for run in ran], lambda spec: country_in_words(spec.country))
     of = "that ran " if len(ran) == len(every) else f"of the other {counted(len(ran), 'run')} "
-    meter = "" if {one.source for one in facts} == {"told"} else "; CodeCarbon"
+    codecarbon = {"rapl", "cpu-load", "constant", "mixed"} & {one.source for one in facts}
+    meter = "; CodeCarbon" if codecarbon else ""
     text = (
         f"The {counted(folds, 'fold')} {of}used {watt_hours(joules)} "
         f"({'; '.join(sources)}{meter}), which is {grams(sum(f.grams_co2e for f in facts))} "
@@ -262,8 +264,3 @@ def version_sentence(made_with: Mapping[str, Any], software: str) -> str:
 def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:
     """What is said of each, every text once."""
     return list(dict.fromkeys(words(one) for one in items))
-
-
-def joined(words: Sequence[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -11,18 +11,24 @@ from ecv_core.energy.parts import (
     GPU,
     MEMORY,
     PROCESSOR,
+    WHOLE,
     EnergyCost,
     EnergyPart,
     energy_parts,
     parts_sentence,
 )
-from pages.shared.widgets.words import estimate
+from ecv_core.figures.words import estimate
 
 _COLOURS = {
     PROCESSOR["rapl"]: "#0072b2",
     GPU: "#009e73",
     PROCESSOR["cpu-load"]: "#56b4e9",
     PROCESSOR["constant"]: "#56b4e9",
+    PROCESSOR["mixed"]: "#56b4e9",
+    WHOLE["plug"]: "#0072b2",
+    WHOLE["slurm"]: "#cc79a7",
+    WHOLE["command"]: "#f0e442",
+    WHOLE["plugin"]: "#d55e00",
     MEMORY: "#e69f00",
 }
 _STYLE = """

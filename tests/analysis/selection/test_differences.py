@@ -44,7 +44,7 @@ def test_paired_variance_is_user_variance_of_the_differences(seed: int, gaps: fl
 def test_every_subset_says_what_the_paired_scores_of_that_subset_say(
     contenders: Callable[..., list[Scores]],
 ) -> None:
-    some = contenders([0.5, 0.4, 0.45], k=5, users=20, shared=0.1, own=2.0, random=[1, 0, 0])
+    some = contenders([0.5, 0.4, 0.45], k=5, users=20, shared=0.1, own=2.0)
     every, paired = EverySubset(some), PairedScores(some)
     for one, other in [(0, 1), (2, 1), (1, 0)]:
         for folds in range(1, 2**5):

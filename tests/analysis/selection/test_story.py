@@ -18,9 +18,7 @@ TERMS = Terms(k=4)
 
 
 def contender(name: str, scores: list[float], joules: float) -> Scores:
-    return Scores(
-        name=name, folds=np.array(scores), users=None, joules=np.full(4, joules), random=True
-    )
+    return Scores(name=name, folds=np.array(scores), users=None, joules=np.full(4, joules))
 
 
 CONTENDERS = [
