@@ -17,7 +17,6 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.spec import SETTINGS, Setting
-from ecv_core.splits import SPLITS
 
 if TYPE_CHECKING:
     from ecv_core.jobs.book import GivesUp
@@ -181,6 +180,8 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
         parser: of the command.
         of_seed: what is otherwise with the seed in this command, as for `add_argument`.
     """
+    from ecv_core.splits import SPLITS
+
     add_setting(parser, "split", help=f"one of {', '.join(SPLITS)}")
     parser.add_argument(
         "--split-param", action="append", default=[], metavar="NAME=VALUE", help="of the split"
