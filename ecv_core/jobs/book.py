@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import TypeVar
 
@@ -510,6 +511,7 @@ def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> l
     return moments
 
 
+@lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
 def _key(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart: which folds they are to have may change."""
     asked = replace(spec, only_folds=(), full=False)
