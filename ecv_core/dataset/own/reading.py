@@ -129,7 +129,7 @@ def _check_so_far(pieces: list[pa.DictionaryArray], look_at: int) -> int:
         look_at: as of `_FIRST_LOOK`.
     Raises: Unreadable.
     """
-    together = sum(piece.dictionary.nbytes for piece in pieces)
+    together: int = sum(piece.dictionary.nbytes for piece in pieces)
     if together < look_at:
         return look_at
     ids = pa.chunked_array(pieces).unify_dictionaries().chunk(0).dictionary
