@@ -135,7 +135,7 @@ def _check_so_far(pieces: list[pa.DictionaryArray], look_at: int) -> int:
     ids = pa.chunked_array(pieces).unify_dictionaries().chunk(0).dictionary
     check_ids(ids)
     # A look takes time in proportion, so the next comes once there is a quarter more.
-    return together + max(_FIRST_LOOK - ids.nbytes, together // 4)
+    return together + max(_FIRST_LOOK - int(ids.nbytes), together // 4)
 
 
 def _inner_lines(plain: Plain, layout: Layout, rows: int) -> int:
