@@ -94,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _told_to_end(), _warnings_shown():
             options = parse(arguments)
             command: Callable[[argparse.Namespace], int] = options.command
+            if getattr(options, "meter", None):
+                import_module("ecv_core.cli.options").use_meters(options)
             with naming_code():  # what is typed here may name code to import
                 return command(options)
     except RunError as error:
