@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ecv_core.figures.words import metric_label, run_name
+from ecv_core.figures.words import metric_label, run_name, uncertainty_after_stop
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.run import IntervalKind
 from ecv_core.records.run import Run as RunRecord
@@ -168,8 +168,10 @@ class Run:
     def _uncertainty(self) -> str:
         if self.mean_interval is None or self.mean is None:
             return ""
-        half = self.mean_interval[1] - self.mean
-        return f" ± {half:.4f} ({100 * self.spec.confidence:g} % of the mean, t)"
+        wide = uncertainty_after_stop(self.record)
+        half = wide.width / 2 if wide else self.mean_interval[1] - self.mean
+        how = "wherever the rule stops" if wide else "t"
+        return f" ± {half:.4f} ({100 * self.spec.confidence:g} % of the mean, {how})"
 
     def _facts(self) -> list[tuple[str, str]]:
         """What one wants to know first, as words."""

@@ -76,6 +76,11 @@ class Selected:
             self.standing.contenders, self.standing.terms, self.metric, played
         )
 
+    @property
+    def methods(self) -> str:
+        """What a paper may say: the question that was asked, what was found and what not."""
+        return str(self._document["methods"])
+
     def document(self) -> dict[str, Any]:
         """The selection as plain JSON values, as `select --json` writes it."""
         return dict(self._document)

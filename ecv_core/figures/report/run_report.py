@@ -24,7 +24,9 @@ from ecv_core.figures.words import (
     duration,
     estimate,
     grams,
+    half_named,
     interval_lines,
+    interval_said,
     metric_label,
     node_words,
     range_words,
@@ -32,7 +34,6 @@ from ecv_core.figures.words import (
     run_title,
     saved_words,
     shared_words,
-    uncertainty,
     used_words,
     verdict,
 )
@@ -116,9 +117,9 @@ def _numbers(
     run: Run, moments: Sequence[Moment], energy: EnergyFacts, k: int
 ) -> list[tuple[str, str, str]]:
     at, checked = run.at_stop, run.checked
-    interval = uncertainty(run)
+    interval, wherever = interval_said(run)
     level = f"{100 * run.spec.confidence:g} %"
-    half = f"± {interval.width / 2:.4f} ({level} interval of the mean)" if interval else ""
+    half = f"{half_named(interval, k, wherever)} ({level})" if interval else ""
     metered = energy.source != "none"
     percent = energy.saved_percent
     return [
