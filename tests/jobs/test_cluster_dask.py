@@ -524,7 +524,7 @@ def test_models_of_each_kind_have_the_scores_of_one_machine_on_three_nodes(
     # All fourteen with their usual epochs had the same scores, too: 318 s.
     few = {
         name: {"epochs": 2} if "epochs" in {one.name for one in ALGORITHMS[name].parameters} else {}
-        for name in ("popular", "ease", "item-knn", "implicit-mf", "bpr-mf", "neu-mf")
+        for name in ("item-knn", "implicit-mf", "neu-mf")
     }
     specs = [
         make_spec(dataset="synthetic", algorithm=name, k=3, params=params)
