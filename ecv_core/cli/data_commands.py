@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import ecv_core.dataset as datasets
+from ecv_core.cli import program
 from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import named_values
 from ecv_core.records.errors import InputError
@@ -54,9 +55,7 @@ def list_datasets(options: argparse.Namespace) -> int:
     print(f"{'dataset':<22}{'users':>9}{'items':>9}{'interactions':>14}  where")
     for row in rows:
         counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
-        where = (
-            "on disk" if row["on_disk"] else f"not here: python -m ecv_core download {row['id']}"
-        )
+        where = "on disk" if row["on_disk"] else f"not here: {program()} download {row['id']}"
         print(f"{row['id']:<22}{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}  {where}")
     return OK
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ecv_core.cli import program
 from ecv_core.cli.exit_codes import OK
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def add(options: argparse.Namespace) -> int:
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{layout.form.value}: {columns}", file=sys.stderr)
     print("\n".join(summary(about)))
-    print(f"kept as {options.name}: python -m ecv_core run {options.name} item-knn")
+    print(f"kept as {options.name}: {program()} run {options.name} item-knn")
     return OK
 
 

@@ -293,4 +293,6 @@ def _meter(
 
 def meter_for(spec: RunSpec) -> WatchedMeter:
     """This process's meter for a run, made once: probing the hardware takes a second."""
+    if spec.no_energy:
+        return WatchedMeter(NoMeter(), shared=spec.share_machine)
     return _meter(spec.country, spec.processor_watts, spec.memory_watts, spec.share_machine)

@@ -34,7 +34,7 @@ _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
 _OLD = ("folds_sha256", "negatives", "only_folds")
 """Settings without a value that count in `content_sha256`; later ones do not, so that what names a
 run stays the same when a setting is added."""
-_LATER = ("tracked", "share_machine", "wait_for_quiet", "own_metric")
+_LATER = ("tracked", "share_machine", "wait_for_quiet", "no_energy", "own_metric")
 """Settings that likewise count in it only where they are set."""
 _OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
 """Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""
