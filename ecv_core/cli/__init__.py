@@ -6,6 +6,7 @@ import argparse
 import errno
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -187,7 +188,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         raise UnknownName("command", words[0], COMMANDS)
     parser, _ = parsers()
     options = parser.parse_args(words)
-    if str(getattr(options, "folds", None)).isdecimal() and not os.path.exists(options.folds):
+    number = re.fullmatch("[0-9]{1,6}", str(getattr(options, "folds", None)))
+    if number and not os.path.exists(options.folds):
         if options.k not in (None, int(options.folds)):
             raise InputError(f"-k {options.k} and --folds {options.folds} differ; leave one out")
         options.k, options.folds = int(options.folds), None  # a number of them is no file
