@@ -153,7 +153,7 @@ def _several(known: Setting, text: str) -> tuple[int | str, ...]:
 # How folds and other programs use the machine, of the commands that compute.
 
 
-OF_MACHINE = ("share_machine", "wait_for_quiet")
+OF_MACHINE = ("share_machine", "wait_for_quiet", "no_energy")
 
 
 def add_machine_options(parser: argparse.ArgumentParser) -> None:

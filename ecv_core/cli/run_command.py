@@ -42,7 +42,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     add_split_options(parser)
-    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
     )
@@ -186,7 +186,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     write_json(run_document(run), options.json)
     book.check_finished()
     if options.json != "-":
-        print(_summary(run))
+        print(summary(run))
         for name, folds in aid_folds(book.results, spec).items():
             joules = sum(result.energy.joules for result in folds.values())
             cost = f"{len(folds)} folds, {watt_hours(joules)}"
@@ -255,7 +255,8 @@ def _energy(run: Run) -> str:
     return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
 
 
-def _summary(run: Run) -> str:
+def summary(run: Run) -> str:
+    """What a run found, line by line."""
     from ecv_core.figures.words import interval_lines, metric_label, reused_words, run_name, verdict
 
     lines = [

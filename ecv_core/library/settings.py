@@ -44,6 +44,7 @@ class ScoreSettings(TypedDict, total=False):
     memory_watts: float
     share_machine: bool
     wait_for_quiet: bool
+    no_energy: bool
     alpha: float
     tolerance: float
     adjust_by: Sequence[str]

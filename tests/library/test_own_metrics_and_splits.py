@@ -152,10 +152,10 @@ def test_lists_need_no_word_and_a_function_scores_them():
         tracked(CLICKS, lists, resume=False)
 
 
-def test_a_run_is_read_where_nobody_knows_its_metric(monkeypatch):
+def test_a_run_is_read_where_nobody_knows_its_metric():
     run = ecv.evaluate("synthetic", "popular", metric=ecv.Metric("odd", share_of_list), **SOME)
     document = json.dumps(run.document() | {"run_id": "elsewhere"}).encode()
-    monkeypatch.delitem(METRICS, "odd")
+    del METRICS["odd"]
     read = read_run(document, "run.json").run
     assert metric_label(read.spec) == "Odd@10"
     assert read.spec == run.spec
@@ -235,9 +235,9 @@ def test_objects_that_are_no_split_are_refused(given, said):
         ecv.evaluate("synthetic", "popular", split=given)
 
 
-def test_a_run_whose_split_is_not_here_is_shown(monkeypatch):
+def test_a_run_whose_split_is_not_here_is_shown():
     run = ecv.evaluate("synthetic", "popular", split=by_item, **SOME)
-    monkeypatch.delitem(SPLITS, "by-item")
+    del SPLITS["by-item"]
     (found,) = ecv.runs()
     assert found.mean == run.mean
     assert "by-item" in found.frame().to_string() + found.spec.split

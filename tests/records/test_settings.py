@@ -23,6 +23,7 @@ def test_every_field_of_a_spec_is_a_setting_with_its_role() -> None:
         "memory_watts",
         "share_machine",
         "wait_for_quiet",
+        "no_energy",
     }
 
 
