@@ -67,7 +67,7 @@ def test_a_command_loads_what_it_needs_only(arguments: list[str]) -> None:
     assert loaded & unused == set()
 
 
-def test_a_quick_run_loads_neither_torch_nor_pandas_nor_pyarrow(tmp_path: Path) -> None:
+def test_a_quick_run_loads_neither_torch_nor_pandas(tmp_path: Path) -> None:
     words = f"""
         import os
         os.environ["ECV_DATABASE_URL"] = "sqlite:///{tmp_path}/runs.sqlite"
@@ -77,4 +77,4 @@ def test_a_quick_run_loads_neither_torch_nor_pandas_nor_pyarrow(tmp_path: Path) 
     loaded_by(words.strip())  # the machine's processor is looked at once a boot
     loaded, ended = loaded_by(words.strip().replace('"2"]', '"3"]'))
     assert ended == 0
-    assert loaded & {"torch", "pandas", "pyarrow", "lenskit", "streamlit", "plotly"} == set()
+    assert loaded & {"torch", "pandas", "lenskit", "streamlit", "plotly"} == set()

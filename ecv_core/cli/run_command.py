@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core import models, stopping
-from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.options import (
     OF_SPLITS,
     add_place,
@@ -92,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
     """Run it here, fold by fold, with a progress bar."""
     check_target(options.json)
     if options.download:
+        from ecv_core.cli.data_commands import fetch
+
         fetch(datasets.entry(options.dataset))
     spec = spec_of(options)
     check_data(spec)
