@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import psutil
 
 from ecv_core.energy.boot import recalled, remember
 from ecv_core.energy.load import Load
-from ecv_core.records.run import QUIET, Energy
+from ecv_core.records.run import QUIET
+
+if TYPE_CHECKING:
+    from ecv_core.energy.meter import EnergyMeter
 
 LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
 
 
-class Meter(Protocol):
-    """What measures it; as of `meter.EnergyMeter`."""
-
-    def start(self) -> None:
-        """Begin."""
-
-    def stop(self) -> Energy:
-        """End."""
-
-
-def idle_watts(meter: Meter, name: str) -> tuple[float, str] | None:
+def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
     Args:

@@ -17,7 +17,6 @@ from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
 from ecv_core.records.run import (
     HOW,
-    Energy,
     FoldResult,
     Interval,
     IntervalKind,
@@ -189,35 +188,27 @@ def node_words(run: Run) -> str:
             f"{duration(seconds)} in all; the range says what that time may have taken."
         )
     if several := [fold for fold in run.folds if len(fold.energy.readings) > 1]:
-        said.append(f"In {counted(len(several), 'fold')}: {_side_by_side(several)}.")
+        said.append(f"In {counted(len(several), 'fold')}: {readings_words(several)}.")
     return " ".join(said)
 
 
-def readings_words(energy: Energy) -> str:
-    """'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)'; empty of one meter."""
-    return "" if len(energy.readings) < 2 else _meters(energy.readings)
-
-
-def _side_by_side(folds: Sequence[FoldResult]) -> str:
-    """The same of several folds, of each meter over all of them."""
+def readings_words(folds: Sequence[FoldResult]) -> str:
+    """'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)', each meter over all of
+    these folds; empty where there are not several."""
     sums: dict[str, Reading] = {}
     for one in (one for fold in folds for one in fold.energy.readings):
-        before = sums.get(one.meter)
-        joules = one.joules + (before.joules if before else 0.0)
-        sums[one.meter] = replace(one, joules=joules)
-    return _meters(list(sums.values()))
-
-
-def _meters(readings: Sequence[Reading]) -> str:
-    first, *others = readings
+        before = sums[one.meter].joules if one.meter in sums else 0.0
+        sums[one.meter] = replace(one, joules=before + one.joules)
+    if len(sums) < 2:
+        return ""
+    first, *others = sums.values()
     said = [f"{first.meter} {watt_hours(first.joules)} ({HOW[first.source]})"]
     for one in others:
-        if not one.joules:
-            said.append(f"{one.meter} nothing")
-            continue
         percent = 100 * (one.joules - first.joules) / first.joules if first.joules else 0.0
-        apart = f"{abs(percent):.0f} % {'more' if percent > 0 else 'less'}"
-        said.append(f"{one.meter} {watt_hours(one.joules)} ({HOW[one.source]}, {apart})")
+        apart = f"{HOW[one.source]}, {abs(percent):.0f} % {'more' if percent > 0 else 'less'}"
+        said.append(
+            f"{one.meter} " + (f"{watt_hours(one.joules)} ({apart})" if one.joules else "-")
+        )
     return ", ".join(said)
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Protocol
 
@@ -200,13 +200,8 @@ def asked(one: Device) -> tuple[float, str]:
         if not (math.isfinite(value) and 0 <= value <= MOST and unit in ("W", "J")):
             raise ValueError(f"it says {value} {unit}")
     except Exception as error:  # noqa: BLE001  a stranger's code raises anything
-        said = "it does not answer" if isinstance(error, TimeoutError) else str(error)
-        said = said or type(error).__name__
-        if isinstance(error, HTTPException | LookupError | TypeError):
-            said = f"its answer is not a meter's ({type(error).__name__}: {error})"
-        if isinstance(error, subprocess.TimeoutExpired):
-            said = f"it takes more than {ANSWER_SECONDS:g} s"
-        raise InputError(said) from None
+        ours = isinstance(error, OSError | subprocess.SubprocessError) and str(error)
+        raise InputError(ours or f"{type(error).__name__}: {error}") from None
     return float(value), unit
 
 

@@ -73,7 +73,7 @@ def _readings(run: Run) -> dict[str, list[str] | list[float]]:
     if not any(fold.energy.readings for fold in run.folds):
         return {}
     return {
-        "meters": [readings_words(fold.energy) for fold in run.folds],
+        "meters": [readings_words([fold]) for fold in run.folds],
         "gaps s": [sum(one.gap_seconds for one in f.energy.readings[:1]) for f in run.folds],
     }
 

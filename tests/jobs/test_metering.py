@@ -13,11 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from ecv_core.cli import main
-from ecv_core.energy.meter import FakeMeter, country
+from ecv_core.energy.meter import CodeCarbonMeter, FakeMeter, WatchedMeter, country
+from ecv_core.energy.savings import energy_facts
+from ecv_core.figures.words import readings_words
 from ecv_core.jobs import metering
 from ecv_core.jobs.metering import Command, SampledMeter, Sampler, Shelly, checked, device, named
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Energy
+from ecv_core.records.run import HOW, Energy, Reading
+from tests.fake_folds import fold_result
 
 EVERY = 0.1
 ESTIMATE = Energy(
@@ -227,7 +230,7 @@ def test_an_answer_that_is_no_meters_is_refused():
             connection.close()
 
         threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(InputError, match="its answer is not a meter's"):
+        with pytest.raises(InputError, match="BadStatusLine: 220 mail"):
             checked(f"shelly:127.0.0.1:{server.getsockname()[1]}")
 
 
@@ -260,3 +263,49 @@ def test_a_meter_is_for_this_machine_and_not_for_a_cluster(capsys, monkeypatch):
     meter = f"{sys.executable} -S -c 'print(60)'"
     assert main(["run", "synthetic", "popular", "--on", "local:2", "--meter", meter]) == 2
     assert "--meter measures this machine" in capsys.readouterr().err
+
+
+def test_metering_costs_below_one_percent_of_a_fold_of_one_second():
+    class Cheap:
+        source = "plug"
+
+        def read(self):
+            return 50.0, "W"
+
+    meter = WatchedMeter(SampledMeter([Sampler("a plug", Cheap())], CodeCarbonMeter("DEU"), "DEU"))
+    fold(meter, 0.1)  # probes the hardware, once
+    spent = []
+    for _ in range(3):
+        begun = time.process_time()
+        fold(meter, 1.0)
+        spent.append(time.process_time() - begun)
+    assert min(spent) < 0.01
+
+
+def test_each_meter_of_a_fold_is_told_with_how_it_is_known_and_how_far_it_is_off():
+    # 3600 J is 1 Wh; 1800 J is half of it; a meter that said nothing has no number
+    readings = [
+        Reading(meter=name, source=source, joules=joules, low_joules=0, high_joules=joules)
+        for name, source, joules in (
+            ("shelly", "plug", 3600),
+            ("lab", "plugin", 0),
+            ("CodeCarbon", "cpu-load", 1800),
+        )
+    ]
+    said = replace(ESTIMATE, source="plug", joules=3600, readings=tuple(readings))
+    result = replace(fold_result(0, 0.3), energy=said)
+    words = "shelly 1 Wh (measured), lab -, CodeCarbon 0.5 Wh (estimated, 50 % less)"
+    assert readings_words([result]) == words
+    assert readings_words([result, result]).startswith(
+        "shelly 2 Wh (measured), lab -, CodeCarbon 1"
+    )
+    assert readings_words([fold_result(0, 0.3)]) == ""
+    assert said.range == (0, 3600)
+
+
+def test_folds_of_several_meters_are_not_called_measured():
+    one = replace(fold_result(0, 0.3), energy=replace(ESTIMATE, source="plug"))
+    other = replace(fold_result(1, 0.3), energy=ESTIMATE)
+    assert energy_facts([one, one], 2, None).source == "plug"
+    assert energy_facts([one, other], 2, None).source == "mixed"
+    assert HOW["mixed"] not in ("measured", "estimated")
