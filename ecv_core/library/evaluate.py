@@ -89,6 +89,12 @@ def _evaluated(
     on_fold: Callable[[Run], None],
     settings: Settings,
 ) -> Run:
+    for what in ("metric", "split"):
+        if on is not None and not isinstance(settings.get(what), str | None):
+            raise InputError(
+                f"this {what} is known to this program alone, not on {on}; register it in a module "
+                "of ECV_PLUGINS and give its id, or leave `on` out"
+            )
     asked, strange = spec_for(dataset, algorithm, rule, settings)
     fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(asked)

@@ -84,8 +84,9 @@ def _fits(value: Any, hint: Any) -> bool:  # noqa: ANN401  any object and annota
             return False
         return all(_fits(one, parts[0]) for one in value)
     if kind is Mapping:
+        lists = get_origin(parts[1]) is Sequence  # a single value is the function's to judge
         fits = isinstance(value, Mapping)
-        return fits and all(_fits(one, parts[1]) for one in value.values())
+        return fits and not (lists and not all(_fits(one, parts[1]) for one in value.values()))
     if kind is Callable:
         return callable(value) and not isinstance(value, type)
     if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):

@@ -87,6 +87,10 @@ def test_what_is_no_metric_is_refused_before_anything_is_stored(function, said):
 @pytest.mark.parametrize(
     ("made", "said"),
     [
+        (
+            lambda: ecv.evaluate("synthetic", "popular", metric=ecv.Metric("clicks"), on="local:2"),
+            "this metric is known to this program alone, not on local:2; register it",
+        ),
         (lambda: ecv.Metric("My metric", share_of_list), "hyphens, but is 'My metric'"),
         (lambda: ecv.Metric("x", share_of_list, kind="clicks"), "'hits' or 'ratings'"),
         (lambda: ecv.Metric("x", share_of_list, kind="lists"), "with kind='ratings'"),
