@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -69,7 +70,7 @@ VICTIMS = ("process", "node", "scheduler", "coordinator")
 
 def made_up(spec: RunSpec, fold: int, joules: float = 100.0) -> FoldResult:
     """A fold whose users' scores are drawn: a configuration's mean, a fold's, a user's."""
-    of_spec = Random(str(spec.params)).gauss(0.3, 0.03)
+    of_spec = Random(str(spec.params)).gauss(0.3, 0.01)
     of_fold = np.random.default_rng([spec.seed, fold]).normal(0, 0.005)
     own = np.random.default_rng([spec.seed, fold, abs(hash(spec.params)) % 2**32])
     users = np.random.default_rng([spec.seed, fold, 1]).normal(0, 0.15, USERS)
@@ -445,7 +446,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     asked = parser.parse_args()
     measure = {"speed": speed, "selection": selection, "scale": scale, "kills": kills}[asked.what]
-    with tempfile.TemporaryDirectory(prefix="ecv-") as folder:
+    get_temp_dir()  # of the processes, which must outlive the folder of this program
+    with tempfile.TemporaryDirectory(prefix="ecv-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.environ |= {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONWARNINGS": "ignore"}
         FORKED.set_forkserver_preload(["benchmarks.cluster"])

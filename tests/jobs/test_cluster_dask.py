@@ -463,6 +463,7 @@ ecv_core._version.__version__ = "0.0.7"
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Mismatched versions found")  # Dask's own table
 def test_a_worker_with_other_versions_is_refused_before_and_after_the_run_begins(
     store: Store, on, scheduler: Scheduler, tmp_path: Path
 ) -> None:

@@ -215,9 +215,8 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress
         "log_directory": site.logs or None,
         "death_timeout": "60",
         "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
+        "security": _security(site),
     }
-    if (security := _security(site)) is not None:
-        given["security"] = security
     cluster = getattr(dask_jobqueue, SITES[kind])(**given)
     cluster.ecv_job_name = job_name if kind == "slurm" else ""
     if kind == "slurm":

@@ -35,7 +35,6 @@ AGAIN = 3
 """A fold that is lost with its node is computed again so often."""
 BACK_SECONDS = 120.0
 """How long a scheduler that is gone is waited for."""
-CLOSE_SECONDS = 10.0
 SEND_SECONDS = 20.0
 """How long a result may take from its node to here."""
 LOOK_SECONDS = 5.0
@@ -105,6 +104,7 @@ class DaskExecutor:
         self._counted = self._looked = 0.0
         self._versions = versions()
         self._check_nodes()
+        self._published_before = client.list_datasets() if self._outlives else ()
         client.subscribe_topic(self._topic, self._told)
 
     @property
@@ -167,7 +167,7 @@ class DaskExecutor:
         with suppress(OSError, TimeoutError):
             for name in self._sent if self._answers else ():
                 self._client.unpublish_dataset(name)
-        self._client.close(timeout=CLOSE_SECONDS)
+        self._client.close(timeout=SEND_SECONDS)
         if self._cluster is not None:
             self._cluster.close()
 
@@ -214,7 +214,11 @@ class DaskExecutor:
             return
         except KilledWorker as killed:
             where = self._hosts.get(getattr(killed.last_worker, "address", ""), "a node")
-            error = self._lost(under_way, where)
+            error = RunError(
+                f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
+                f"computed it, the last time with {where}; finished folds are kept: see what ends "
+                "the nodes (memory, walltime, preemption), and resume"
+            )
         except DataMissing as missing:
             if self._sent_again(under_way):
                 return
@@ -258,13 +262,6 @@ class DaskExecutor:
         self._give(under_way)
         return True
 
-    def _lost(self, under_way: _UnderWay, where: str) -> RunError:
-        return RunError(
-            f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that computed "
-            f"it, the last time with {where}; finished folds are kept: see what ends the nodes "
-            "(memory, walltime, preemption), and resume"
-        )
-
     @property
     def _answers(self) -> bool:
         """Whether the scheduler is there: else Dask would wait for it with each question."""
@@ -289,7 +286,7 @@ class DaskExecutor:
         """Go on with what a program that is gone has begun for this database."""
         if not self._outlives:
             return False
-        for published in self._client.list_datasets():
+        for published in self._published_before:
             match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
             if match and is_gone(match[1]):
                 with suppress(KeyError):
