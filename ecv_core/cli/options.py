@@ -153,7 +153,7 @@ def _several(known: Setting, text: str) -> tuple[int | str, ...]:
 # How folds and other programs use the machine, of the commands that compute.
 
 
-OF_MACHINE = ("share_machine", "wait_for_quiet")
+OF_MACHINE = ("share_machine", "wait_for_quiet", "no_energy")
 
 
 def add_machine_options(parser: argparse.ArgumentParser) -> None:
@@ -205,7 +205,6 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         "--meter",
         action="append",
         default=[],
-        type=_meter,
         metavar="METER",
         help="measure this machine with shelly:ADDRESS, slurm or a command that prints watts; give "
         "it again for a second one; ECV_METER says it too",
@@ -223,11 +222,19 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _meter(text: str) -> str:
-    """The name of a meter that has just answered. Raises: InputError."""
-    from ecv_core.jobs.metering import checked
+def use_meters(options: argparse.Namespace) -> None:
+    """Have folds measured by the meters that `--meter` names.
 
-    return checked(text)
+    Raises: InputError for one that cannot be, or does not answer now.
+    """
+    if options.on or os.environ.get("ECV_CLUSTER"):
+        raise InputError(
+            "--meter measures this machine, and --on computes elsewhere; name the meters of a node "
+            "in its own ECV_METER"
+        )
+    from ecv_core.jobs.metering import NAME, checked
+
+    os.environ[NAME] = "\n".join(map(checked, options.meter))
 
 
 @contextmanager
@@ -241,13 +248,6 @@ def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Itera
     """
     if options.speculate < 0:
         raise InputError(f"--speculate is at least 0, but is {options.speculate}")
-    if options.meter:
-        if options.on or os.environ.get("ECV_CLUSTER"):
-            raise InputError(
-                "--meter measures this machine, and --on computes elsewhere; name the meters of a "
-                "node in its own ECV_METER"
-            )
-        os.environ["ECV_METER"] = "\n".join(options.meter)
     from ecv_core.jobs.cluster.choose import executor_on
 
     with closing(executor_on(options.on, nodes=options.nodes, site=options.site, also=also)) as one:

@@ -119,7 +119,8 @@ def rule_words(spec: RunSpec) -> str:
 def verdict(run: Run) -> str:
     """What the folds of a run say, before any arithmetic; it has at least one.
 
-    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0077).'
+    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0116, wherever
+    the rule stops).'
     """
     k, at = run.k, run.at_stop
     if at is None:
@@ -221,32 +222,43 @@ def _meters(readings: Sequence[Reading]) -> str:
 
 
 def _spread(run: Run, at: Moment) -> str:
-    """How uncertain the mean is, named by what the interval holds; empty where it is not known.
+    """How uncertain the mean is, named by what the interval holds; empty where it is not known."""
+    interval, wherever = interval_said(run)
+    if interval is None:
+        return ""
+    half = f"{interval.width / 2:.4f}"
+    if interval.kind is IntervalKind.K_FOLD_MEAN:
+        return f" (at most {half} from the {run.k}-fold mean)"
+    return f" (interval ± {half}{wherever})"
+
+
+def interval_said(run: Run) -> tuple[Interval | None, str]:
+    """The interval that stands beside the score, which holds however the rule came to stop, and
+    words that say so where a plain one would not.
 
     Once all folds are in there is no distance to their mean left, only its own uncertainty.
     """
-    interval = at.interval
-    if interval is None:
-        return ""
-    if interval.kind is IntervalKind.K_FOLD_MEAN:
-        if at.n < run.k:
-            return f" (at most {interval.width / 2:.4f} from the {run.k}-fold mean)"
-        interval = uncertainty(run)
-    return f" (interval ± {interval.width / 2:.4f})" if interval else ""
+    at = run.at_stop
+    if at is None or at.interval is None:
+        return None, ""
+    if at.n < run.k and (not run.stopped_early or at.interval.kind is IntervalKind.K_FOLD_MEAN):
+        return at.interval, ""
+    wide = uncertainty_after_stop(run)
+    return (wide, ", wherever the rule stops") if wide else (uncertainty(run), "")
 
 
-def half_named(interval: Interval | None, k: int) -> str:
+def half_named(interval: Interval | None, k: int, wherever: str = "") -> str:
     """Half an interval's width with what it is of; empty where there is none.
 
     'interval of the mean ± 0.0517', or with the precision rule 'at most 0.0046 from the 10-fold
-    mean'.
+    mean'; with words of `interval_said`.
     """
     if interval is None:
         return ""
     half = f"{interval.width / 2:.4f}"
     if interval.kind is IntervalKind.K_FOLD_MEAN:
         return f"at most {half} from the {k}-fold mean"
-    return f"interval of the mean ± {half}"
+    return f"interval of the mean ± {half}{wherever}"
 
 
 def uncertainty(run: Run) -> Interval | None:

@@ -28,6 +28,7 @@ from ecv_core.energy.meter import (
     SOURCES,
     CodeCarbonMeter,
     EnergyMeter,
+    NoMeter,
     WatchedMeter,
     country,
 )
@@ -365,5 +366,7 @@ def _meter(
 
 def meter_for(spec: RunSpec) -> WatchedMeter:
     """This process's meter for a run, made once: probing the hardware takes a second."""
+    if spec.no_energy:
+        return WatchedMeter(NoMeter(), shared=spec.share_machine)
     watts = (spec.processor_watts, spec.memory_watts)
     return _meter(spec.country, *watts, spec.share_machine, tuple(named()))

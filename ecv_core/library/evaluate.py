@@ -12,6 +12,7 @@ from ecv_core.library.in_memory import computing, name_of
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
 from ecv_core.library.track import track
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import naming_code
 from ecv_core.records.run import Run as RunRecord
@@ -20,6 +21,7 @@ from ecv_core.stopping import StoppingRule
 from ecv_core.store.store import Store, open_store
 
 
+@kinds_checked
 def evaluate(
     dataset: object,
     algorithm: object,

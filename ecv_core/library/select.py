@@ -22,6 +22,7 @@ from ecv_core.jobs.plans.select import (
 from ecv_core.library.evaluate import kept_or_not
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.library.settings import ScoreSettings
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ class Selected:
             self.standing.contenders, self.standing.terms, self.metric, played
         )
 
+    @property
+    def methods(self) -> str:
+        """What a paper may say: the question that was asked, what was found and what not."""
+        return str(self._document["methods"])
+
     def document(self) -> dict[str, Any]:
         """The selection as plain JSON values, as `select --json` writes it."""
         return dict(self._document)
@@ -105,6 +111,7 @@ class Selected:
         return f"<p>{escape(self.sentence)}</p>{self.frame().to_html()}"
 
 
+@kinds_checked
 def select(
     dataset: object,
     contenders: Sequence[str],

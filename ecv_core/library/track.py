@@ -24,6 +24,7 @@ from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_o
 from ecv_core.jobs.tracking import Handed, measure
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
@@ -38,6 +39,7 @@ _loops: weakref.WeakValueDictionary[str, Tracked] = weakref.WeakValueDictionary(
 """Run id -> who loops over it in this process, or did last."""
 
 
+@kinds_checked
 def track(
     name: str,
     *,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import Literal, Unpack
 
 from ecv_core.analysis.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
+from ecv_core.analysis.tuning.spaces import Sampler
 from ecv_core.jobs.book import refuse
 from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.plans import tune as tuning
@@ -14,13 +15,12 @@ from ecv_core.jobs.plans.tune import Tuned
 from ecv_core.library.evaluate import kept_or_not
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.library.settings import ScoreSettings
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.parameters import ParamValue
 from ecv_core.store.store import open_store
 
-if TYPE_CHECKING:
-    from ecv_core.analysis.tuning.spaces import Sampler
 
-
+@kinds_checked
 def tune(
     dataset: object,
     algorithm: str,
@@ -74,6 +74,7 @@ def tune(
         )
 
 
+@kinds_checked
 def power(
     dataset: str,
     algorithm: str,

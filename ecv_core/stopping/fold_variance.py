@@ -86,7 +86,7 @@ class UserMoments:
         parts = ((self.within, self.freedom_within), (self.between, among))
         inner, outer = (
             share
-            * not_certain(np.einsum("si,sij,sj->s", weights, part, weights), freedom, self.span)
+            * _not_certain(np.einsum("si,sij,sj->s", weights, part, weights), freedom, self.span)
             for share, (part, freedom) in zip(self._shares, parts, strict=True)
         )
         mixed = inner + outer
@@ -164,13 +164,14 @@ def user_moments(values: NDArray[np.floating], chosen: NDArray[np.bool_]) -> Use
     )
 
 
-def not_certain(variance: ArrayLike, freedom: ArrayLike, span: float) -> NDArray[np.float64]:
+def _not_certain(
+    variance: NDArray[np.float64], freedom: NDArray[np.float64], span: float
+) -> NDArray[np.float64]:
     """Where nobody differs, the variance that there would be if one had, by `span`.
 
     Of what has not been seen in n tries there may be up to 3 in n (rule of three; Hanley and
     Lippman-Hand 1983).
     """
-    variance, freedom = np.asarray(variance), np.asarray(freedom)
     alike = (variance <= _ALIKE * span**2) & (freedom > 0)
     told: NDArray[np.float64] = np.where(alike, span**2 / np.maximum(freedom, 1), variance)
     return told

@@ -36,7 +36,7 @@ _OLD = ("folds_sha256", "negatives", "only_folds")
 run stays the same when a setting is added."""
 MOST_METERS = 99
 """Of a fold; nobody has so many."""
-_LATER = ("tracked", "share_machine", "wait_for_quiet", "own_metric")
+_LATER = ("tracked", "share_machine", "wait_for_quiet", "no_energy", "own_metric")
 """Settings that likewise count in it only where they are set."""
 _OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
 """Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""

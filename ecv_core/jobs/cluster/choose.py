@@ -149,12 +149,12 @@ def _local(count: int, compute: Compute, also: Progress) -> Executor:
 def _of_scheduler(address: str, site: Site, compute: Compute, also: Progress) -> Executor:
     from distributed import Client
 
-    from ecv_core.jobs.cluster.executor import DaskExecutor
+    from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
 
+    asked: dict[str, Any] = {"set_as_default": False, "security": _security(site)}
     try:
-        client = Client(
-            address, timeout=ANSWER_SECONDS, set_as_default=False, security=_security(site)
-        )
+        Client(address, timeout=ANSWER_SECONDS, **asked).close()  # it answers
+        client = Client(address, timeout=BACK_SECONDS, **asked)  # so long it may be gone
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(

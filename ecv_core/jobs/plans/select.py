@@ -290,15 +290,6 @@ def begin(
     return selection_id
 
 
-def look(store: Store, selection_id: str) -> Standing:
-    """Where a selection is now, worked out from the folds that are there.
-
-    Raises: InputError if there is none with this id.
-    """
-    record = stored_plan(store, SELECTION, selection_id)
-    return SelectPlan.of(record).standing(results_of(store, record))
-
-
 def results_of(store: Store, record: PlanRecord) -> Results:
     """Where the folds of a selection may come from."""
     return Results(store, recorded=bool(record.content.terms.get(_RECORDED)))

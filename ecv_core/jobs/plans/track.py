@@ -25,7 +25,6 @@ from ecv_core import fold, stopping
 from ecv_core.energy.meter import JOULES_PER_KWH, country
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.run import AidsPlan
@@ -101,13 +100,13 @@ def _newest(store: Store, spec: RunSpec) -> Run | None:
     return next(mine, None)
 
 
-def compute_aids(store: Store, run: Run, says: Says, executor: Here | None = None) -> None:
+def compute_aids(store: Store, run: Run, says: Says) -> None:
     """Run the cheap models that a run is adjusted by, where they are not there yet.
 
     Raises: RunError if one fails, or is cancelled.
     """
     book = Book(store, started_by=run.started_by, waiting=[run.run_id], says=says)
-    drive(AidsPlan(run.spec), book, executor)
+    drive(AidsPlan(run.spec), book)
     book.check_finished()
 
 
