@@ -35,8 +35,8 @@ from tests.browser.dashboard import Dashboard
 from tests.browser.stranger import Stranger, half_a_message, upload
 
 PAGES = [
-    *("", "learn", "data", "best", "folds", "baselines", "splits", "runs", "studies", "replay"),
-    "account",
+    *("", "learn", "data", "run", "best", "folds", "baselines", "splits", "runs", "studies"),
+    *("replay", "account"),
 ]
 ODD = ["a" * 4000, "../../etc/passwd", "%00", "<script>", "1e308", "-1", "nan", "' or 1=1 --", "🙂"]
 MEMORY, LOSS = 200, 5.0
@@ -83,7 +83,7 @@ class Crowd:
     def start(self, chance: random.Random, address: str) -> str:
         """Start a run, or be refused one more, with the button there is."""
         query = f"dataset=synthetic&algorithm=popular&seed={chance.randrange(10**6)}"
-        with Stranger(self.port, query=query, address=address) as tab:
+        with Stranger(self.port, page="run", query=query, address=address) as tab:
             if "Start" not in tab.buttons:
                 return "no button that can be pressed"
             tab.run("Start")

@@ -35,7 +35,19 @@ from benchmarks.sessions import Session
 from tests.browser.dashboard import ROOT, Dashboard
 
 SECONDS, MEGABYTES = 10.0, 1024.0
-PAGES = ("", "runs", "replay", "folds", "studies", "best", "splits", "baselines", "learn", "data")
+PAGES = (
+    "",
+    "run",
+    "runs",
+    "replay",
+    "folds",
+    "studies",
+    "best",
+    "splits",
+    "baselines",
+    "learn",
+    "data",
+)
 NAMES = ("run", "runs", "find", "state", "view", "dataset", "alpha", "study", "selection", "rows")
 PATHS = (
     *("/", "/_stcore/health", "/_stcore/host-config", "/_stcore/stream", "/events", "/plotly.js"),
