@@ -16,6 +16,10 @@ from ecv_core._version import __version__
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner
+    from ecv_core.estimators.scoring import sample_scores as sample_scores
+    from ecv_core.estimators.search import EFoldSearchCV as EFoldSearchCV
+    from ecv_core.estimators.validation import CrossValidated as CrossValidated
+    from ecv_core.estimators.validation import cross_validate as cross_validate
     from ecv_core.library.data import algorithms as algorithms
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
@@ -55,6 +59,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ecv_core.analysis.selection.pruner": ("FoldPruner",),
+    "ecv_core.estimators.scoring": ("sample_scores",),
+    "ecv_core.estimators.search": ("EFoldSearchCV",),
+    "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
     "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
     "ecv_core.library.in_memory": ("Data", "add"),
@@ -86,9 +93,11 @@ _MODULES = {"errors": "ecv_core.records.errors"}
 
 __all__ = [
     "Algorithm",
+    "CrossValidated",
     "Data",
     "Decision",
     "EFold",
+    "EFoldSearchCV",
     "Fixed",
     "FoldPruner",
     "FoldResult",
@@ -107,6 +116,7 @@ __all__ = [
     "__version__",
     "add",
     "algorithms",
+    "cross_validate",
     "datasets",
     "errors",
     "evaluate",
@@ -118,6 +128,7 @@ __all__ = [
     "register_rule",
     "report",
     "runs",
+    "sample_scores",
     "select",
     "split",
     "study",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 EXTRAS = {
-    "models": ("torch", "lenskit", "myfm", "numba", "sklearn"),
+    "models": ("torch", "lenskit", "myfm", "numba"),
+    "sklearn": ("sklearn", "joblib"),
     "energy": ("codecarbon", "pynvml"),
     "figures": ("plotly", "matplotlib", "jinja2"),
     "tune": ("optuna",),
