@@ -150,7 +150,14 @@ class Table:
             yield from (scored(**settings, **task) for task in given)
             return
         jobs = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs")
-        yield from jobs(delayed(scored)(**settings, **task) for task in given)
+        results = jobs(delayed(scored)(**settings, **task) for task in given)
+        try:
+            for one in results:  # noqa: UP028  or they would be closed before the warning is off
+                yield one
+        finally:
+            with warnings.catch_warnings():  # of folds that are not needed any more
+                warnings.simplefilter("ignore", UserWarning)
+                results.close()
 
 
 def scored(*, scoring: Scoring, **given: Any) -> Scored:

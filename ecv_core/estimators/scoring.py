@@ -300,7 +300,7 @@ def _by_blocks(
         return None
     if count < 2 or not np.isfinite(without).all():
         return None
-    pseudo: Values = score - (count - 1) * (without - without.mean())
+    moved: Values = (count - 1) * (without - without.mean())
     names = np.array([units[block == one].min() for one in range(count)], np.intp)
     order = np.argsort(names)
-    return Told(units=names[order], values=pseudo[order])
+    return Told(units=names[order], values=score - moved[order])

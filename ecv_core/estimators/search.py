@@ -108,6 +108,11 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         """
         watch = self.refit if isinstance(self.refit, str) else None
         scorer = Scoring(self.estimator, self.scoring, watch=watch, error_score=self.error_score)
+        if scorer.multimetric and self.refit is True:
+            raise ValueError(
+                "For multi-metric scoring, the parameter refit must be set to a scorer key or a "
+                "callable, which says what the best is; or to False. True was passed."
+            )
         routing = get_config()["enable_metadata_routing"]
         groups = None if routing else params.pop("groups", None)
         fit_params = process_routing(self, "fit", **params).estimator.fit if routing else params
