@@ -117,7 +117,7 @@ async def _watched(
 ) -> AsyncIterator[tuple[_Played, list[Session]]]:
     """A run that is played, and so many sessions that are ready."""
     played = _Played(store)
-    sessions = [Session(dashboard.url, query=f"run={played.run_id}") for _ in range(count)]
+    sessions = [Session(dashboard.url, "run", f"run={played.run_id}") for _ in range(count)]
     tasks = [asyncio.create_task(played.play())]
     tasks += [asyncio.create_task(session.stay(inf)) for session in sessions]
     try:

@@ -75,7 +75,7 @@ async def _measure(counts: Sequence[int], rounds: int, dataset: str, algorithm: 
         beat(store, gone, serves=True)
         dashboard.start()
         try:
-            await Session(dashboard.url, query=f"run={run_ids[0]}").stay(3.0)
+            await Session(dashboard.url, "run", f"run={run_ids[0]}").stay(3.0)
             for run_id, count in zip(run_ids, order, strict=True):
                 found[count].append(await _one(dashboard, store, run_id, count))
         finally:
@@ -106,7 +106,7 @@ def _line(fold: _Fold, nobody: _Fold | None) -> str:
 
 
 async def _one(dashboard: Dashboard, store: Store, run_id: str, count: int) -> _Fold:
-    sessions = [Session(dashboard.url, query=f"run={run_id}") for _ in range(count)]
+    sessions = [Session(dashboard.url, "run", f"run={run_id}") for _ in range(count)]
     staying = [asyncio.create_task(one.stay(3600.0)) for one in sessions]
     first = await _until(store, run_id, 1)
     assert dashboard.process is not None

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ecv_core.estimators.search import EFoldSearchCV as EFoldSearchCV
     from ecv_core.estimators.validation import CrossValidated as CrossValidated
     from ecv_core.estimators.validation import cross_validate as cross_validate
+    from ecv_core.evaluation.metrics import Metric as Metric
+    from ecv_core.evaluation.metrics import register_metric as register_metric
     from ecv_core.library.data import algorithms as algorithms
     from ecv_core.library.data import datasets as datasets
     from ecv_core.library.data import load as load
@@ -47,7 +49,9 @@ if TYPE_CHECKING:
     from ecv_core.records.parameters import Parameter as Parameter
     from ecv_core.records.run import Decision as Decision
     from ecv_core.records.run import FoldResult as FoldResult
+    from ecv_core.splits import Strategy as Strategy
     from ecv_core.splits import fold_matrices as fold_matrices
+    from ecv_core.splits import register_split as register_split
     from ecv_core.stopping import EFold as EFold
     from ecv_core.stopping import Fixed as Fixed
     from ecv_core.stopping import Never as Never
@@ -62,6 +66,7 @@ _HOMES = {
     "ecv_core.estimators.scoring": ("sample_scores",),
     "ecv_core.estimators.search": ("EFoldSearchCV",),
     "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
+    "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
     "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
     "ecv_core.library.in_memory": ("Data", "add"),
@@ -75,7 +80,7 @@ _HOMES = {
     "ecv_core.records.interactions": ("Folds", "Interactions"),
     "ecv_core.records.parameters": ("Parameter",),
     "ecv_core.records.run": ("Decision", "FoldResult"),
-    "ecv_core.splits": ("fold_matrices",),
+    "ecv_core.splits": ("Strategy", "fold_matrices", "register_split"),
     "ecv_core.stopping": (
         "EFold",
         "Fixed",
@@ -103,6 +108,7 @@ __all__ = [
     "FoldResult",
     "Folds",
     "Interactions",
+    "Metric",
     "Never",
     "Parameter",
     "Precision",
@@ -112,6 +118,7 @@ __all__ = [
     "Selected",
     "StdStagnation",
     "StoppingRule",
+    "Strategy",
     "Tracked",
     "__version__",
     "add",
@@ -125,7 +132,9 @@ __all__ = [
     "metrics",
     "orders",
     "power",
+    "register_metric",
     "register_rule",
+    "register_split",
     "report",
     "runs",
     "sample_scores",

@@ -12,7 +12,7 @@ def run() -> int:
     except ModuleNotFoundError as missing:
         if (missing.name or "").startswith("ecv_core"):
             raise
-        from ecv_core.records.extras import what_to_install
+        from ecv_core.records.errors import what_to_install
 
         said = what_to_install(missing) or (
             f"the package '{missing.name}' is not installed here; run 'make run' once and use its "

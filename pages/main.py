@@ -16,20 +16,28 @@ look()
 drop_endless()
 welcome = admitted()
 page = st.navigation(
-    [
-        st.Page("learn/learn.py", title="Learn", icon=":material/school:"),
-        st.Page("data/data.py", title="Data", icon=":material/upload_file:"),
-        st.Page("run/run.py", title="Run", icon=":material/play_circle:", default=True),
-        st.Page("best/best.py", title="Which is best?", icon=":material/trophy:"),
-        st.Page("folds/folds.py", title="How many folds?", icon=":material/tune:"),
-        st.Page("baselines/baselines.py", title="Baselines", icon=":material/flag:"),
-        st.Page("splits/splits.py", title="Splits", icon=":material/splitscreen:"),
-        st.Page("runs/runs.py", title="Runs", icon=":material/balance:"),
-        st.Page("studies/studies.py", title="Studies", icon=":material/grid_on:"),
-        st.Page("replay/replay.py", title="Replay", icon=":material/replay:"),
-        *(account_page() if welcome else []),
-        *old_pages(),
-    ],
+    {
+        "": [
+            st.Page("home/home.py", title="Home", icon=":material/home:", default=True),
+            st.Page("learn/learn.py", title="Learn", icon=":material/school:"),
+            st.Page("data/data.py", title="Data", icon=":material/upload_file:"),
+        ],
+        "Evaluate": [
+            st.Page("run/run.py", title="Run", icon=":material/play_circle:"),
+            st.Page("best/best.py", title="Which is best?", icon=":material/trophy:"),
+            st.Page("folds/folds.py", title="How many folds?", icon=":material/tune:"),
+        ],
+        "Results": [
+            st.Page("runs/runs.py", title="Runs", icon=":material/balance:"),
+            st.Page("replay/replay.py", title="Replay", icon=":material/replay:"),
+        ],
+        "Studies": [
+            st.Page("studies/studies.py", title="Studies", icon=":material/grid_on:"),
+            st.Page("splits/splits.py", title="Splits", icon=":material/splitscreen:"),
+            st.Page("baselines/baselines.py", title="Baselines", icon=":material/flag:"),
+        ],
+        "Account": [*(account_page() if welcome else []), *old_pages()],
+    },
     position="top" if welcome else "hidden",
 )
 if welcome:

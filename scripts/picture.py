@@ -55,7 +55,7 @@ def film(browser: Browser, dashboard: Dashboard) -> None:
     dataset = "ml-100k" if datasets.available(datasets.entry("ml-100k")) else "synthetic"
     page = browser.new_page(viewport=WIDE)
     page.set_default_timeout(PATIENCE)
-    page.goto(f"{dashboard.url}/?dataset={dataset}&algorithm=multi-vae")
+    page.goto(f"{dashboard.url}/run?dataset={dataset}&algorithm=multi-vae")
     start = page.get_by_role("button", name="Start")
     expect(start).to_be_enabled(timeout=PATIENCE)
     start.scroll_into_view_if_needed()

@@ -15,8 +15,7 @@ import numpy as np
 
 from benchmarks.coverage import PROMISED, TOLERANCES, over_orders, recorded
 from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff import explorable, tradeoff
-from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff
+from ecv_core.analysis.tradeoff.curves import PAPER_STOP, Tradeoff, explorable, tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.rules import curves_of_run, other_lines, rules_frame
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, headline_frame, stability_frame

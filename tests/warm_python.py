@@ -28,9 +28,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from ecv_core.jobs.executors import warm_up
-from ecv_core.stopping.registering import load_plugins
+from ecv_core.records.plugins import load_modules
 
 ROOT = Path(__file__).resolve().parents[1]
+PLUGINS = {"ECV_PLUGINS", "ECV_RULES"}
 _LIBRARIES = (
     *("ecv_core.cli", "ecv_core.fold", "ecv_core.library.track", "ecv_core.jobs"),
     *("ecv_core.store", "ecv_core.jobs.tracking", "pandas"),
@@ -59,7 +60,7 @@ def warm_python() -> Iterator[Path]:
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.warm_python", address],
         cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != "ECV_RULES"},
+        env={name: value for name, value in os.environ.items() if name not in PLUGINS},
         start_new_session=True,
     )
     try:
@@ -117,8 +118,8 @@ def _perform(words: list[str]) -> None:
         *(p for p in sys.path if p != own),
     ]
     _forget_another_copy()
-    if os.environ.get("ECV_RULES"):  # read where the library is loaded, which was before
-        load_plugins()
+    if PLUGINS & os.environ.keys():  # read where registries are looked at, which was before
+        load_modules()
     if words[0] == "-c":
         sys.argv = ["-c", *words[2:]]
         exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})

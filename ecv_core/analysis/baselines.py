@@ -7,10 +7,9 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from statistics import fmean
 
 from ecv_core import models
-from ecv_core.records.parameters import ParamValue
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Interval, Run
 from ecv_core.records.spec import Task
@@ -21,8 +20,6 @@ from ecv_core.store.recorded import RATINGS, recorded_runs, recorded_user_scores
 FOLDER = SHIPPED / "published"
 NINETY_TEN = "random 90:10"
 """The protocol of our runs: of ten disjoint random parts one is held out."""
-EPOCHS = (8, 16, 32, 64, 128)
-"""After which the recorded grid knows the RMSE of a fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,53 +167,17 @@ def passed(rmse: float, entries: Sequence[Entry]) -> list[Entry]:
     return sorted(behind, key=lambda one: one.rmse)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetUp:
-    """One configuration of the recorded grid of sgd-mf."""
+def set_ups(dataset: str) -> list[float]:
+    """The RMSE of sgd-mf with each setting of the recorded grid, after all epochs; lowest first.
 
-    params: tuple[tuple[str, ParamValue], ...]
-    rmse: tuple[float, ...]
-    """After each number of EPOCHS, on average over its folds; empty where the fit diverged."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetUps:
-    """The recorded grid of one method on one dataset."""
-
-    dataset: str
-    folds: tuple[int, ...]
-    values: dict[str, list[ParamValue]]
-    found: tuple[SetUp, ...]
-
-    def of(self, **params: ParamValue) -> SetUp | None:
-        """The configuration with these values; None if it is not recorded."""
-        wanted = tuple(sorted(params.items()))
-        return next((one for one in self.found if one.params == wanted), None)
-
-    @property
-    def last(self) -> list[float]:
-        """The RMSE of every configuration that converged, after all epochs; lowest first."""
-        return sorted(one.rmse[-1] for one in self.found if one.rmse)
-
-
-def set_ups(dataset: str) -> SetUps | None:
-    """The recorded grid of sgd-mf on this dataset, if there is one."""
+    Means over the grid's folds. Settings with which the fit diverged are left out. Empty where no
+    grid of this dataset is recorded.
+    """
     path = RATINGS / "grids" / f"{dataset}--sgd-mf.json"
     if not path.exists():
-        return None
-    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    found = []
-    for one in document["configurations"]:
-        curves = one.get("after_8_16_32_64_128", [])
-        found.append(
-            SetUp(
-                params=tuple(sorted(one["params"].items())),
-                rmse=tuple(sum(folds) / len(folds) for folds in curves),
-            )
-        )
-    return SetUps(
-        dataset=dataset,
-        folds=tuple(document["folds"]),
-        values=document["grid"],
-        found=tuple(found),
-    )
+        return []
+    curves = [
+        one.get("after_8_16_32_64_128")
+        for one in json.loads(path.read_text(encoding="utf-8"))["configurations"]
+    ]
+    return sorted(fmean(curve[-1]) for curve in curves if curve)

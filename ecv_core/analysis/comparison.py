@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.analysis.significance import PairedTest, holm, over_folds, over_users
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Run, UserScores
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
@@ -228,7 +228,7 @@ def _fold_scores(run: Run, folds: Sequence[int]) -> list[float]:
 
 
 def _higher_is_better(run: Run) -> bool:
-    return METRICS[run.spec.metric].higher_is_better
+    return metric_of(run.spec).higher_is_better
 
 
 def _better_first(one: Run, other: Run, folds: tuple[int, ...]) -> tuple[Run, Run]:

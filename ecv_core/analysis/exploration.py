@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.orders import outcomes
 from ecv_core.analysis.orders.subsets import FoldSubsets
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Energy, FoldResult, Progress, Scores, no_progress
+from ecv_core.records.run import Energy, FoldResult, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, StoppingRule
 from ecv_core.stopping import rule as rule_named
@@ -87,7 +87,6 @@ def explore(
     *,
     confidence: float = 0.95,
     min_folds: int = 1,
-    progress: Progress = no_progress,
 ) -> outcomes.Orders:
     """Every order of the folds under a rule whose axis is still free, ready to be asked.
 
@@ -96,7 +95,6 @@ def explore(
         rule: the id of one that is a `stopping.base.SetRule`.
         confidence: of the rule's interval, in (0, 1).
         min_folds: no stop before this fold.
-        progress: called with ("orders", n, k) as the walk goes on.
     Raises: UnknownName for the rule; InputError if it has no setting to explore, the scores are
         bad or too many, or users are missing.
     """
@@ -117,12 +115,10 @@ def explore(
         )
     )
     assert isinstance(built, SetRule)
-    return _walk(scores, built, progress)[0]
+    return _walk(scores, built)[0]
 
 
-def _walk(
-    scores: Scores, rule: SetRule, progress: Progress = no_progress
-) -> tuple[outcomes.Orders, float]:
+def _walk(scores: Scores, rule: SetRule) -> tuple[outcomes.Orders, float]:
     """The walk, and the value of the axis that the rule itself has."""
     subsets = FoldSubsets(scores.folds)
     found = rule.steps(
@@ -141,7 +137,6 @@ def _walk(
         found.step,
         first=first_stop(rule),
         costs=scores.costs,
-        progress=progress,
     )
     return walk, found.setting
 

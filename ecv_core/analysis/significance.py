@@ -51,31 +51,26 @@ def over_users(
     scores: ArrayLike,
     pairs: Sequence[tuple[int, int]],
     *,
-    confidence: float = 0.95,
     resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> list[PairedTest]:
     """Compare systems by the scores of the same users: paired t test and Wilcoxon's test.
 
-    The interval is the percentile bootstrap's over users. All pairs share the resamples, so that
-    swapping two systems changes nothing but signs.
+    The interval of 95 % is the percentile bootstrap's over users. All pairs share the resamples, so
+    that swapping two systems changes nothing but signs.
 
     Args:
         scores: one row per system, one column per user; shape (systems, users >= 2).
         pairs: rows to compare, first minus second.
-        confidence: of the intervals, in (0, 1).
         resamples: bootstrap samples.
-        seed: of the bootstrap.
     Raises: InputError for fewer than two users, or scores that are not finite.
     Source: Smucker, Allan, Carterette (2007) on paired tests in retrieval; Efron (1979).
     """
     values = _finite(scores, "users")
-    means = bootstrap_means(values, resamples=resamples, seed=seed)
-    tail = (1 - confidence) / 2
+    means = bootstrap_means(values, resamples=resamples)
     found = []
     for first, second in pairs:
         steps = values[first] - values[second]
-        low, high = np.quantile(means[first] - means[second], [tail, 1 - tail])
+        low, high = np.quantile(means[first] - means[second], [0.025, 0.975])
         found.append(
             _paired(
                 steps,

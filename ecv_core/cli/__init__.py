@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from ecv_core._version import __version__
-from ecv_core.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, OK
+from ecv_core.cli.output import BAD_INPUT, FAILED, INTERRUPTED, OK
 from ecv_core.records.errors import EcvError, InputError, RunError, Terminated
 from ecv_core.records.plugins import naming_code
 
@@ -39,11 +39,11 @@ COMMANDS = {
     "download": Command(
         "download a dataset, after its licence is shown", "data_commands", "download_options"
     ),
-    "add": Command("keep a file of your own as a dataset", "own_commands", "add_options"),
+    "add": Command("keep a file of your own as a dataset", "data_commands", "add_options"),
     "rename": Command(
-        "give a dataset that was added another name", "own_commands", "rename_options"
+        "give a dataset that was added another name", "data_commands", "rename_options"
     ),
-    "remove": Command("delete a dataset that was added", "own_commands", "remove_options"),
+    "remove": Command("delete a dataset that was added", "data_commands", "remove_options"),
     "folds": Command("write a split for others to use", "data_commands", "folds_options"),
     "run": Command("evaluate an algorithm on a dataset", "run_command", "run_options"),
     "resume": Command("go on with a run that was cut off", "runs_commands", "resume_options"),
@@ -66,7 +66,7 @@ COMMANDS = {
     ),
     "power": Command(
         "which metric tells configurations apart, and which parameter matters",
-        "power_command",
+        "tune_command",
         "power_options",
     ),
     "track": Command(

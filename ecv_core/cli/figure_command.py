@@ -8,17 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecv_core.analysis.tradeoff import (
-    Tradeoff,
-    stops_frame,
-    tradeoff,
-    tradeoff_frame,
-)
+from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
+from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.rules import RuleCurve, curves_of_run, curves_of_users
 from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import add_rule_param
+from ecv_core.cli.output import OK
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.report import pictures
 from ecv_core.figures.report.plotting import FORMS, Draw, Form, saved

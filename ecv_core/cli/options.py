@@ -1,12 +1,15 @@
-"""name=value words of the command line."""
+"""What commands have in common: options, where folds are computed, what is said meanwhile."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
 
 from ecv_core import stopping
 from ecv_core.records.errors import InputError
@@ -16,6 +19,7 @@ from ecv_core.records.spec import SETTINGS, Setting
 from ecv_core.splits import SPLITS
 
 if TYPE_CHECKING:
+    from ecv_core.jobs.book import GivesUp
     from ecv_core.jobs.executors import Executor
 
 
@@ -223,3 +227,19 @@ def place_of(options: argparse.Namespace, also: Progress = no_progress) -> Itera
 
     with closing(executor_on(options.on, nodes=options.nodes, site=options.site, also=also)) as one:
         yield one
+
+
+def showing_phase(bar: tqdm[Any]) -> Progress:
+    """What shows the steps within a fold in front of a bar of folds."""
+
+    def show(phase: str, step: int, steps: int, /, **_: object) -> None:
+        bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
+
+    return show
+
+
+def gives_up() -> GivesUp:
+    """For `Says.trouble`: it says above the bars what cannot be saved."""
+    from ecv_core.jobs.book import GivesUp
+
+    return GivesUp(partial(tqdm.write, file=sys.stderr))

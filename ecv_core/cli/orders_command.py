@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import add_rule_params, add_setting, asked_rule_params
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES, axis_of, rule, rule_for

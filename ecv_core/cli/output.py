@@ -1,4 +1,4 @@
-"""Writing a command's JSON where it was asked for."""
+"""What a command gives back: an exit code to the shell, its JSON where it was asked for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.untrusted.files import replacing
+
+OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 def check_target(target: str | None) -> None:

@@ -13,7 +13,6 @@ import ecv_core.dataset as datasets
 from ecv_core import models, stopping
 from ecv_core.cli import parse
 from ecv_core.cli.data_commands import fetch
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     OF_SPLITS,
     add_place,
@@ -24,7 +23,7 @@ from ecv_core.cli.options import (
     named_values,
     place_of,
 )
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.figures.words import duration
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
@@ -216,7 +215,7 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
         from ecv_core import fold
 
         if asked.get("tracked"):
-            task = models.tracked(options.algorithm, asked["metric"], models.ALGORITHMS).task
+            task = make_spec(**asked).task
         else:
             task = models.algorithm(options.algorithm).task
         asked["folds_sha256"], k = fold.known_folds(options.dataset, options.folds, task)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ecv_core.cli import program
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import add_place
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.cli.run_command import check_data, go_on
 from ecv_core.figures.words import counted
 from ecv_core.jobs.owner import recover

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,25 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.analysis.selection.rounds import Budget
-from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import machine_settings, named_values, place_of
-from ecv_core.cli.output import check_target, write_json
-from ecv_core.jobs.book import GivesUp
+from ecv_core.analysis.selection.runs import recorded_contenders
+from ecv_core.analysis.selection.score_files import read_contenders
+from ecv_core.cli.options import (
+    add_machine_options,
+    add_place,
+    add_setting,
+    add_split_options,
+    gives_up,
+    machine_settings,
+    named_values,
+    place_of,
+    showing_phase,
+)
+from ecv_core.cli.output import OK, check_target, write_json
+from ecv_core.energy.parts import left_in_words
 from ecv_core.jobs.plans.select import Standing, compute, named_contenders, terms_for, tracked_names
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
+from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.store import open_store
 
 # `select DATASET CONTENDER ...`: the folds that it takes, in this very process.
@@ -60,15 +71,12 @@ def select_live(options: argparse.Namespace) -> int:
     before: Standing | None = None
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 
-        def show(phase: str, step: int, steps: int, /, **_: object) -> None:
-            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
-
         def on_fold(now: Standing) -> None:
             nonlocal before
             bar.update(1)
             before = _told(before, now)
 
-        with place_of(options, show) as executor:
+        with place_of(options, showing_phase(bar)) as executor:
             selection_id, found = compute(
                 open_store(),
                 named,
@@ -76,7 +84,7 @@ def select_live(options: argparse.Namespace) -> int:
                 executor=executor,
                 speculate=options.speculate,
                 on_fold=on_fold,
-                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+                trouble=gives_up(),
             )
     assert found.played is not None
     played = replace(found.played, joules_of_all_folds=found.joules_expected)
@@ -100,13 +108,6 @@ def _told(before: Standing | None, now: Standing) -> Standing:
 
 def select_options(parser: argparse.ArgumentParser) -> None:
     """The options of `select`."""
-    from ecv_core.cli.options import (
-        add_machine_options,
-        add_place,
-        add_setting,
-        add_split_options,
-    )
-
     parser.add_argument(
         "words",
         nargs="*",
@@ -173,8 +174,6 @@ def select(options: argparse.Namespace) -> int:
 
 
 def _scores(options: argparse.Namespace) -> int:
-    from ecv_core.analysis.selection.score_files import read_contenders
-
     contenders, _ = read_contenders(Path(options.scores))
     return _answer(options, contenders, options.scores)
 
@@ -211,10 +210,6 @@ def _answer(options: argparse.Namespace, contenders: list[Scores], name: str) ->
 
 def _recorded(options: argparse.Namespace) -> int:
     """The recorded study, per dataset and in all."""
-    from ecv_core.analysis.selection.runs import recorded_contenders
-    from ecv_core.energy.parts import left_in_words
-    from ecv_core.store.recorded import recorded_runs
-
     found: dict[str, Any] = {}
     spent, whole, right = 0.0, 0.0, 0.0
     for dataset, contenders in recorded_contenders().items():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,17 @@ from ecv_core.analysis.tradeoff.curves import (
 )
 from ecv_core.analysis.tradeoff.rules import curves_of_run
 from ecv_core.analysis.tuning.under_splits import planned_spaces
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import (
     add_machine_options,
     add_place,
     add_rule_params,
     add_setting,
     asked_rule_params,
+    gives_up,
     machine_settings,
     place_of,
 )
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
 from ecv_core.energy.parts import left_out_words
 from ecv_core.figures.study_summary import (
     WITHIN_PERCENT,
@@ -43,7 +42,6 @@ from ecv_core.figures.study_summary import (
     systems_of,
 )
 from ecv_core.figures.words import counted, metric_label
-from ecv_core.jobs.book import GivesUp
 from ecv_core.jobs.plans.study import (
     USUAL_SPLIT,
     Cell,
@@ -93,7 +91,7 @@ def study_spaces(options: argparse.Namespace) -> int:
             executor=executor,
             share=True,
             on_fold=lambda: bar.update(1),
-            trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+            trouble=gives_up(),
         )
     write_json(found.document(), options.json)
     if options.json == "-":
@@ -270,7 +268,7 @@ def run_study(options: argparse.Namespace) -> int:
                 speculate=options.speculate,
                 on_fold=on_fold,
                 on_end=on_end,
-                trouble=GivesUp(partial(tqdm.write, file=sys.stderr)),
+                trouble=gives_up(),
                 also=ALSO if options.splits else (),
             )
     if failed:

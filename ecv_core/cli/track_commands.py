@@ -7,12 +7,20 @@ import re
 import sys
 from pathlib import Path
 
-from ecv_core.cli.exit_codes import OK
 from ecv_core.cli.options import OF_SPLITS, add_settings, add_split_options
-from ecv_core.cli.output import check_target, write_json
+from ecv_core.cli.output import OK, check_target, write_json
+from ecv_core.cli.run_command import spec_of
+from ecv_core.evaluation import Metric, id_and_length
+from ecv_core.jobs.book import GivesUp, Says
+from ecv_core.jobs.plans.track import NoFold, begin, compute_aids, read_table
+from ecv_core.jobs.plans.track import ask as asked_of
+from ecv_core.jobs.plans.track import tell as told_to
+from ecv_core.jobs.tracking import known_columns
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import SETTINGS, Task
+from ecv_core.store.rows import OUTSIDE
+from ecv_core.store.store import open_store
 
 
 def track_options(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +38,13 @@ def track_options(parser: argparse.ArgumentParser) -> None:
     )
     own = (*OF_SPLITS, "negatives", "negative_sampling")
     add_settings(parser, [name for name in SETTINGS if name not in own])
+    parser.add_argument(
+        "--own-metric",
+        metavar="NAME",
+        help="what your scores are called, where they are none of the project's metrics",
+    )
+    parser.add_argument("--lower-is-better", action="store_true", help="of --own-metric")
+    parser.add_argument("--unit", default="", help="of --own-metric, such as EUR")
     parser.add_argument(
         "--new", action="store_true", help="a new run, even where the same one was cut off"
     )
@@ -88,13 +103,20 @@ def tell_options(parser: argparse.ArgumentParser) -> None:
 
 def track(options: argparse.Namespace) -> int:
     """Begin a run, or go on with the same one that was cut off; its id goes to stdout."""
-    from ecv_core.cli.run_command import spec_of
-    from ecv_core.jobs.book import GivesUp, Says
-    from ecv_core.jobs.plans.track import begin, compute_aids
-    from ecv_core.store.rows import OUTSIDE
-    from ecv_core.store.store import open_store
-
-    options.metric, options.n = _metric(options)
+    if (options.metric is None) == (options.own_metric is None):
+        raise InputError(
+            "say what its folds are scored by: --metric ndcg@10, say, or a name for scores of your "
+            "own, --own-metric clicks"
+        )
+    if options.metric is not None and (options.lower_is_better or options.unit):
+        raise InputError(
+            f"--lower-is-better and --unit belong to --own-metric; {options.metric} knows its own"
+        )
+    if options.own_metric is None:
+        options.metric, options.n = _metric(options)
+    else:
+        better = not options.lower_is_better
+        options.metric = Metric(options.own_metric, higher_is_better=better, unit=options.unit)
     spec = spec_of(options)
     store = open_store()
     run_id = begin(store, spec, owner=OUTSIDE, resume=not options.new)
@@ -108,10 +130,6 @@ def track(options: argparse.Namespace) -> int:
 
 def ask(options: argparse.Namespace) -> int:
     """A fold as files, or that there is none, now or any more."""
-    from ecv_core.jobs.plans.track import NoFold
-    from ecv_core.jobs.plans.track import ask as asked_of
-    from ecv_core.store.store import open_store
-
     check_target(options.json)
     seconds = _seconds(options.lease)
     found = asked_of(
@@ -134,11 +152,6 @@ def ask(options: argparse.Namespace) -> int:
 
 def tell(options: argparse.Namespace) -> int:
     """Keep what a fold gave, and say what the rule makes of it."""
-    from ecv_core.jobs.plans.track import read_table
-    from ecv_core.jobs.plans.track import tell as told_to
-    from ecv_core.jobs.tracking.tables import known_columns
-    from ecv_core.store.store import open_store
-
     reported: object = options.score
     if options.score is None:
         path = options.scores or options.recommendations or options.predictions
@@ -181,8 +194,6 @@ def _seconds(text: str) -> float:
 
 def _metric(options: argparse.Namespace) -> tuple[str | None, int]:
     """The metric and the list length of '--metric ndcg@10', or as they are given apart."""
-    from ecv_core.evaluation import id_and_length
-
     if options.metric is None:
         return None, options.n
     metric, length = id_and_length(options.metric)

@@ -1,34 +1,49 @@
-"""`tune`: the best of an algorithm's configurations, in as few folds as it takes."""
+"""`tune` and `power`: the best of an algorithm's configurations, and what tells them apart."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ecv_core.cli.exit_codes import OK
-from ecv_core.cli.options import machine_settings, named_values, place_of
-from ecv_core.cli.output import check_target, write_json
+from tqdm import tqdm
+
+import ecv_core.dataset as datasets
+from ecv_core import fold, models
+from ecv_core.analysis.tuning.estimate import HOUR
+from ecv_core.analysis.tuning.metrics_study import find_tuning, power_document, study_metrics
+from ecv_core.analysis.tuning.nested import Aside, aside_document, aside_sentence, nested_settings
+from ecv_core.analysis.tuning.spaces import space_of
+from ecv_core.cli.options import (
+    add_machine_options,
+    add_place,
+    add_setting,
+    add_split_options,
+    gives_up,
+    machine_settings,
+    named_values,
+    place_of,
+    showing_phase,
+)
+from ecv_core.cli.output import OK, check_target, write_json
+from ecv_core.evaluation import column_title
+from ecv_core.figures.words import counted, duration
+from ecv_core.jobs.plans.tune import (
+    Tuned,
+    Tuning,
+    expected_of,
+    first_fold,
+    make_tuning,
+    meet_aside,
+    tune,
+)
 from ecv_core.records.errors import InputError
-
-if TYPE_CHECKING:
-    from ecv_core.analysis.tuning.nested import Aside
-    from ecv_core.jobs.book import GivesUp
-    from ecv_core.jobs.plans.tune import Tuned, Tuning
-    from ecv_core.store.store import Store
+from ecv_core.store.store import Store, open_store
 
 
 def tune_options(parser: argparse.ArgumentParser) -> None:
     """The options of `tune`."""
-    from ecv_core.cli.options import (
-        add_machine_options,
-        add_place,
-        add_setting,
-        add_split_options,
-    )
-
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     parser.add_argument(
@@ -74,9 +89,6 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
         help="fit every configuration on its own, even where they could share work",
     )
     parser.add_argument(
-        "--until", choices=("winner",), default="winner", help="what is to be found out"
-    )
-    parser.add_argument(
         "--indifference",
         type=float,
         default=0.0,
@@ -98,10 +110,6 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
 def tune_command(options: argparse.Namespace) -> int:
     """Say how long it takes, run it, and say what was found."""
     check_target(options.json)
-    from ecv_core import fold, models
-    from ecv_core.analysis.tuning.spaces import space_of
-    from ecv_core.store.store import open_store
-
     own = {name: _values(text) for name, text in named_values(options.grid, "--grid").items()}
     space_of(models.algorithm(options.algorithm), options.space, own)  # before data are read
     more: dict[str, Any] = {"k": options.k}
@@ -109,11 +117,6 @@ def tune_command(options: argparse.Namespace) -> int:
         more["folds_sha256"], more["k"] = fold.known_folds(
             options.dataset, options.folds, models.algorithm(options.algorithm).task
         )
-    from tqdm import tqdm
-
-    from ecv_core.analysis.tuning.nested import nested_settings
-    from ecv_core.jobs.plans.tune import first_fold, make_tuning, meet_aside, tune
-
     more |= machine_settings(options) | {
         "split": options.split,
         "split_params": named_values(options.split_param, "--split-param"),
@@ -151,19 +154,17 @@ def tune_command(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     known = _announce(plan, store, go_on=options.yes, share=share)
-    with tqdm(unit="fold", disable=None, leave=False) as bar:
-
-        def show(phase: str, step: int, steps: int, /, **_: object) -> None:
-            bar.set_description(f"{phase} {step}/{steps}" if steps else phase)
-
-        with place_of(options, show) as executor:
-            how: dict[str, Any] = {"executor": executor, "trouble": _gives_up()}
-            if not known:
-                first_fold(store, plan, share=share, **how)
-                _announce(plan, store, go_on=options.yes, share=share)
-            told = {"share": share, "speculate": options.speculate}
-            tuned = tune(store, plan, on_fold=lambda: bar.update(1), **told, **how)
-            aside = meet_aside(store, tuned, **how) if nested else None
+    with (
+        tqdm(unit="fold", disable=None, leave=False) as bar,
+        place_of(options, showing_phase(bar)) as executor,
+    ):
+        how: dict[str, Any] = {"executor": executor, "trouble": gives_up()}
+        if not known:
+            first_fold(store, plan, share=share, **how)
+            _announce(plan, store, go_on=options.yes, share=share)
+        told = {"share": share, "speculate": options.speculate}
+        tuned = tune(store, plan, on_fold=lambda: bar.update(1), **told, **how)
+        aside = meet_aside(store, tuned, **how) if nested else None
     return _answer(tuned, aside, options.json)
 
 
@@ -172,10 +173,6 @@ def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
 
     Raises: InputError for more than an hour that nobody has agreed to.
     """
-    from ecv_core.analysis.tuning.estimate import HOUR
-    from ecv_core.figures.words import counted, duration
-    from ecv_core.jobs.plans.tune import expected_of
-
     found = expected_of(plan, store, share=share)
     what = counted(plan.budget, "configuration")
     if found is None:
@@ -201,24 +198,11 @@ def _announce(plan: Tuning, store: Store, *, go_on: bool, share: bool) -> bool:
     return True
 
 
-def _gives_up() -> GivesUp:
-    from tqdm import tqdm
-
-    from ecv_core.jobs.book import GivesUp
-
-    return GivesUp(partial(tqdm.write, file=sys.stderr))
-
-
 def _answer(tuned: Tuned, aside: Aside | None, target: str | None) -> int:
-    from ecv_core.analysis.tuning.nested import aside_document, aside_sentence
-    from ecv_core.evaluation import column_title
-    from ecv_core.jobs.plans.tune import tuning_document, tuning_sentence
-
-    document = tuning_document(tuned)
-    document |= {"aside": None if aside is None else aside_document(aside)}
+    document = tuned.document() | {"aside": None if aside is None else aside_document(aside)}
     write_json(document, target)
     if target != "-":
-        print(tuning_sentence(tuned))
+        print(tuned.sentence)
         if aside is not None:
             metric = column_title(tuned.tuning.spec.metric_name)
             print(aside_sentence(aside, metric, len(tuned.configurations)))
@@ -227,3 +211,61 @@ def _answer(tuned: Tuned, aside: Aside | None, target: str | None) -> int:
 
 def _values(text: str) -> Sequence[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+# `power`: which metric tells configurations apart, and which parameter matters most.
+
+
+def power_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `power`."""
+    parser.add_argument("dataset")
+    parser.add_argument("algorithm")
+    parser.add_argument(
+        "--pairs",
+        choices=("all", "25"),
+        default="all",
+        help="the exact expectation of a draw of 25 pairs over all pairs, or one draw",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--fix", metavar="NAME", help="the dominance of this parameter only")
+    parser.add_argument(
+        "--metric", metavar="ndcg@10", help="that dominance is worked out by (default ndcg@10)"
+    )
+    parser.add_argument(
+        "--own", action="store_true", help="your own tuning, where there is a recorded one too"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
+    parser.set_defaults(command=power)
+
+
+def power(options: argparse.Namespace) -> int:
+    """Read the scores, test every pair, and say what follows."""
+    check_target(options.json)
+    datasets.entry(options.dataset)
+    models.algorithm(options.algorithm)
+
+    scores = find_tuning(open_store(), options.dataset, options.algorithm, own=options.own)
+    found = study_metrics(
+        scores, pairs=options.pairs, seed=options.seed, fix=options.fix, metric=options.metric
+    )
+    write_json(power_document(found), options.json)
+    if options.json == "-":
+        return OK
+    print(found.sentence())
+    heads = f"{'metric':14}{'DP':>8}{'DP + sd':>10}{'told apart':>12}"
+    print(f"{heads}{'DP, Holm':>10}{'apart, Holm':>13}")
+    for name in found.ranked:
+        curve = found.curves[name]
+        print(
+            f"{column_title(name):14}{curve.dp:8.3f}{curve.dp_plus_sd:10.3f}"
+            f"{100 * found.told_apart(name):10.1f} %{found.corrected[name].dp:10.3f}"
+            f"{100 * found.corrected[name].told_apart:11.1f} %"
+        )
+    for parameter, values in found.dominant.items():
+        best = min(values, key=values.__getitem__)
+        shown = ", ".join(f"{value}: {dp:.3f}" for value, dp in values.items())
+        print(f"DP with {parameter} fixed: {shown} (least at {best})")
+    if found.importances:
+        shares = ", ".join(f"{name} {100 * one:.0f} %" for name, one in found.importances.items())
+        print(f"share of the variance of {found.metric} (fANOVA): {shares}")
+    return OK

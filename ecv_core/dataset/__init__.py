@@ -4,14 +4,16 @@ from ecv_core.dataset._catalogue import (
     OWN_DOMAIN,
     DatasetEntry,
     available,
+    cache_dir,
     catalogue,
+    data_dir,
     entry,
     how_to_supply,
     listing,
     locate,
     misnamed,
+    search_dirs,
 )
-from ecv_core.dataset._dirs import cache_dir, data_dir, search_dirs
 from ecv_core.dataset._download import download
 from ecv_core.dataset._hashing import (
     changed,

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ecv_core.dataset._catalogue import DatasetEntry, how_to_supply
-from ecv_core.dataset._dirs import data_dir
+from ecv_core.dataset._catalogue import DatasetEntry, data_dir, how_to_supply
 from ecv_core.dataset._load import Unreadable, read
 from ecv_core.records.errors import DatasetError
 from ecv_core.untrusted.files import replacing

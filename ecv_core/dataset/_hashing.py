@@ -11,12 +11,12 @@ from ecv_core.dataset import synthetic
 from ecv_core.dataset._catalogue import (
     OWN_DOMAIN,
     DatasetEntry,
+    cache_dir,
     catalogue,
     entry,
     find,
     how_to_supply,
 )
-from ecv_core.dataset._dirs import cache_dir
 from ecv_core.records.errors import DatasetError, UnknownName
 from ecv_core.untrusted.files import replacing
 

@@ -12,13 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.json
-import pyarrow.parquet
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
@@ -34,6 +30,9 @@ from ecv_core.dataset._catalogue import (
 )
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # File on disk -> the bytes of its data: out of the archive, decompressed, checksum verified.
 
@@ -115,7 +114,7 @@ def _decompressed(path: Path) -> bytes:
 # Bytes of delimited text, JSON lines or Parquet -> Arrow columns by role, types checked.
 
 
-Columns = dict[str, pa.ChunkedArray]
+Columns = dict[str, "pa.ChunkedArray"]
 """Role -> column: ids are strings, everything else is float64; no nulls, all of one length."""
 
 _TEXT_ROLES = ("user_id", "item_id")
@@ -128,6 +127,8 @@ def read_columns(path: Path, file: SourceFile) -> Columns:
 
     Raises: Unreadable if the file is damaged, lacks a column, or holds missing or wrong values.
     """
+    from pyarrow import ArrowException
+
     content = read_content(path, file)
     try:
         if file.format == "delimited":
@@ -136,7 +137,7 @@ def read_columns(path: Path, file: SourceFile) -> Columns:
             table = _json_lines(content, file)
         else:
             table = _parquet(content, file)
-    except (pa.ArrowException, OSError) as error:  # Parquet reports damage as OSError
+    except (ArrowException, OSError) as error:  # Parquet reports damage as OSError
         raise Unreadable(" ".join(str(error).split())[:200]) from error
     if table.num_rows == 0:
         raise Unreadable("it holds no interactions")
@@ -148,9 +149,11 @@ def read_columns(path: Path, file: SourceFile) -> Columns:
 def check_columns(path: Path, file: SourceFile) -> None:
     """Look at the first line, or the schema, alone. Raises: Unreadable if a column is missing."""
     if file.format == "parquet":
+        from pyarrow import ArrowException, parquet
+
         try:
-            names = pyarrow.parquet.read_schema(path).names
-        except (pa.ArrowException, OSError) as error:
+            names = parquet.read_schema(path).names
+        except (ArrowException, OSError) as error:
             raise Unreadable(" ".join(str(error).split())[:200]) from error
         _present(file, names)
     elif file.format == "delimited" and not all(isinstance(one, int) for _, one in file.columns):
@@ -167,6 +170,9 @@ def _header(line: bytes, separator: str) -> list[str]:
 
 
 def _delimited(content: bytes, file: SourceFile) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
     content = content.removeprefix(b"\xef\xbb\xbf")
     separator = file.separator
     if len(separator) > 1:  # the parser takes one character only
@@ -176,7 +182,7 @@ def _delimited(content: bytes, file: SourceFile) -> pa.Table:
         present = {role: f"f{column}" for role, column in file.columns}
     else:
         present = _present(file, _header(content.split(b"\n", 1)[0], separator))
-    convert = pyarrow.csv.ConvertOptions(
+    convert = arrow_csv.ConvertOptions(
         include_columns=list(present.values()),
         column_types={column: type_of(role) for role, column in present.items()},
         # Only an empty field is missing: "NA" and "null" are fine names for an item.
@@ -185,10 +191,10 @@ def _delimited(content: bytes, file: SourceFile) -> pa.Table:
     )
 
     def parse(*, threads: bool) -> pa.Table:
-        return pyarrow.csv.read_csv(
+        return arrow_csv.read_csv(
             pa.py_buffer(content),
-            pyarrow.csv.ReadOptions(autogenerate_column_names=positional, use_threads=threads),
-            pyarrow.csv.ParseOptions(delimiter=separator),
+            arrow_csv.ReadOptions(autogenerate_column_names=positional, use_threads=threads),
+            arrow_csv.ParseOptions(delimiter=separator),
             convert,
         )
 
@@ -200,19 +206,23 @@ def _delimited(content: bytes, file: SourceFile) -> pa.Table:
 
 
 def _json_lines(content: bytes, file: SourceFile) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import json
+
     schema = pa.schema([(str(column), type_of(role)) for role, column in file.columns])
-    table = pyarrow.json.read_json(
+    table = json.read_json(
         pa.BufferReader(content),
-        read_options=pyarrow.json.ReadOptions(block_size=_BLOCK_BYTES),
-        parse_options=pyarrow.json.ParseOptions(
-            explicit_schema=schema, unexpected_field_behavior="ignore"
-        ),
+        read_options=json.ReadOptions(block_size=_BLOCK_BYTES),
+        parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
     )
     return table.rename_columns([role for role, _ in file.columns])
 
 
 def _parquet(content: bytes, file: SourceFile) -> pa.Table:
-    source = pyarrow.parquet.ParquetFile(pa.BufferReader(content))
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    source = parquet.ParquetFile(pa.BufferReader(content))
     present = _present(file, source.schema_arrow.names)
     table = source.read(columns=list(present.values()))
     columns = {}
@@ -245,12 +255,15 @@ def _columns(missing: list[str | int]) -> str:
 
 def type_of(role: str) -> pa.DataType:
     """Of the column that has this role."""
-    """Of the column that has this role."""
+    import pyarrow as pa
+
     return pa.string() if role in _TEXT_ROLES else pa.float64()
 
 
 def checked(role: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column whose every value is one of its role. Raises: Unreadable, with the row."""
+    import pyarrow.compute as pc
+
     bad = pc.is_null(values, nan_is_null=True)
     if role in _TEXT_ROLES:
         bad = pc.or_(bad, pc.equal(pc.fill_null(values, ""), ""))

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.dataset._catalogue import entry
-from ecv_core.dataset._dirs import cache_dir
+from ecv_core.dataset._catalogue import cache_dir, entry
 from ecv_core.dataset._hashing import source_key
 from ecv_core.dataset._load import load
 from ecv_core.records.errors import DatasetError

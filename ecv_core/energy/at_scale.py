@@ -1,4 +1,4 @@
-"""One saving, many times a year -> kWh, kg CO2e, hours and money."""
+"""One saving, many times a year -> kWh, kg CO2e and hours."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ class AtScale:
     seconds_per_fold: float
     grams_per_kwh: float
     """Carbon intensity of the electricity, grams CO2e per kWh."""
-    price_per_kwh: float | None = None
-    """In any currency; None where money is not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +34,6 @@ class Yearly:
     kwh: float
     kg_co2e: float
     hours: float
-    money: float | None
 
 
 def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
@@ -56,7 +53,6 @@ def at_scale(work: AtScale, folds_per_run: float) -> Yearly:
         kwh=kwh,
         kg_co2e=kwh * work.grams_per_kwh / 1000,
         hours=folds * work.seconds_per_fold / 3600,
-        money=None if work.price_per_kwh is None else kwh * work.price_per_kwh,
     )
 
 
@@ -66,7 +62,6 @@ def _check(work: AtScale) -> None:
         ("energy per fold", work.joules_per_fold),
         ("time per fold", work.seconds_per_fold),
         ("carbon intensity", work.grams_per_kwh),
-        ("price per kWh", work.price_per_kwh or 0.0),
     ):
         if not (math.isfinite(value) and value >= 0):
             raise InputError(f"the {name} must be zero or more, but is {value:g}")

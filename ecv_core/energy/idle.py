@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import getpass
-import json
-import os
-import tempfile
 import time
-from contextlib import suppress
-from pathlib import Path
 from typing import Protocol
 
 import psutil
 
+from ecv_core.energy.boot import recalled, remember
 from ecv_core.energy.load import Load
 from ecv_core.records.run import QUIET, Energy
-from ecv_core.untrusted.files import replacing
 
 LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
 
@@ -38,10 +32,8 @@ def idle_watts(meter: Meter, name: str) -> float | None:
         name: of what the meter assumes, under which the answer is remembered.
     Returns: watts; None where the machine is not idle now, or nothing can be measured.
     """
-    path, boot = _path(), f"{psutil.boot_time():.0f}"
-    known = _known(path, boot)
-    if name in known:
-        return known[name]
+    if isinstance(watts := recalled(f"idle {name}"), float):
+        return watts
     before = Load.now()
     time.sleep(LOOK_SECONDS)
     if not _idle(before):
@@ -54,8 +46,7 @@ def idle_watts(meter: Meter, name: str) -> float | None:
     if energy.source == "none" or not _idle(before):
         return None
     watts = energy.joules / seconds
-    with suppress(OSError), replacing(path) as part:
-        part.write_text(json.dumps({"boot": boot, "watts": known | {name: watts}}))
+    remember(f"idle {name}", watts)
     return watts
 
 
@@ -64,17 +55,3 @@ def _idle(before: Load) -> bool:
     now = Load.now()
     room = (now.seconds - before.seconds) * (psutil.cpu_count() or 1)
     return now.machine - before.machine <= QUIET * room
-
-
-def _path() -> Path:
-    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
-    return Path(tempfile.gettempdir()) / f"ecv-idle-{user}.json"
-
-
-def _known(path: Path, boot: str) -> dict[str, float]:
-    """What was measured since the machine was started."""
-    with suppress(OSError, ValueError, TypeError, AttributeError):
-        found = json.loads(path.read_text())
-        if found.get("boot") == boot:
-            return {str(name): float(watts) for name, watts in found["watts"].items()}
-    return {}

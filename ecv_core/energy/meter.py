@@ -6,11 +6,15 @@ import json
 import logging
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
+from ecv_core.energy.boot import recalled, remember
 from ecv_core.energy.idle import idle_watts
 from ecv_core.energy.load import Load
 from ecv_core.energy.memory import memory_power
@@ -162,8 +166,7 @@ class CodeCarbonMeter:
         processor_watts: float | None = None,
         memory_watts: float | None = None,
     ) -> None:
-        country(country_code)
-        self._country = country_code.upper()
+        self._country = country(country_code)
         self._processor_watts = processor_watts
         self._memory_watts, self._memory_basis = memory_power(memory_watts)
         self._tracker: Any = None
@@ -204,10 +207,9 @@ class CodeCarbonMeter:
     def _probed(self) -> Any:  # noqa: ANN401  CodeCarbon is untyped
         """A tracker that knows its hardware; a wattage that is given replaces no counter."""
         tracker = self._new_tracker()
-        if self._processor_watts is not None:
-            tracker._ensure_hardware_ready()
-            if _source(tracker) != "rapl":
-                return self._new_tracker(self._processor_watts)
+        _find_hardware(tracker)
+        if self._processor_watts is not None and _source(tracker) != "rapl":
+            return self._new_tracker(self._processor_watts)
         return tracker
 
     def _new_tracker(self, processor_watts: float | None = None) -> Any:  # noqa: ANN401
@@ -217,7 +219,7 @@ class CodeCarbonMeter:
 
         logging.getLogger("codecarbon").setLevel(logging.ERROR)
         return OfflineEmissionsTracker(
-            country_iso_code=self._country,
+            force_carbon_intensity_g_co2e_kwh=self._country.grams_co2e_per_kwh,
             tracking_mode="machine",
             output_methods=[],
             log_level="error",
@@ -225,6 +227,24 @@ class CodeCarbonMeter:
             force_cpu_power=processor_watts,
             force_ram_power=self._memory_watts,
         )
+
+
+def _find_hardware(tracker: Any) -> None:  # noqa: ANN401
+    """Have CodeCarbon look for counters; the processor's wattage is looked up once a boot.
+
+    Its name and its line in a table of processors take most of a second.
+    """
+    from codecarbon.core import cpu, hardware_cache
+
+    processor: Callable[[Any], Any] = hardware_cache.get_cached_tdp
+    name = f"processor, by CodeCarbon {version('codecarbon')}"
+    known = recalled(name)
+    if isinstance(known, dict) and {*known} == {"model", "tdp"}:
+        processor(SimpleNamespace(TDP=lambda: SimpleNamespace(**known)))
+    tracker._ensure_hardware_ready()
+    if known is None and _source(tracker) == "cpu-load":
+        found = processor(cpu)
+        remember(name, {"model": found.model, "tdp": found.tdp})
 
 
 def _source(tracker: Any) -> str:  # noqa: ANN401

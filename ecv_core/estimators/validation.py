@@ -19,7 +19,7 @@ from ecv_core import stopping
 from ecv_core.energy.meter import NoMeter, meter_for
 from ecv_core.estimators.folds import Scored, Table, check_fits
 from ecv_core.estimators.scoring import Scoring, Told
-from ecv_core.evaluation import METRICS, Kind, Metric
+from ecv_core.evaluation import Metric
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
@@ -160,7 +160,7 @@ def cross_validate(
     check_fits(list(found.values()), error_score)
     if not record.folds:
         lacking = " No fold has a finite score."
-    label = f"{METRICS[spec.metric].title} on {spec.dataset}"
+    label = f"{scorer.name} on {spec.dataset}"
     done = CrossValidated(_gathered(found, estimator, error_score), record, label)
     done.sentence += lacking
     if return_indices:
@@ -169,20 +169,10 @@ def cross_validate(
     return done
 
 
-def metric_of(scorer: str) -> Metric:
+def _metric(scorer: str) -> Metric:
     """A scorer of scikit-learn as a metric of runs: more is always better."""
-    metric_id = "sklearn-" + "".join(c if c.isalnum() else "-" for c in scorer.lower())[:30]
-    known = Metric(
-        id=metric_id,
-        title=scorer,
-        kind=Kind.LISTS,
-        formula="",
-        help=f"The scorer '{scorer}' of scikit-learn; more is better.",
-        source="scikit-learn",
-        elsewhere="",
-    )
-    METRICS.setdefault(metric_id, known)
-    return known
+    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in scorer.lower())
+    return Metric(f"sklearn-{name[:32]}", title=scorer)
 
 
 def _spec(
@@ -216,6 +206,7 @@ def _spec(
             f"the rule '{known['rule']}' must not stop there: use ecv.Never(), with which all of "
             "them, or their trend, are the result, or a split by chance"
         )
+    metric = _metric(scorer)
     shape = getattr(table.X, "shape", (table.n,))
     natural = list(table.order) == list(range(table.k))
     spec = RunSpec(
@@ -225,7 +216,8 @@ def _spec(
         split=IMPORTED,
         k=table.k,
         only_folds=() if natural else tuple(table.order),
-        metric=metric_of(scorer).id,
+        metric=metric.id,
+        own_metric=metric.about,
         cutoffs=(),
         **known,
     )

@@ -16,18 +16,20 @@ from ecv_core.evaluation.metrics import (
     METRICS,
     Kind,
     Metric,
+    check_computed_here,
     check_metric,
     column_title,
     comes_along,
     id_and_length,
     metric,
+    metric_of,
+    register_metric,
+    told,
 )
-from ecv_core.evaluation.novelty import Popularity
-from ecv_core.evaluation.ranking import per_user
+from ecv_core.evaluation.ranking import Popularity, per_user
 from ecv_core.evaluation.rating import errors_by_user
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol
-from ecv_core.evaluation.topn import hits_of
+from ecv_core.evaluation.task import SAMPLED_WARNING, EvaluatedFold, Protocol, hits_of
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import Progress, UserScores, no_progress
 
@@ -43,6 +45,7 @@ __all__ = [
     "Metric",
     "Protocol",
     "Scorer",
+    "check_computed_here",
     "check_metric",
     "clipped_rmse",
     "column_title",
@@ -52,7 +55,10 @@ __all__ = [
     "hits_of",
     "id_and_length",
     "metric",
+    "metric_of",
     "per_user",
+    "register_metric",
+    "told",
 ]
 
 FULL = Protocol()
@@ -64,7 +70,7 @@ OF_LISTS = frozenset({Kind.HITS, Kind.NOVELTY, Kind.LISTS})
 class Scorer(Interface):
     """The part of a recommender that evaluation needs."""
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
 
 
@@ -157,6 +163,7 @@ def evaluate_lists(
     *,
     train: csr_array,
     candidates: str = "all",
+    also: Sequence[str] = (),
 ) -> Evaluation:
     """The metrics of lists that some other program has made, as `evaluate` has them.
 
@@ -165,6 +172,7 @@ def evaluate_lists(
             shorter; shape (users, at least the longest cut-off).
         seen, held_out, cutoffs, train: as of `evaluate`.
         candidates: a choice of `RunSpec.candidates`.
+        also: metrics of one's own.
     Raises: InputError for bad cut-offs, or nothing held out.
     """
 
@@ -178,7 +186,11 @@ def evaluate_lists(
         train,
         Protocol(candidates=candidates),
         score=no_score,
-        metrics=tuple(name for name, known in METRICS.items() if known.kind in OF_LISTS),
+        metrics=tuple(
+            name
+            for name, known in METRICS.items()
+            if known.kind in OF_LISTS and (name in also or not known.is_own)
+        ),
         progress=no_progress,
     )
     items = lists[task.users].astype(np.int64)
@@ -193,7 +205,7 @@ def _task(
     train: csr_array | None,
     protocol: Protocol,
     *,
-    score: Callable[[NDArray[np.intp]], torch.Tensor],
+    score: Callable[[NDArray[np.intp]], NDArray[np.float32] | torch.Tensor],
     metrics: tuple[str, ...],
     progress: Progress,
 ) -> EvaluatedFold:
@@ -222,6 +234,7 @@ def evaluate_ratings(
     given: NDArray[np.floating],
     users: NDArray[np.integer],
     scale: tuple[float, float],
+    own: Metric | None = None,
 ) -> Evaluation:
     """RMSE and MAE of predicted ratings, over all ratings of a fold and as each user adds to them.
 
@@ -230,6 +243,7 @@ def evaluate_ratings(
         given: what was held out; shape (ratings,).
         users: whose they are; shape (ratings,).
         scale: the lowest and the highest rating that can be given.
+        own: a metric of one's own besides.
     Returns: `values` are as `rating.errors_by_user` says; their means are the metrics.
     Raises: RunError for a prediction that is not finite.
     """
@@ -239,7 +253,11 @@ def evaluate_ratings(
             "finite numbers, so the model has not learnt; choose a lower learning rate or more "
             "regularization"
         )
-    whose, parts, pooled = errors_by_user(np.clip(predicted, *scale), given, users)
+    predicted = np.clip(predicted, *scale)
+    found = {} if own is None or own.compute is None else {own.id: own.of_ratings(predicted, given)}
+    losses = {name: values for name, values in found.items() if values.ndim}
+    whose, parts, pooled = errors_by_user(predicted, given, users, losses)
+    pooled |= {name: float(value) for name, value in found.items() if not value.ndim}
     return Evaluation(
         users=whose,
         metrics=tuple(parts),

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation.metrics import Kind
-from ecv_core.evaluation.novelty import NOVELTY_METRICS
-from ecv_core.evaluation.ranking import HIT_METRICS, Floats, Ranked
+from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Floats, Ranked
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, EvaluatedFold
-from ecv_core.evaluation.topn import best_items, candidate_scores, hits_of
-
-if TYPE_CHECKING:
-    import torch
-
+from ecv_core.evaluation.task import Columns, EvaluatedFold, best_items, candidate_scores, hits_of
 
 # Scores of all candidates -> how often a held-out item is ranked above the others, per user.
 
@@ -28,19 +20,18 @@ AT_ONCE = 127
 """Held-out items of a user that are counted together: each adds up to 2 to a byte."""
 
 
-def block_auc(scores: torch.Tensor, held_out: csr_array) -> NDArray[np.float64]:
+def block_auc(values: NDArray[np.float32], held_out: csr_array) -> NDArray[np.float64]:
     """The share of pairs (held-out item, other candidate) in which the held-out item is higher.
 
     A tie counts one half. Held-out items are not compared with each other.
 
     Args:
-        scores: float32, shape (users, items); -inf where the item is no candidate.
+        values: scores, shape (users, items); -inf where the item is no candidate.
         held_out: the users' held-out items, at least one each; shape (users, items). One that is
             no candidate is below all candidates.
     Returns: shape (users,), in [0, 1]; 0.5 for a user without another candidate.
     Source: Hanley, McNeil (1982), as the Mann-Whitney statistic; per user as Rendle et al. (2009).
     """
-    values: NDArray[np.float32] = scores.cpu().numpy()
     sizes = np.diff(held_out.indptr).astype(np.int64)
     inside, twice_higher = _twice_higher(values, held_out, sizes)
     # Every candidate ties with itself; two held-out candidates make one pair, whoever is higher;
@@ -160,10 +151,12 @@ def full_ranking(task: EvaluatedFold) -> Columns:
     everything = None if task.candidates.all() else task.candidates
     for part, scores in candidate_scores(task.score, task.seen, task.users, everything):
         rows = slice(done, done + len(part))
+        if auc or loss:
+            values = scores if isinstance(scores, np.ndarray) else scores.float().cpu().numpy()
         for name in auc:
-            columns[name][rows] = block_auc(scores, task.held_out[part])
+            columns[name][rows] = block_auc(values, task.held_out[part])
         for name in loss:
-            columns[name][rows] = _loss(scores.float().cpu().numpy(), task, part)
+            columns[name][rows] = _loss(values, task, part)
         if lists:
             best = best_items(scores, n)
             items[rows] = best

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ecv_core.evaluation.ranking import HIT_METRICS, Floats, Ranked
 from ecv_core.records.errors import InputError, UnknownName
-from ecv_core.records.spec import WITHOUT_CUTOFF
+from ecv_core.records.parameters import Params
+from ecv_core.records.plugins import Registry, check_id, code_of
+from ecv_core.records.run import AMOUNT
+from ecv_core.records.spec import WITHOUT_CUTOFF, RunSpec
 
 
 class Kind(StrEnum):
@@ -26,31 +35,135 @@ class Kind(StrEnum):
     """Predicted ratings, all of a fold together, from a model that predicts them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric as pages and docs/metrics.md explain it."""
+    """A metric: of the project, as pages and docs/metrics.md explain it, or of one's own.
+
+        halves = ecv.Metric("upper-half", lambda hits, held_out: hits[:, :5].sum(axis=1))
+        clicks = ecv.Metric("clicks", unit="per visit")  # that other code reports, with track
+
+    Raises: InputError for what is no metric, and for a function that does not give numbers.
+    """
 
     id: str
-    title: str
-    kind: Kind
-    formula: str
+    """Small letters, digits and hyphens; what it is called in runs, options and tables."""
+    compute: Callable[..., Any] | None = None
+    """Of one's own. Of the kind 'hits': (hits, held_out) -> a number for each user, shape (users,);
+    hits has shape (users, n), True where the item at that rank is held out, for any n; held_out
+    counts each user's held-out items, shape (users,). Of the kind 'ratings': (predicted, given),
+    both of shape (ratings,), -> a number for each rating, whose mean counts, or one for the fold.
+    None: only other code computes it, and `track` reports it."""
+    _: KW_ONLY
+    kind: Kind = Kind.HITS
+    title: str = ""
+    """By default made of the id."""
+    higher_is_better: bool = True
+    unit: str = ""
+    """What its values are in, such as 'EUR'; empty for a plain number."""
+    formula: str = ""
     """LaTeX, for one user (for one fold where the kind is LISTS or RATINGS). H: the held-out items,
     or ratings; i_r: the item at rank r; rel_r: 1 where it is held out, else 0; n: the cut-off."""
-    help: str
-    source: str
-    elsewhere: str
+    help: str = ""
+    source: str = ""
+    elsewhere: str = ""
     """How peers define it otherwise, or that they agree."""
-    higher_is_better: bool = True
+    code: str = ""
+    """Of one's own: names what `compute` does, so that folds scored by other code are not used."""
+    whole: bool = False
+    """Whether `compute` gives one number for the fold, and so none per user."""
+
+    def __post_init__(self) -> None:
+        def say(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        check_id(self.id, "a metric")
+        for name in ("title", "unit", "help", "formula", "source", "elsewhere"):
+            text = getattr(self, name)
+            if not isinstance(text, str) or not (text.isprintable() or name == "help"):
+                raise InputError(f"the {name} of a metric is a line of text, but is {text!r}")
+        say("title", self.title or self.id.replace("-", " ").capitalize())
+        if self.kind not in tuple(Kind) or not isinstance(self.higher_is_better, bool):
+            raise InputError(
+                f"a metric of one's own is of the kind 'hits' or 'ratings', and higher_is_better "
+                f"True or False, but '{self.id}' has {self.kind!r} and {self.higher_is_better!r}"
+            )
+        say("kind", Kind(self.kind))
+        if self.compute is None:
+            return
+        if not callable(self.compute) or self.kind not in (Kind.HITS, Kind.RATINGS):
+            raise InputError(
+                f"the metric '{self.id}' is computed by {self.compute!r} of the kind "
+                f"'{self.kind}'; give a function of ranked hits (hits, held_out), or one of "
+                "predictions (predicted, given) with kind='ratings'"
+            )
+        say("code", code_of(self.compute))
+        if self.kind is Kind.HITS:
+            self.of_hits(np.eye(3, 4, dtype=np.bool_), np.arange(1, 4))
+        else:
+            say("whole", not self.of_ratings(np.array([1.0, 2.5, 4.0]), np.array([2, 3, 4])).ndim)
+
+    def of_hits(self, hits: NDArray[np.bool_], held_out: NDArray[np.intp]) -> Floats:
+        """`compute` for users' lists, checked; shape (users,)."""
+        found = self._called(hits, held_out)
+        if found.shape != held_out.shape:
+            raise InputError(
+                f"the metric '{self.id}' gave numbers of shape {found.shape} for {len(hits):,} "
+                "users; give one number for each user"
+            )
+        return found
+
+    def of_ratings(self, predicted: Floats, given: NDArray[np.floating]) -> Floats:
+        """`compute` for predicted ratings, checked; shape (ratings,), or () for one number."""
+        found = self._called(predicted, given)
+        if found.shape not in ((), predicted.shape):
+            raise InputError(
+                f"the metric '{self.id}' gave numbers of shape {found.shape} for "
+                f"{len(predicted):,} ratings; give one number for each rating, or one for all"
+            )
+        return found
+
+    def _called(self, *arrays: NDArray[Any]) -> Floats:
+        assert self.compute is not None
+        try:
+            given = self.compute(*arrays)
+        except Exception as error:
+            shapes = " and ".join(str(array.shape) for array in arrays)
+            raise InputError(
+                f"the metric '{self.id}' failed on arrays of shape {shapes}, with "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        found = np.asarray(given)
+        if found.dtype.kind not in "buif":
+            raise InputError(f"the metric '{self.id}' gave {given!r:.80}; it has to give numbers")
+        numbers: Floats = found.astype(np.float64)
+        if not (np.abs(numbers) <= AMOUNT).all():
+            wrong = numbers[~(np.abs(numbers) <= AMOUNT)].flat[0]
+            raise InputError(f"the metric '{self.id}' gave {wrong}; it has to give finite numbers")
+        return numbers
 
     @property
     def has_cutoff(self) -> bool:
         """Whether it looks at the top n only, and so is named with n."""
+        if self.is_own:
+            return self.kind is Kind.HITS and bool(self.code)
         return self.id not in WITHOUT_CUTOFF
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it does not come with the project."""
+        return self.id not in _PROJECTS
+
+    @property
+    def about(self) -> Params:
+        """As of `RunSpec.own_metric`."""
+        names = ("code", "higher_is_better", "title", "unit", "whole")
+        facts = {name: getattr(self, name) for name in names} | {"kind": self.kind.value}
+        return tuple(sorted(facts.items())) if self.is_own else ()
 
     @property
     def per_user(self) -> bool:
         """Whether every user has a value."""
-        return self.kind is not Kind.LISTS
+        return self.kind is not Kind.LISTS and not self.whole
 
     @property
     def in_samples(self) -> bool:
@@ -58,7 +171,7 @@ class Metric:
         return self.kind in (Kind.HITS, Kind.RANKS, Kind.PROBABILITIES)
 
 
-METRICS: dict[str, Metric] = {
+_PROJECTS: dict[str, Metric] = {
     "ndcg": Metric(
         id="ndcg",
         title="nDCG",
@@ -218,7 +331,89 @@ METRICS: dict[str, Metric] = {
         higher_is_better=False,
     ),
 }
-"""Every metric by its id, in the order in which pages list them."""
+
+
+def _offered(found: object, name: str) -> tuple[str, Metric]:
+    """What an entry point gave, as an entry of the registry."""
+    known = _metric_of(found, name)
+    return known.id, known
+
+
+METRICS = Registry(_PROJECTS, group="ecv_core.metrics", accept=_offered)
+"""Every metric by its id, in the order in which pages list them: the project's own, and those of
+installed packages; `register_metric` adds to it."""
+
+
+def register_metric(found: Metric) -> Metric:
+    """Make a metric of one's own known to runs, pages and commands of this process.
+
+    The dashboard and the command line are told of it by ECV_PLUGINS, which names the modules, with
+    commas, that register what they have as they are imported. A Metric that is given to `evaluate`,
+    `track`, ... as `metric` is registered by that.
+
+    Raises: InputError for what is none, or an id of the project's.
+    """
+    known = _metric_of(found, "")
+    METRICS[known.id] = known
+    return known
+
+
+def _metric_of(found: object, name: str) -> Metric:
+    if callable(found) and not isinstance(found, Metric | type) and name:
+        found = Metric(name, found)
+    if not isinstance(found, Metric):
+        raise InputError(
+            f"a metric is an id ({', '.join(_PROJECTS)}) or an ecv.Metric(id, function), but is "
+            f"{found!r:.80}"
+        )
+    if not found.is_own and _PROJECTS[found.id] is not found:
+        raise InputError(f"there is a metric '{found.id}' already; give yours another id")
+    if found.compute is not None and found.kind is Kind.HITS:
+        HIT_METRICS[found.id] = _kernel(found)
+    return found
+
+
+def _kernel(of: Metric) -> Callable[[Ranked], Floats]:
+    def at_cutoffs(ranked: Ranked) -> Floats:
+        columns = [of.of_hits(ranked.hits[:, :n], ranked.held_out) for n in ranked.cutoffs]
+        return np.stack(columns, axis=1)
+
+    return at_cutoffs
+
+
+def metric_of(spec: RunSpec) -> Metric:
+    """The metric of a run, whether its code is here or not. Raises: as `told`."""
+    return told(spec.metric, spec.own_metric)
+
+
+def told(metric_id: str, about: Params = ()) -> Metric:
+    """A metric by its id, and by what a run knows of one that is not the project's.
+
+    Raises: UnknownName; InputError for what no metric can be.
+    """
+    known = METRICS.get(metric_id)
+    if not about or (known is not None and about == known.about):
+        return metric(metric_id)
+    facts: dict[str, Any] = dict(about)
+    if metric_id in _PROJECTS or {type(facts.get(name)) for name in _TRUE_OR_FALSE} != {bool}:
+        raise InputError(f"what is said of the metric '{metric_id}' cannot be: {facts!r:.80}")
+    try:
+        return Metric(metric_id, **facts)
+    except TypeError as error:
+        raise InputError(f"what is said of the metric '{metric_id}' cannot be: {error}") from error
+
+
+_TRUE_OR_FALSE = ("higher_is_better", "whole")
+
+
+def check_computed_here(spec: RunSpec) -> None:
+    """Refuse a run whose metric's code is not here. Raises: InputError, UnknownName."""
+    if metric_of(spec).is_own and metric_of(spec).compute is None:
+        raise InputError(
+            f"the code of the metric '{spec.metric}' is not here, or not what it was; register it "
+            "(ecv.register_metric, ECV_PLUGINS), or report its values with track: user -> score, "
+            "or one number"
+        )
 
 
 def metric(metric_id: str) -> Metric:
@@ -248,7 +443,7 @@ def column_title(name: str) -> str:
 
 def comes_along(known: Metric, *, sampled: bool, log_odds: bool) -> bool:
     """Whether a run computes a metric without being asked: it applies, and costs little."""
-    applies = _obstacle(known, sampled=sampled, log_odds=log_odds) is None
+    applies = not known.is_own and _obstacle(known, sampled=sampled, log_odds=log_odds) is None
     return applies and (sampled or known.kind is not Kind.RANKS)
 
 
@@ -262,6 +457,11 @@ def check_metric(metric_id: str, *, sampled: bool, log_odds: bool) -> None:
     Raises: UnknownName; InputError that says what the metric needs.
     """
     known = metric(metric_id)
+    if known.is_own and known.compute is None:
+        raise InputError(
+            f"the metric '{known.id}' has no function, so only other code can report it: "
+            "ecv.track(..., metric=...)"
+        )
     if needed := _obstacle(known, sampled=sampled, log_odds=log_odds):
         raise InputError(f"{known.title} {needed}")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -23,7 +26,10 @@ def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
 
 
 def errors_by_user(
-    predicted: ArrayLike, given: ArrayLike, users: ArrayLike
+    predicted: ArrayLike,
+    given: ArrayLike,
+    users: ArrayLike,
+    own: Mapping[str, Floats] = MappingProxyType({}),
 ) -> tuple[NDArray[np.int32], dict[str, Floats], dict[str, float]]:
     """MAE and RMSE over all ratings of a fold, and what each user adds to them.
 
@@ -40,6 +46,7 @@ def errors_by_user(
         predicted: ratings as a model predicts them; shape (ratings,), at least one.
         given: ratings as users gave them; shape (ratings,).
         users: whose they are, codes; shape (ratings,).
+        own: other errors of each rating, whose mean counts as MAE's does; shape (ratings,).
     Returns: the users, ascending; z_u by metric, of shape (users,); each metric over all ratings.
     Source: Cochran (1977), Sampling Techniques, section 6.4, for the ratio; Herlocker et al. (2004)
         for the metrics.
@@ -49,10 +56,10 @@ def errors_by_user(
     per_user = len(error) / len(whose)
     parts: dict[str, Floats] = {}
     pooled: dict[str, float] = {}
-    for name, losses in (("rmse", error**2), ("mae", np.abs(error))):
+    for name, losses in {"rmse": error**2, "mae": np.abs(error), **own}.items():
         sums = np.bincount(codes, weights=losses)
         mean = float(losses.mean())
         pooled[name] = float(np.sqrt(mean)) if name == "rmse" else mean
-        slope = 1.0 if name == "mae" else 0.5 / pooled[name] if mean > 0 else 0.0
+        slope = 1.0 if name != "rmse" else 0.5 / pooled[name] if mean > 0 else 0.0
         parts[name] = pooled[name] + slope * (sums - counts * mean) / per_user
     return whose.astype(np.int32), parts, pooled

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.evaluation.metrics import Kind
-from ecv_core.evaluation.novelty import Popularity
-from ecv_core.evaluation.ranking import Floats, per_user
+from ecv_core.evaluation.ranking import Floats, Popularity, per_user
 from ecv_core.evaluation.rating import log_loss
-from ecv_core.evaluation.task import Columns, EvaluatedFold, Protocol
-from ecv_core.evaluation.topn import BLOCK_CELLS, refuse_not_finite
+from ecv_core.evaluation.task import (
+    BLOCK_CELLS,
+    Columns,
+    EvaluatedFold,
+    Protocol,
+    refuse_not_finite,
+)
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -194,6 +198,8 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
 
     Raises: InputError for more negatives than there are; RunError for scores that are not finite.
     """
+    import torch
+
     negatives = draw_negatives(
         task.seen, task.held_out, task.users, task.candidates, task.popularity, task.protocol
     )
@@ -204,7 +210,7 @@ def sampled_ranking(task: EvaluatedFold) -> Columns:
     while drawn := list(islice(negatives, blocks)):
         items = np.concatenate(drawn)
         users = task.users[done : done + len(items)]
-        scores = task.score(users)
+        scores = torch.as_tensor(task.score(users))
         refuse_not_finite(scores)
         against, loss = _compare(scores, items, task, users, done)
         found.append(against)

@@ -1,4 +1,4 @@
-"""Published results and our own -> tidy frames -> figures 1 to 5 of Rendle, Zhang, Koren (2019)."""
+"""Published results and our own -> tidy frames -> figures of Rendle, Zhang, Koren (2019)."""
 
 from __future__ import annotations
 
@@ -86,50 +86,6 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             "gridcolor": colours.grid,
             "automargin": True,
         },
-    )
-
-
-def progress_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
-    """Figures 1 and 2: published results by year, with runs of ours as lines across them.
-
-    Args:
-        frame: from `board_frame`; results without a year are left out.
-    """
-    colours = palette(dark)
-    figure = go.Figure()
-    for at, by in enumerate(("inventors", "others")):
-        rows = frame[(frame["by"] == by) & frame["year"].notna()]
-        figure.add_scatter(
-            x=rows["year"],
-            y=rows["rmse"],
-            mode="markers+text",
-            name=WHO[by],
-            text=rows["method"],
-            textposition="middle right" if by == "inventors" else "middle left",
-            marker={"symbol": _SYMBOLS[by], "size": 11, "color": colours.series[at]},
-            hovertemplate="%{text}, %{x}: RMSE %{y:.4f}<extra></extra>",
-        )
-    ours = frame[frame["by"].isin(("here", "yours"))].drop_duplicates("method")
-    years = frame["year"].dropna()
-    for at, (_, row) in enumerate(ours.iterrows()):
-        figure.add_hline(
-            y=row["rmse"],
-            line={"color": colours.series[3], "width": 2, "dash": ("solid", "dash", "dot")[at % 3]},
-            annotation={
-                "text": f"{row['method']} {row['rmse']:.4f}",
-                "font": {"color": colours.series[3]},
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "x": 0,
-            },
-        )
-    return lay_out(
-        figure,
-        _layout(colours, 460),
-        xaxis=plain_axis(
-            "year", range=[years.min() - 2, years.max() + 2], tickformat="d", showgrid=False
-        ),
-        yaxis=plain_axis(_RMSE, gridcolor=colours.grid),
     )
 
 

@@ -19,8 +19,8 @@ STACK = 0.34
 MARK = 13
 
 
-def timeline_figure(toy: ToySplit, *, dark: bool = False, fold: int = 0) -> go.Figure:
-    """The figure of one fold; `timeline_steps` moves it to the others."""
+def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
+    """The figure of the first fold; `timeline_steps` moves it to the others."""
     colours = palette(dark)
     red = colours.stop
     figure = go.Figure(layout=lecture_layout(colours, 560))
@@ -60,7 +60,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False, fold: int = 0) -> go.F
             showlegend=bool((toy.marks["part"] == word).any()),
             hovertemplate="%{text}<br>day %{x}<extra>" + word + "</extra>",
         )
-    for at, patch in _patch(toy, fold).items():
+    for at, patch in _patch(toy, 0).items():
         figure.data[at].update(patch)
     names = toy.marks.drop_duplicates("user").sort_values("user")["name"].tolist()
     figure.update_xaxes(**axis("day", colours, range=[-4, DAYS + 4], dtick=28, showgrid=False))
@@ -117,7 +117,6 @@ def _patch(toy: ToySplit, fold: int) -> dict[int, dict[str, Any]]:
 TITLES = {
     "time": ("", "interactions"),
     "history": ("place in each user's own history: first 0 %, last 100 %", "interactions"),
-    "activity": ("users, from the least to the most active tenth", "interactions per user"),
 }
 """Titles of the axes, by what the parts are spread over."""
 HEADROOM = 1.2
@@ -147,7 +146,7 @@ def spread_figure(
         if rows.empty:
             continue
         figure.add_bar(
-            x=_middles(rows, over, dated),
+            x=_middles(rows, dated),
             y=rows["count"].tolist(),
             name=word,
             marker={
@@ -165,9 +164,7 @@ def spread_figure(
                 _bin_text(low, high, over, dated)
                 for low, high in zip(rows["low"], rows["high"], strict=True)
             ],
-            hovertemplate="%{customdata}<br>%{y:,.4~g}<extra>" + word + "</extra>"
-            if over == "activity"
-            else "%{customdata}<br>%{y:,}<extra>" + word + "</extra>",
+            hovertemplate="%{customdata}<br>%{y:,}<extra>" + word + "</extra>",
         )
     figure.update_layout(legend_traceorder="normal")
     x_title, y_title = TITLES[over]
@@ -177,8 +174,6 @@ def spread_figure(
         **axis(x_title, colours, showgrid=False, type="date" if dated else "linear"),
         ticksuffix="\u00a0%" if over == "history" else "",
     )
-    if over == "activity":
-        figure.update_xaxes(dtick=1)
     figure.update_yaxes(**axis(y_title, colours, rangemode="tozero", nticks=6))
     if cut is not None and over == "time":
         highest = float(frame.groupby("low")["count"].sum().max())
@@ -212,9 +207,7 @@ def _line(figure: go.Figure, at: datetime | float, ink: str) -> None:
     )
 
 
-def _middles(rows: pd.DataFrame, over: str, dated: bool) -> list[object]:
-    if over == "activity":
-        return list(range(1, len(rows) + 1))
+def _middles(rows: pd.DataFrame, dated: bool) -> list[object]:
     middles = (rows["low"] + rows["high"]) / 2
     return [_moment(one) for one in middles] if dated else middles.tolist()
 
@@ -224,8 +217,6 @@ def _bin_text(low: float, high: float, over: str, dated: bool) -> str:
         return f"{_moment(low):%Y-%m-%d} to {_moment(high):%Y-%m-%d}"
     if over == "history":
         return f"{low:.0f} to {high:.0f} % of a history"
-    if over == "activity":
-        return f"users with {low:,.0f} to {high:,.0f} interactions"
     return f"{low:,.0f} to {high:,.0f}"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff import (
+from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     averaged,
     explorable,
@@ -25,7 +25,7 @@ from ecv_core.analysis.tradeoff.study_frames import (
     ranks_frame,
     stability_frame,
 )
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.figures.words import (
     algorithm_title,
     alpha_text,
@@ -168,7 +168,7 @@ def scores_frame(runs: Sequence[Run], *, ids: bool = False) -> pd.DataFrame:
         )
     frame = pd.DataFrame(rows, columns=[one for one in SCORES_COLUMNS if one != "of_best_percent"])
     per_dataset = frame.groupby("dataset")["score"]
-    if runs and not METRICS[runs[0].spec.metric].higher_is_better:
+    if runs and not metric_of(runs[0].spec).higher_is_better:
         frame["of_best_percent"] = 100 * (per_dataset.transform("min") / frame["score"])
     else:
         frame["of_best_percent"] = 100 * (frame["score"] / per_dataset.transform("max"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import floor, log10
 from typing import Protocol
 
 import ecv_core.dataset as datasets
 from ecv_core.energy.expected import on_its_own
 from ecv_core.energy.savings import EnergyFacts
-from ecv_core.evaluation import METRICS, column_title
+from ecv_core.evaluation import metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
@@ -33,16 +33,23 @@ def metric_label(spec: RunSpec) -> str:
 
     Where fewer is better it says so: 'Gini index@10 (lower is better)'.
     """
-    notes = [] if METRICS[spec.metric].higher_is_better else ["lower is better"]
+    known = metric_of(spec)
+    notes = [f"in {known.unit}"] * bool(known.unit)
+    notes += [] if known.higher_is_better else ["lower is better"]
     if spec.negatives is not None:
         notes.insert(0, f"{spec.negatives:,} sampled negatives")
-    label = column_title(spec.metric_name)
+    label = known.title + spec.metric_name.removeprefix(spec.metric)
     return f"{label} ({', '.join(notes)})" if notes else label
 
 
 def counted(count: int, noun: str) -> str:
     """'1 fold', '2 folds', '1,349 items'."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def joined(words: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def in_order(names: Iterable[str]) -> list[str]:

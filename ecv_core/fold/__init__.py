@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -31,10 +32,13 @@ from ecv_core.records.interactions import Folds, Interactions, Need, Part, Ratin
 from ecv_core.records.parameters import Params
 from ecv_core.records.run import FoldResult, Progress, no_progress
 from ecv_core.records.spec import RunSpec, Task
-from ecv_core.splits.exchange import archive, files
+from ecv_core.splits.exchange import archive
 from ecv_core.splits.exchange.archive import read_split
 from ecv_core.splits.exchange.files import store_folds, stored_folds_path, write_folds
 from ecv_core.splits.fold_matrices import FoldMatrices
+
+LARGE = 20_000_000
+"""Users x items from which on ranking with torch saves more than its import takes."""
 
 
 def data_of(spec: RunSpec) -> Interactions:
@@ -83,11 +87,6 @@ def known_folds(dataset: str, name: str, task: Task = Task.TOP_N) -> tuple[str, 
     if not path.exists() and re.fullmatch("[0-9a-f]{64}", name):
         path = stored_folds_path(folds_folder(), name)
     return import_folds(dataset, path, task)
-
-
-def folds_csv(spec: RunSpec) -> bytes:
-    """A run's folds as CSV text, `user_id,item_id,fold`."""
-    return files.folds_csv(data_of(spec), folds_of(spec))
 
 
 def export_folds(spec: RunSpec, path: Path) -> None:
@@ -194,10 +193,12 @@ def run_fold(
         progress(phase, step, steps, curve=curve)
 
     algorithm = models.computing(spec)
+    evaluation.check_computed_here(spec)
     interactions = data_of(spec)
     algorithm.check(interactions)  # what happens once per process, as imports, is no fold's cost
     model = algorithm.build(dict(spec.params))
-    if spec.task is Task.TOP_N:
+    cells = interactions.n_users * interactions.n_items
+    if spec.task is Task.TOP_N and (algorithm.with_torch or (cells > LARGE and find_spec("torch"))):
         import_module("torch")
     progress("split", 0, 0)
     folds_of(spec)
@@ -281,7 +282,8 @@ def _rate(
     )
     fitted = time.perf_counter()
     progress("evaluate", 0, 1)
-    result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale)
+    own = evaluation.metric_of(spec)
+    result = evaluation.evaluate_ratings(predicted, given.values, given.users, scale, own)
     return result, fitting, fitted
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sized
 from dataclasses import replace
 from inspect import Parameter, Signature, signature
+from types import NoneType
 from typing import Any
 
 import ecv_core.dataset as datasets
@@ -24,6 +25,7 @@ def make_spec(
     params: Mapping[str, ParamValue] | None = None,
     split_params: Mapping[str, ParamValue] | None = None,
     rule_params: Mapping[str, Any] | None = None,
+    own_metric: Params = (),
     **settings: Any,  # noqa: ANN401 - each of the type of its field
 ) -> RunSpec:
     """A checked spec.
@@ -37,26 +39,31 @@ def make_spec(
         params: of the algorithm, by name; the others are at their defaults.
         split_params: of the split, alike.
         rule_params: of the rule, alike.
+        own_metric: of a run that was read, whose metric may not be known here.
         settings: any other field of `records.RunSpec`, but for the cut-offs, which follow; and
             those parameters of rules that have an option of their own, such as alpha.
     Raises: InputError for an unknown name or a value that cannot work, before anything runs.
     """
     entry = datasets.entry(dataset)
-    settings = _with_length(settings)
+    settings = _by_ids(settings)
     short = stopping.said_by_name()
     asked = _asked({name: value for name, value in settings.items() if name not in short})
+    said = None if asked["metric"] is None else evaluation.told(asked["metric"], own_metric)
     if asked["tracked"]:
-        model: Algorithm = models.tracked(algorithm, asked["metric"], models.ALGORITHMS)
+        ratings = said is not None and said.kind is evaluation.Kind.RATINGS
+        task = Task.RATINGS if ratings else Task.TOP_N
+        model: Algorithm = models.tracked(algorithm, task, models.ALGORITHMS)
     else:
         model = models.algorithm(algorithm)
     resolved = model.resolve(params or {})
     for name, usual in (("metric", usual_metric(model.task)), ("split", usual_split(model.task))):
         asked[name] = usual if asked[name] is None else asked[name]
-    metric, n, negatives, split = (asked[key] for key in ("metric", "n", "negatives", "split"))
+    metric = said or evaluation.metric(asked["metric"])
+    n, negatives, split = (asked[key] for key in ("n", "negatives", "split"))
     if model.task is Task.RATINGS:
         _check_ratings(model, metric, negatives)
-    else:
-        evaluation.check_metric(metric, sampled=negatives is not None, log_odds=model.log_odds)
+    elif not metric.is_own or not (asked["tracked"] or own_metric):
+        evaluation.check_metric(metric.id, sampled=negatives is not None, log_odds=model.log_odds)
     resolved_split: Params = ()
     imported = asked["folds_sha256"] is not None
     k = usual_k(split, imported=imported) if asked["k"] is None else asked["k"]
@@ -83,15 +90,14 @@ def make_spec(
         raise InputError(f"n must be at most the {items:,} items of {dataset}, but is {n}")
     if negatives is not None:
         _check_negatives(negatives, n, dataset, items, tracked=asked["tracked"])
-    if stopping.rule(rule).needs_user_scores and not evaluation.METRICS[metric].per_user:
+    if stopping.rule(rule).needs_user_scores and not metric.per_user:
         raise InputError(
-            f"the rule '{rule}' compares every user's score, but {evaluation.METRICS[metric].title}"
-            " has one value per fold and none per user; choose another rule, or a metric such as "
-            "ndcg"
+            f"the rule '{rule}' compares every user's score, but {metric.title} has one value per "
+            "fold and none per user; choose another rule, or a metric such as ndcg"
         )
     cutoffs = {one for one in (1, 5, 10, 20) if ranked and (not items or one <= items)}
     asked |= {"split": split, "k": k, "rule": rule, "cutoffs": tuple(sorted(cutoffs | {n}))}
-    said = {name: value for name, value in settings.items() if name in short}
+    by_name = {name: value for name, value in settings.items() if name in short}
     if asked["min_folds"] is None:
         asked["min_folds"] = usual_min_folds(rule, k)
     if asked["data_sha256"] is None:
@@ -107,7 +113,8 @@ def make_spec(
         algorithm=algorithm,
         params=resolved,
         split_params=resolved_split,
-        rule_params=stopping.rule(rule).resolve(_rule_params(rule, rule_params or {}, said)),
+        rule_params=stopping.rule(rule).resolve(_rule_params(rule, rule_params or {}, by_name)),
+        own_metric=metric.about,
         **asked,
     )
     _check_cheap_models(spec)
@@ -115,14 +122,24 @@ def make_spec(
     return spec
 
 
-def _with_length(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A metric that names its list length, 'ndcg@10', as metric and n. Raises: InputError."""
+def _by_ids(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A metric that names its list length, 'ndcg@10', as metric and n; what is one's own by its id.
+
+    Raises: InputError.
+    """
+    settings = dict(settings)
+    for name, register in (
+        ("metric", evaluation.register_metric),
+        ("split", splits.register_split),
+    ):
+        if not isinstance(given := settings.get(name), str | NoneType):
+            settings[name] = register(given).id
     if "@" not in str(settings.get("metric")):
-        return dict(settings)
+        return settings
     metric, n = evaluation.id_and_length(settings["metric"])
     if settings.get("n") not in (None, n):
         raise InputError(f"the metric {metric}@{n} and n = {settings['n']} differ; leave n out")
-    return dict(settings) | {"metric": metric, "n": n}
+    return settings | {"metric": metric, "n": n}
 
 
 def _items(entry: datasets.DatasetEntry) -> int | None:
@@ -135,11 +152,8 @@ def _items(entry: datasets.DatasetEntry) -> int | None:
     return entry.items
 
 
-_ASKED = {
-    name: one
-    for name, one in SETTINGS.items()
-    if name not in ("dataset", "algorithm", "params", "split_params", "rule_params", "cutoffs")
-}
+_APART = {"dataset", "algorithm", "params", "split_params", "rule_params", "own_metric", "cutoffs"}
+_ASKED = {name: one for name, one in SETTINGS.items() if name not in _APART}
 """What `make_spec` takes as `settings`."""
 
 
@@ -175,7 +189,8 @@ def usual_split(task: Task) -> str:
 def usual_k(split: str, *, imported: bool = False) -> int:
     """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
     default: int = SETTINGS["k"].default
-    return default if imported else splits.strategy(split).default_k
+    known = None if imported else splits.SPLITS.get(split)
+    return known.default_k if known else default
 
 
 def usual_rule(split: str, k: int) -> str:
@@ -216,12 +231,11 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _check_ratings(model: Algorithm, metric: str, negatives: int | None) -> None:
+def _check_ratings(model: Algorithm, metric: evaluation.Metric, negatives: int | None) -> None:
     """Refuse to have a model rank that predicts ratings. Raises: InputError."""
-    known = evaluation.metric(metric)
-    if metric not in RATING_METRICS:
+    if metric.kind is not evaluation.Kind.RATINGS:
         raise InputError(
-            f"{known.title} is of ranked items, but {model.id} predicts ratings; choose "
+            f"{metric.title} is of ranked items, but {model.id} predicts ratings; choose "
             f"{' or '.join(sorted(RATING_METRICS))}, or an algorithm that ranks, such as ease"
         )
     if negatives is not None:

@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from ecv_core import stopping
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, Run, RunState
@@ -24,7 +24,7 @@ from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_models
 from ecv_core.stopping.doubts import doubt
 from ecv_core.store.ownership import this_process
-from ecv_core.store.quota import add_lost, lost_seconds
+from ecv_core.store.people import add_lost, lost_seconds
 from ecv_core.store.rescue import KeptRun, check_kept, rescue
 from ecv_core.store.results import Results, adjusted_rule, aid_spec
 from ecv_core.store.store import Store
@@ -264,7 +264,7 @@ class Book:
             return False
         spec = task.specs[0]
         found = self.results.fold(spec, task.fold, own=True)
-        if found is None or (found.user_scores is None and METRICS[spec.metric].per_user):
+        if found is None or (found.user_scores is None and metric_of(spec).per_user):
             return False
         self.commit(task, 0, replace(found, reused=True))
         return True
@@ -282,7 +282,7 @@ class Book:
         run = self._look(run_id)
         rule = self._rule_of(run)
         there = {fold.fold: fold for fold in (*run.folds, *run.ahead)} | {result.fold: result}
-        if METRICS[run.spec.metric].per_user:
+        if metric_of(run.spec).per_user:
             scores = self.store.user_scores(run_id, [fold for fold in there if fold != result.fold])
             there |= {at: replace(there[at], user_scores=users) for at, users in scores.items()}
         moments = _moments(run, rule, there)

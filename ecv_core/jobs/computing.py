@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from ecv_core.fold import run_fold
 from ecv_core.jobs.machine import machine_for
-from ecv_core.records.errors import EcvError, RunError
-from ecv_core.records.extras import what_to_install
+from ecv_core.records.errors import EcvError, RunError, what_to_install
 from ecv_core.records.run import FoldResult, Node, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.environment import hardware, host

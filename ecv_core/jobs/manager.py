@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice
@@ -20,17 +20,12 @@ from ecv_core.jobs.plans.behind import plan_of
 from ecv_core.jobs.queue import Queue
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import RunState
-from ecv_core.records.spec import RunSpec
-from ecv_core.store.packing import START, give_back, pack_some
-from ecv_core.store.quota import Quota
 from ecv_core.store.store import Store
 
 log = logging.getLogger(__name__)
 RUN: ContextVar[str] = ContextVar("run", default="")
 """The id of the run that this thread computes: every line of a log may have it."""
 
-QUIET_SECONDS = 5.0
-"""After so long without work the manager looks for what it can do besides."""
 CLOSE_SECONDS = 3.0
 """How long the end of the program may wait for the state of the run to be written."""
 
@@ -56,36 +51,12 @@ class RunManager(Queue):
         self._executor: Executor | None = None
         self._wake = threading.Event()
         self._closing = False
-        self._packed = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
         recover(store, serves=True)
         self._heart = Heart(store, serves=True, on_taken=self._wake.set)
         self._thread = threading.Thread(target=self._loop, name="ecv-runner", daemon=True)
         self._thread.start()
-
-    def start(
-        self,
-        specs: Sequence[RunSpec],
-        *,
-        started_by: str = "",
-        quota: Quota | None = None,
-        plan_id: str = "",
-        anew: bool = False,
-    ) -> str:
-        """As `Queue.start`; the first one starts as soon as the runs before it are done."""
-        group = super().start(specs, started_by=started_by, quota=quota, plan_id=plan_id, anew=anew)
-        self.wake()
-        return group
-
-    def resume(
-        self, run_id: str, *, full: bool = False, started_by: str = "", quota: Quota | None = None
-    ) -> bool:
-        """As `Queue.resume`; it starts as soon as the runs before it are done."""
-        resumed = super().resume(run_id, full=full, started_by=started_by, quota=quota)
-        if resumed:
-            self.wake()
-        return resumed
 
     def wake(self) -> None:
         """Look into the queue again: something was put there under `owner`."""
@@ -122,8 +93,6 @@ class RunManager(Queue):
                     with self._logged(run_id):
                         self._compute(run_id)
                     continue
-                if not self._wake.wait(QUIET_SECONDS):
-                    self._pack()
                 self._wake.wait()
                 self._wake.clear()
             except StoreError as error:  # the thread outlives a database that comes and goes
@@ -180,18 +149,6 @@ class RunManager(Queue):
         if not self._closing and run_id not in queued:  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
-
-    def _pack(self) -> None:
-        """What an earlier version left large is packed while nothing runs, here or elsewhere."""
-        place, began = START, False
-        try:
-            while not (self._packed or self._wake.is_set() or self._store.active()):
-                after = pack_some(self._store, place)
-                self._packed, began, place = after is None, began or bool(after), after or place
-            if began and self._packed:
-                give_back(self._store)
-        except StoreError as error:  # nobody waits for it
-            log.warning("%s", error)
 
     def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence

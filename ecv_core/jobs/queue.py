@@ -9,7 +9,7 @@ from ecv_core import models
 from ecv_core.fold.spec import to_the_end
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
-from ecv_core.store.quota import Quota
+from ecv_core.store.people import Quota
 from ecv_core.store.store import Store
 
 
@@ -34,6 +34,9 @@ class Queue:
         self.owner = this_process()
         """Whose queue this is."""
 
+    def wake(self) -> None:
+        """Tell whoever computes it that something was put here; of a queue alone nobody does."""
+
     def start(
         self,
         specs: Sequence[RunSpec],
@@ -55,6 +58,7 @@ class Queue:
             plan_id=plan_id,
             anew=anew,
         )
+        self.wake()
         return plan_id or run_ids[0]
 
     def resume(
@@ -70,9 +74,12 @@ class Queue:
         run = self._store.run(run_id)
         models.computing(run.spec)
         spec = to_the_end(run.spec) if full else run.spec
-        return self._store.requeue(
+        resumed = self._store.requeue(
             run_id, spec, owner=self.owner, started_by=started_by, quota=quota
         )
+        if resumed:
+            self.wake()
+        return resumed
 
     def cancel(self, run_id: str) -> None:
         """Ask a run to stop; its finished folds are kept."""

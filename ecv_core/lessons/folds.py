@@ -38,17 +38,16 @@ WIDTHS_COLUMNS = {
 
 
 @with_columns(DRAWS_COLUMNS)
-def draws_frame(scores: NDArray[np.float64], draws: int, seed: int = 0) -> pd.DataFrame:
+def draws_frame(scores: NDArray[np.float64], draws: int) -> pd.DataFrame:
     """Random orders of the folds and their running means; draw d is the same for every `draws`.
 
     Args:
         scores: shape (k,).
         draws: how many orders, at least 1.
-        seed: same seed, same orders.
     Returns: draws * k rows with the DRAWS_COLUMNS.
     """
     k = len(scores)
-    orders = np.stack([np.random.default_rng([seed, d]).permutation(k) for d in range(draws)])
+    orders = np.stack([np.random.default_rng([0, d]).permutation(k) for d in range(draws)])
     shuffled = scores[orders]
     return pd.DataFrame(
         {

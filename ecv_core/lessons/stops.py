@@ -220,13 +220,7 @@ class StopCoverage:
 
 
 def at_the_stop(
-    alpha: float,
-    deviation: float,
-    *,
-    k: int = 10,
-    confidence: float = 0.95,
-    runs: int = 500_000,
-    seed: int = 0,
+    alpha: float, deviation: float, *, k: int = 10, runs: int = 500_000
 ) -> list[StopCoverage]:
     """Coverage by stop: all runs together, then each stop that more than 0.1 % of runs have.
 
@@ -234,13 +228,11 @@ def at_the_stop(
         alpha: of the rule.
         deviation: standard deviation of the fold scores, in their unit.
         k: folds in all.
-        confidence: of the intervals, in (0, 1).
         runs: how many are made.
-        seed: of the draws.
     """
-    scores = deviation * np.random.default_rng(seed).standard_normal((runs, k))
+    scores = deviation * np.random.default_rng(0).standard_normal((runs, k))
     means, deviations = running(scores)
-    widths = 2 * t_factors(k, confidence) * deviations
+    widths = 2 * t_factors(k, CONFIDENCE) * deviations
     first = EFold(alpha=alpha).first
     stops = np.zeros(scores.shape, dtype=np.bool_)
     stops[:, first - 1 :] = least_alpha(widths[:, first - 2 : -1], widths[:, first - 1 :]) <= alpha
@@ -248,10 +240,10 @@ def at_the_stop(
     at = stops.argmax(axis=1)
     rows = np.arange(runs)
     off = np.abs(means[rows, at]) / (deviations[rows, at] / np.sqrt(at + 1))
-    level = 1 - look_level(first, k, confidence)
+    level = 1 - look_level(first, k, CONFIDENCE)
     plain, wide = (
         off <= np.array([0.0] + [t_quantile(n - 1, one) for n in range(2, k + 1)])[at]
-        for one in (confidence, level)
+        for one in (CONFIDENCE, level)
     )
     found = [StopCoverage(stop=0, share=1.0, plain=float(plain.mean()), wide=float(wide.mean()))]
     for n in range(first, k + 1):

@@ -12,12 +12,13 @@ from scipy.sparse import csr_array
 import ecv_core.dataset as on_disk
 from ecv_core import evaluation, fold, splits
 from ecv_core.evaluation import Scorer
-from ecv_core.evaluation.any_scores import AnyScores
+from ecv_core.evaluation.task import AnyScores
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
+from ecv_core.splits.strategies import Make
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +74,7 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
 
 def split(
     data: object,
-    strategy: str = "user-k-fold",
+    strategy: str | splits.Strategy | Make = "user-k-fold",
     *,
     k: int | None = None,
     seed: int = 42,
@@ -83,7 +84,7 @@ def split(
 
     Args:
         data: from `load`; or an id or data in memory, as of `evaluate`.
-        strategy: how it is split: an id of `splits.SPLITS`.
+        strategy: how it is split: an id of `splits.SPLITS`, or one of one's own, as of `evaluate`.
         k: number of folds; by default the strategy's, mostly 10.
         seed: fixes every random choice.
         params: the strategy's own parameters by name; the rest by default.
@@ -92,9 +93,12 @@ def split(
     Raises: InputError for a name or a value; FoldsError if the data cannot be split so.
     """
     interactions = data if isinstance(data, Interactions) else load(data)
-    folds = splits.strategy(strategy).default_k if k is None else k
-    splits.strategy(strategy).check_k(folds)
-    return splits.split(interactions, strategy, folds, seed, params)
+    known = (
+        splits.strategy(strategy) if isinstance(strategy, str) else splits.register_split(strategy)
+    )
+    folds = known.default_k if k is None else k
+    known.check_k(folds)
+    return splits.split(interactions, known.id, folds, seed, params)
 
 
 def metrics(

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any, TypedDict
 
 from ecv_core import stopping
+from ecv_core.evaluation import Metric
 from ecv_core.fold import spec
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import StoppingRule
-from ecv_core.stopping.registering import record_of
+from ecv_core.splits.strategies import Make, Strategy
+from ecv_core.stopping import StoppingRule, record_of
 
 
 class ScoreSettings(TypedDict, total=False):
@@ -22,15 +23,16 @@ class ScoreSettings(TypedDict, total=False):
     complete it; RunSpec says what each means, and its default."""
 
     params: Mapping[str, ParamValue]
-    split: str
+    split: str | Strategy | Make
+    """An id, or one of one's own: see `splits.Strategy`."""
     split_params: Mapping[str, ParamValue]
     rule_params: Mapping[str, Any]
     folds_sha256: str
     k: int
     only_folds: tuple[int, ...]
     seed: int
-    metric: str
-    """'ndcg', or with its list length 'ndcg@10'."""
+    metric: str | Metric
+    """'ndcg', with its list length 'ndcg@10', or one of one's own: see `evaluation.Metric`."""
     n: int
     candidates: str
     negatives: int
@@ -78,6 +80,7 @@ def spec_for(
         strange = rule if given is None else None
         known = {"rule": stopping.NEVER_STOPS} if given is None else dict(given)
     accepted = {*inspect.signature(spec.make_spec).parameters, *stopping.said_by_name()}
+    accepted -= {"own_metric"}  # a metric says it
     said = {*known, *known.get("rule_params", ())}
     for name in settings:
         if name not in accepted:

@@ -12,6 +12,8 @@ from ecv_core.library.in_memory import dataset_id
 from ecv_core.library.run import Run, Runs
 from ecv_core.library.settings import Settings
 from ecv_core.records.errors import InputError
+from ecv_core.splits import Strategy, register_split
+from ecv_core.splits.strategies import Make
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
 
 
@@ -19,7 +21,7 @@ def study(
     datasets: Sequence[object],
     algorithms: Sequence[str],
     *,
-    splits: Sequence[str] = (),
+    splits: Sequence[str | Strategy | Make] = (),
     rule: str | None = None,
     keep: bool = True,
     on_fold: Callable[[Run], None] = lambda run: None,
@@ -30,7 +32,7 @@ def study(
     Args:
         datasets: each as of `evaluate`.
         algorithms: ids of `algorithms()`, every parameter at its default.
-        splits: ids of strategies; by default each algorithm's usual one.
+        splits: each as of `evaluate`; by default each algorithm's usual one.
         rule: id of the rule that ends each run; by default all folds run.
         keep: leave it in the database, where the page Studies finds it.
         on_fold: told of each run after every fold of it.
@@ -41,7 +43,8 @@ def study(
     """
     asked: dict[str, Any] = {"full": True} if rule is None else {"rule": rule}
     names = [dataset_id(one) for one in datasets]
-    cells = plan.planned(names, algorithms, splits, **asked | dict(settings))
+    ids = [one if isinstance(one, str) else register_split(one).id for one in splits]
+    cells = plan.planned(names, algorithms, ids, **asked | dict(settings))
     for _, why in plan.with_obstacles(cells):
         if why is not None:
             raise InputError(why)

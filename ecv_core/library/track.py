@@ -62,12 +62,14 @@ def track(
         rule: as of `evaluate`.
         resume: False for a new run in any case.
         keep: as of `evaluate`.
-        settings: as of `evaluate`; metric 'rmse' or 'mae' for ratings; `params` may say what is to
-            be known of the model, name -> value.
+        settings: as of `evaluate`; metric 'rmse' or 'mae' for ratings, and one of your own for
+            scores that are none of the project's; `params` may say what is to be known of the
+            model, name -> value.
     Raises: InputError for what cannot be run.
     """
     spec, strange = spec_for(dataset, name, rule, {**settings, "tracked": True})
-    return Tracked(spec, strange, keep=keep and strange is None, resume=resume)
+    said = settings.get("metric") is not None
+    return Tracked(spec, strange, keep=keep and strange is None, resume=resume, said=said)
 
 
 @dataclass
@@ -89,11 +91,11 @@ class Tracked:
     """
 
     def __init__(
-        self, spec: RunSpec, rule: StoppingRule | None, *, keep: bool, resume: bool
+        self, spec: RunSpec, rule: StoppingRule | None, *, keep: bool, resume: bool, said: bool
     ) -> None:
         self.spec = spec
         """Everything that was set."""
-        self._rule, self._resume = rule, resume
+        self._rule, self._resume, self._said = rule, resume, said
         self._store: Store = open_store(None if keep else self._for_a_while())
         self._run_id: str | None = None
         self._open: _Open | None = None
@@ -137,7 +139,7 @@ class Tracked:
         if now.reported:
             raise InputError(f"fold {now.fold.index} has been reported already; report once a fold")
         fitted = time.perf_counter()
-        found = measure(self.spec, now.fold, reported, rule=self._rule)
+        found = measure(self.spec, now.fold, reported, rule=self._rule, said=self._said)
         end, used = time.perf_counter(), own_seconds() - now.used
         energy = now.meter.stop()
         run_id = self._id

@@ -6,31 +6,24 @@ import re
 
 from ecv_core.models import components
 from ecv_core.models.base import Algorithm
-from ecv_core.models.bayesian import (
-    BAYESIAN_MF,
-    BAYESIAN_SVD_PP,
-    BAYESIAN_TIME_SVD,
-    BAYESIAN_TIME_SVD_PP,
-    BAYESIAN_TIME_SVD_PP_FLIPPED,
-)
+from ecv_core.models.bayesian import BAYESIAN
 from ecv_core.models.bias import BIAS
-from ecv_core.models.biased_als import BIASED_ALS
-from ecv_core.models.bpr_mf import BPR_MF
 from ecv_core.models.ease import EASE_MODEL
 from ecv_core.models.elsewhere import elsewhere, tracked
-from ecv_core.models.implicit_mf import IMPLICIT_MF
-from ecv_core.models.item_knn import ITEM_KNN
-from ecv_core.models.light_gcn import LIGHT_GCN
-from ecv_core.models.multi_vae import MULTI_VAE
-from ecv_core.models.neu_mf import NEU_MF
-from ecv_core.models.ngcf import NGCF
+from ecv_core.models.knn import ITEM_KNN, RP3BETA, USER_KNN
+from ecv_core.models.lenskit_mf import BIASED_ALS, IMPLICIT_MF
+from ecv_core.models.neural import (
+    BPR_MF,
+    LIGHT_GCN,
+    MULTI_VAE,
+    NEU_MF,
+    NGCF,
+    TRIPLE2VEC,
+    VBCAR,
+)
 from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.popular import POPULAR
-from ecv_core.models.rp3beta import RP3BETA
 from ecv_core.models.sgd_mf import SGD_MF
-from ecv_core.models.triple2vec import TRIPLE2VEC
-from ecv_core.models.user_knn import USER_KNN
-from ecv_core.models.vbcar import VBCAR
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.plugins import Registry
 from ecv_core.records.spec import RunSpec, Task
@@ -55,11 +48,7 @@ _OWN: dict[str, Algorithm] = {
     "bias": BIAS,
     "sgd-mf": SGD_MF,
     "biased-als": BIASED_ALS,
-    "bayesian-mf": BAYESIAN_MF,
-    "bayesian-svd++": BAYESIAN_SVD_PP,
-    "bayesian-time-svd": BAYESIAN_TIME_SVD,
-    "bayesian-time-svd++": BAYESIAN_TIME_SVD_PP,
-    "bayesian-time-svd++-flipped": BAYESIAN_TIME_SVD_PP_FLIPPED,
+    **{known.id: known for known in BAYESIAN},
 }
 
 

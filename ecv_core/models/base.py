@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 class Fitted(Protocol):
     """A model that has learnt: it scores any number of blocks of users."""
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         """Scores of all items for a block of users of the training matrix; higher is better.
 
         Args:
             users: row numbers of the training matrix; shape (block,).
-        Returns: float32, shape (block, items), finite, on any device; the caller may overwrite it.
+        Returns: float32, shape (block, items), finite, as an array or a tensor on any device; the
+            caller may overwrite it.
         """
 
 
@@ -175,6 +176,8 @@ class Algorithm:
     random: bool = True
     """Whether fitting draws random numbers: all users of a fold then share the luck of its
     training, of which the scores of one fold tell nothing."""
+    with_torch: bool = True
+    """Whether it computes with torch, whose import is then no fold's cost."""
     task: Task = Task.TOP_N
     """What it can be asked for: `build` makes a `Recommender` or a `RatingPredictor`."""
     rate: float = 0.0

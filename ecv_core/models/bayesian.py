@@ -279,45 +279,48 @@ def _algorithm(name: str, title: str, summary: str, paper: str, **features: bool
     )
 
 
-BAYESIAN_MF = _algorithm(
-    "bayesian-mf",
-    "Bayesian MF",
-    "Matrix factorization of ratings with all regularization learnt: Gibbs sampling draws the "
-    "parameters anew in each step and averages the predictions. Minutes; hardly anything to set.",
-    "Salakhutdinov, Mnih (2008): Bayesian Probabilistic Matrix Factorization using MCMC",
-)
-BAYESIAN_SVD_PP = _algorithm(
-    "bayesian-svd++",
-    "Bayesian SVD++",
-    "Bayesian MF that also looks at which items a user has rated, whatever the ratings. Better "
-    "than Bayesian MF; about twice as long.",
-    "Koren (2008): Factorization Meets the Neighborhood; by Gibbs sampling as in Rendle (2013)",
-    items_of_user=True,
-)
-BAYESIAN_TIME_SVD = _algorithm(
-    "bayesian-time-svd",
-    "Bayesian timeSVD",
-    "Bayesian MF with a vector for each day, so that tastes may change with time. Needs times; "
-    "hardly longer than Bayesian MF.",
-    "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
-    time=True,
-)
-BAYESIAN_TIME_SVD_PP = _algorithm(
-    "bayesian-time-svd++",
-    "Bayesian timeSVD++",
-    "Bayesian MF with days and with which items a user has rated. Needs times; among the best on "
-    "data with a long history.",
-    "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
-    time=True,
-    items_of_user=True,
-)
-BAYESIAN_TIME_SVD_PP_FLIPPED = _algorithm(
-    "bayesian-time-svd++-flipped",
-    "Bayesian timeSVD++ flipped",
-    "Bayesian timeSVD++ that also looks at which users have rated an item. Needs times; the best "
-    "and the slowest of its family.",
-    "Rendle (2013): Scaling Factorization Machines to Relational Data",
-    time=True,
-    items_of_user=True,
-    users_of_item=True,
+BAYESIAN = (
+    _algorithm(
+        "bayesian-mf",
+        "Bayesian MF",
+        "Matrix factorization of ratings with all regularization learnt: Gibbs sampling draws the "
+        "parameters anew in each step and averages the predictions. Minutes; hardly anything to "
+        "set.",
+        "Salakhutdinov, Mnih (2008): Bayesian Probabilistic Matrix Factorization using MCMC",
+    ),
+    _algorithm(
+        "bayesian-svd++",
+        "Bayesian SVD++",
+        "Bayesian MF that also looks at which items a user has rated, whatever the ratings. Better "
+        "than Bayesian MF; about twice as long.",
+        "Koren (2008): Factorization Meets the Neighborhood; by Gibbs sampling as in Rendle (2013)",
+        items_of_user=True,
+    ),
+    _algorithm(
+        "bayesian-time-svd",
+        "Bayesian timeSVD",
+        "Bayesian MF with a vector for each day, so that tastes may change with time. Needs times; "
+        "hardly longer than Bayesian MF.",
+        "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
+        time=True,
+    ),
+    _algorithm(
+        "bayesian-time-svd++",
+        "Bayesian timeSVD++",
+        "Bayesian MF with days and with which items a user has rated. Needs times; among the best "
+        "on data with a long history.",
+        "Koren (2009): Collaborative Filtering with Temporal Dynamics; by Gibbs sampling",
+        time=True,
+        items_of_user=True,
+    ),
+    _algorithm(
+        "bayesian-time-svd++-flipped",
+        "Bayesian timeSVD++ flipped",
+        "Bayesian timeSVD++ that also looks at which users have rated an item. Needs times; the "
+        "best and the slowest of its family.",
+        "Rendle (2013): Scaling Factorization Machines to Relational Data",
+        time=True,
+        items_of_user=True,
+        users_of_item=True,
+    ),
 )

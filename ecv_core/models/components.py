@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.base import Algorithm
-from ecv_core.models.lenskit_start import load_lenskit, panics_as
+from ecv_core.models.lenskit_mf import load_lenskit, panics_as
 from ecv_core.records import plugins
 from ecv_core.records.errors import EcvError, InputError, RunError
 from ecv_core.records.parameters import Parameter, ParamValue
@@ -148,7 +148,7 @@ class LensKitScorer:
         from lenskit.pipeline import topn_pipeline
         from lenskit.training import TrainingOptions
 
-        from ecv_core.models.implicit_mf import dataset_of
+        from ecv_core.models.lenskit_mf import dataset_of
 
         progress("fit", 0, 1)
         data = dataset_of(train)

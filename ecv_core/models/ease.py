@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.base import Algorithm, Sharing
-from ecv_core.models.cooccurrence import dense_counts, dense_is_cheaper, sparse_counts
 from ecv_core.models.device import Rows, best_device
+from ecv_core.models.neighbourhood import dense_counts, dense_is_cheaper, sparse_counts
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import History
 from ecv_core.records.parameters import Parameter

@@ -9,7 +9,7 @@ from typing import NoReturn
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Params, ParamValue
-from ecv_core.records.spec import RATING_METRICS, Task
+from ecv_core.records.spec import Task
 from ecv_core.untrusted.limits import MAX_TEXT
 
 MAX_NAME = 60
@@ -67,12 +67,12 @@ def elsewhere(name: str, task: Task = Task.TOP_N) -> Elsewhere:
     )
 
 
-def tracked(name: str, metric: str | None, taken: Mapping[str, Algorithm]) -> Elsewhere:
+def tracked(name: str, task: Task, taken: Mapping[str, Algorithm]) -> Elsewhere:
     """A model whose folds are computed by code outside, under the name that it was given.
 
     Args:
         name: one line of text.
-        metric: id of the run's metric, which tells the task; None for the usual one.
+        task: what it does.
         taken: the algorithms that are here.
     Raises: InputError for a name that cannot be shown, or that an algorithm here has.
     """
@@ -90,4 +90,4 @@ def tracked(name: str, metric: str | None, taken: Mapping[str, Algorithm]) -> El
                 f"'{name}' is an algorithm of e-fold ({known.id}); give your model another name, "
                 f"such as 'my {name}'"
             )
-    return elsewhere(name, Task.RATINGS if metric in RATING_METRICS else Task.TOP_N)
+    return elsewhere(name, task)

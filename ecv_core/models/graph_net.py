@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch.nn.functional import leaky_relu, normalize
 
-from ecv_core.models.bpr_loss import Vectors, bpr, gradient
 from ecv_core.models.device import Rows
-from ecv_core.models.pair_net import PairNet
+from ecv_core.models.sampled_net import PairNet, Vectors, bpr, gradient
 from ecv_core.records.interactions import History
 
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from ecv_core.models.base import Sharing
-from ecv_core.models.cooccurrence import DENSE_CELLS, dense_counts, dense_is_cheaper
-from ecv_core.models.voting import WIDTH, Voting, sum_votes
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
@@ -23,6 +21,58 @@ if TYPE_CHECKING:
     import torch
 
     from ecv_core.models.base import Fitted
+
+# Interactions -> how many users each pair of items shares, by the cheaper of two products.
+
+
+DENSE_CELLS = 25_000_000
+"""A dense items x items matrix may have this many cells: 100 MB as float32."""
+
+DENSE_GAIN = 300
+"""Multiplications that a dense product does in the time of one in a sparse product.
+
+Measured on 2 cores: 1e11 against 4e8 a second.
+"""
+
+BLOCK_ITEMS = 1024
+"""Rows of the dense product computed at once."""
+
+
+def dense_is_cheaper(train: csr_array) -> bool:
+    """Whether the dense product of `train` with itself fits in memory and is the faster one."""
+    users, items = train.shape
+    if items * items > DENSE_CELLS or users * items > 4 * DENSE_CELLS:
+        return False
+    sparse_cost = float(np.square(np.diff(train.indptr), dtype=np.float64).sum())
+    return users * items * items < DENSE_GAIN * sparse_cost
+
+
+def dense_counts(train: csr_array) -> torch.Tensor:
+    """Users that each pair of items shares; an item with itself: its users.
+
+    Args:
+        train: shape (users, items), each stored entry 1.0; of other entries the products are
+            summed instead.
+    Returns: float32, shape (items, items), symmetric; counts are exact below 2^24 users.
+    """
+    import torch
+
+    items = train.shape[1]
+    matrix = torch.from_numpy(train.toarray())
+    counts = torch.empty((items, items))
+    for start in range(0, items, BLOCK_ITEMS):  # upper triangle only: the product is symmetric
+        end = min(start + BLOCK_ITEMS, items)
+        counts[start:end, start:] = matrix[:, start:end].T @ matrix[:, start:]
+        counts[end:, start:end] = counts[start:end, end:].T
+    return counts
+
+
+def sparse_counts(train: csr_array) -> csr_array:
+    """As `dense_counts`, holding only the pairs that share a user; indices are not sorted."""
+    return csr_array(train.T.tocsr() @ train)
+
+
+# Interactions -> the columns nearest to each column.
 
 
 PAIRS = 20_000_000
@@ -75,7 +125,7 @@ class NeighbourModel(ABC):
         """How near columns are, from the training part of a fold."""
 
     def voting(self, train: csr_array, near: csr_array) -> Fitted:
-        """The fitted model, by what is near: as from `nearest`."""
+        """The fitted model, by what is near: as from `Nearness.keep`."""
         return Voting(train, near)
 
     def shared_voting(
@@ -86,12 +136,13 @@ class NeighbourModel(ABC):
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         progress("fit", 0, 2)
-        near = nearest(self.checked(train, self.params["neighbours"]), self.params["neighbours"])
+        most = self.params["neighbours"]
+        near = Nearness(self.checked(train, most), most).keep(most)
         progress("fit", 1, 2)
         self._voting = self.voting(train, near)
         progress("fit", 2, 2)
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32] | torch.Tensor:
         return self._voting.score(users)
 
     def checked(self, train: csr_array, neighbours: int) -> Closeness:
@@ -109,28 +160,6 @@ class NeighbourModel(ABC):
                 f"{self.who}; set neighbours to at most {there:,}"
             )
         return closeness
-
-
-def nearest(closeness: Closeness, neighbours: int) -> csr_array:
-    """The nearest columns to each column, and how near they are.
-
-    Args:
-        closeness: says how near.
-        neighbours: how many to keep for each column, at least 1.
-    Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer where
-        it shares something with few.
-    """
-    if not dense_is_cheaper(closeness.entries):
-        return stacked([part.keep(neighbours) for part in sparse_parts(closeness)])
-    import torch
-
-    columns = len(closeness.own)
-    kept = min(neighbours, columns)
-    values = torch.empty((columns, kept))
-    indices = torch.empty((columns, kept), dtype=torch.int64)
-    for rows, part in near_blocks(dense_counts(closeness.entries), closeness):
-        torch.topk(part, kept, sorted=False, out=(values[rows], indices[rows]))
-    return csr_of(values, indices)
 
 
 def near_blocks(shared: torch.Tensor, closeness: Closeness) -> Iterator[tuple[slice, torch.Tensor]]:
@@ -232,6 +261,82 @@ def _largest(
     return kept
 
 
+# Items that vote for other items, with weights -> scores of all items for blocks of users.
+
+
+DENSE_ITEMS = 5_000
+"""Up to this many items the item x item weights are held dense: at most 100 MB."""
+WIDTH = 512
+"""Columns of the weights that are summed at once, so that they stay in cache while in use."""
+
+
+class Voting:
+    """A user's score for an item is the sum of the weights of the user's items in its row."""
+
+    def __init__(self, train: csr_array, votes: csr_array) -> None:
+        """Hold who has what, and the weights in the form that is summed fastest.
+
+        Args:
+            train: shape (users, items), each stored entry 1.0.
+            votes: shape (items, items); row j holds the items that vote for item j.
+        """
+        self._train = narrow(train)
+        self._parts: list[torch.Tensor] = []
+        self._weights: csr_array | None = None
+        if train.shape[1] <= DENSE_ITEMS:
+            self._parts = _dense_parts(votes)
+        else:
+            self._weights = votes.T.tocsr()
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        """As `Recommender.score`."""
+        import torch
+
+        rows = self._train[users]
+        if self._weights is not None:
+            return torch.from_numpy((rows @ self._weights).toarray())
+        return sum_votes(rows, self._parts)
+
+
+def sum_votes(rows: csr_array, parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Scores of users, dense.
+
+    Args:
+        rows: what the users have, with int32 indices; shape (block, items).
+        parts: the weights, as blocks of columns; each shape (items, columns).
+    Returns: shape (block, items).
+    """
+    import torch
+
+    scores = torch.empty(rows.shape)
+    indices, indptr = torch.from_numpy(rows.indices), torch.from_numpy(rows.indptr)
+    start = 0
+    for part in parts:
+        scores[:, start : start + part.shape[1]] = torch.nn.functional.embedding_bag(
+            indices, part, indptr, mode="sum", include_last_offset=True
+        )
+        start += part.shape[1]
+    return scores
+
+
+def narrow(matrix: csr_array) -> csr_array:
+    """The same with int32 indices, which torch takes as they are."""
+    return csr_array(
+        (matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)),
+        shape=matrix.shape,
+    )
+
+
+def _dense_parts(votes: csr_array) -> list[torch.Tensor]:
+    """The weights as dense blocks of columns."""
+    import torch
+
+    return [
+        torch.from_numpy(np.ascontiguousarray(votes[start : start + WIDTH].toarray().T))
+        for start in range(0, votes.shape[0], WIDTH)
+    ]
+
+
 # One computation of how near columns are, for any number of neighbours of each.
 
 
@@ -243,7 +348,7 @@ class Nearness:
     """How near columns of a training matrix are to each other; `keep` picks the nearest of each."""
 
     def __init__(self, closeness: Closeness, most: int) -> None:
-        """Work it out, by the way that `neighbourhood.nearest` takes; for up to `most` of each."""
+        """Work it out for up to `most` of each, by the cheaper of a dense and a sparse product."""
         self.dense: torch.Tensor | None = None
         """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
         self._parts: list[NearPart] = []
@@ -255,7 +360,13 @@ class Nearness:
             self._parts = [_only(part, most) for part in sparse_parts(closeness)]
 
     def keep(self, neighbours: int) -> csr_array:
-        """What `neighbourhood.nearest` gives for this number, in the same order."""
+        """The nearest columns to each column, and how near they are.
+
+        Args:
+            neighbours: how many to keep for each column, from 1 to `most`.
+        Returns: float32, shape (columns, columns); row j holds the neighbours of column j, fewer
+            where it shares something with few.
+        """
         import torch
 
         if self.dense is None:

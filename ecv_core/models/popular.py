@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ecv_core.models.base import Algorithm
 from ecv_core.records.run import Progress, no_progress
-
-if TYPE_CHECKING:
-    import torch
 
 
 class Popular:
@@ -23,10 +18,8 @@ class Popular:
         self._scores = counts.astype(np.float32)  # exact: no item has 2^24 users here
         progress("fit", 1, 1)
 
-    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
-        import torch
-
-        return torch.from_numpy(self._scores).repeat(len(users), 1)
+    def score(self, users: NDArray[np.intp]) -> NDArray[np.float32]:
+        return np.tile(self._scores, (len(users), 1))
 
 
 POPULAR = Algorithm(
@@ -40,4 +33,5 @@ POPULAR = Algorithm(
     parameters=(),
     build=lambda _: Popular(),
     random=False,
+    with_torch=False,
 )

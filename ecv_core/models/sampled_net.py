@@ -1,17 +1,20 @@
-"""What networks that learn from sampled batches have in common; loads torch."""
+"""Networks that learn from sampled batches, and those on (user, item) pairs; loads torch."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch.nn.functional import binary_cross_entropy_with_logits, embedding, logsigmoid
 
-from ecv_core.models.device import best_device, one_thread
+from ecv_core.models.device import Rows, best_device, low_precision, one_thread
 from ecv_core.records.interactions import History
 
 
@@ -90,3 +93,313 @@ class SampledNet(ABC):
     def see(self, train: csr_array) -> None:
         """Nothing to do: users are known by their number, whatever their items."""
         return
+
+
+# Those on pairs with sampled negatives: BPR and NeuMF.
+
+
+RETRIES = 3
+"""Times that negatives which turn out to be positives are drawn again."""
+
+
+class TrainingPairs:
+    """The (user, item) pairs of a training matrix on a device, with negatives on demand."""
+
+    def __init__(self, train: csr_array, device: torch.device) -> None:
+        rows = Rows.of(train, device)
+        self.n_items = train.shape[1]
+        self.users = rows.owners
+        self.items = rows.columns.long()
+        # Rows are in order and sorted, so these keys are too: a pair is found by bisection.
+        self._keys = self.users * self.n_items + self.items
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def negatives(self, users: torch.Tensor, random: torch.Generator) -> torch.Tensor:
+        """For each of these users an item at random that the user does not have.
+
+        A draw that hits one of the user's items is repeated RETRIES times; after that it stays,
+        so that a user who has nearly everything cannot hold training up.
+
+        Args:
+            users: shape (pairs,), any order.
+            random: decides.
+        Returns: item numbers, shape (pairs,).
+        """
+        items = torch.randint(self.n_items, users.shape, generator=random, device=users.device)
+        todo, asked = self._known(users, items), users
+        for _ in range(RETRIES):
+            if not len(todo):
+                break
+            asked = users[todo]
+            again = torch.randint(self.n_items, asked.shape, generator=random, device=users.device)
+            items[todo] = again
+            todo = todo[self._known(asked, again)]
+        return items
+
+    def _known(self, users: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
+        """Which of these pairs are in the training matrix, as places."""
+        keys = users * self.n_items + items
+        places = torch.searchsorted(self._keys, keys).clamp_(max=len(self._keys) - 1)
+        return (self._keys[places] == keys).nonzero()[:, 0]
+
+    def shuffled(
+        self, size: int, random: torch.Generator
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """All pairs once, in random order, in batches of at most `size`: (users, items)."""
+        order = torch.randperm(len(self), generator=random, device=self.users.device)
+        for part in torch.split(order, size):
+            yield self.users[part], self.items[part]
+
+
+class PairNet(SampledNet):
+    """Learns from each training pair beside some items at random that the user does not have."""
+
+    def hold(self, train: csr_array, history: History | None) -> None:
+        self._pairs = TrainingPairs(train, self.device)
+
+    @abstractmethod
+    def learn(
+        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
+    ) -> torch.Tensor:
+        """Put the gradient of a batch's mean loss into the weights; gives that loss, detached.
+
+        Args:
+            users: shape (batch,).
+            items: one that each user has; shape (batch,).
+            negatives: some that each has not; shape (batch, negatives).
+        """
+
+    def steps(self) -> Iterator[tuple[torch.Tensor, int]]:
+        for users, items in self._pairs.shuffled(self.params["batch_size"], self.random):
+            repeated = users.repeat_interleave(self.params["negatives"])
+            negatives = self._pairs.negatives(repeated, self.random).view(len(users), -1)
+            yield self.learn(users, items, negatives), len(users)
+
+
+# The loss of BPR for a batch, and its slopes by vector.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Vectors:
+    """Vectors of all users or of all items, and where their slopes are added up."""
+
+    values: torch.Tensor
+    """Shape (rows, factors)."""
+    slopes: torch.Tensor
+    """Of the same shape."""
+    bias: torch.Tensor | None = None
+    """Added to each row's scores; shape (rows,)."""
+    bias_slopes: torch.Tensor | None = None
+
+    def add(self, rows: torch.Tensor, slopes: torch.Tensor) -> None:
+        """Add to the slopes of rows, which may repeat."""
+        _add_rows(self.slopes, rows, slopes)
+
+
+def gradient(weight: torch.Tensor) -> torch.Tensor:
+    """Where an optimizer looks for a weight's slopes; zeros if there were none."""
+    if weight.grad is None:
+        weight.grad = torch.zeros_like(weight)
+    return weight.grad
+
+
+def bpr(
+    users: Vectors,
+    items: Vectors,
+    batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    decay: float = 0.0,
+) -> torch.Tensor:
+    """Mean of -log sigmoid(score of an owned item - score of another); adds up its slopes.
+
+    By hand: autograd takes several times as long, most of it in batched products.
+
+    Args:
+        users: of all users; without a bias, which would cancel out.
+        items: of all items.
+        batch: users, shape (batch,), an item that each has, shape (batch,), and some that each has
+            not, shape (batch, negatives).
+        decay: weight of half the squared length of the vectors in the batch, in the slopes only;
+            the items of a user share it.
+    Returns: the loss, a scalar.
+    """
+    with torch.no_grad():
+        rows, own_rows, other_rows = batch
+        size, count = other_rows.shape
+        share = decay / size / (count + 1)
+        user, item = users.values[rows], items.values[own_rows]
+        slopes = torch.zeros_like(user)
+        own = _scores(items, user, item, own_rows)
+        own_slope = torch.zeros_like(own)
+        total = torch.zeros((), device=user.device)
+        for other in other_rows.unbind(dim=1):
+            vector = items.values[other]
+            lead = own - _scores(items, user, vector, other)
+            total -= logsigmoid(lead).sum()
+            slope = torch.sigmoid(-lead) / (size * count)
+            own_slope -= slope
+            slopes.addcmul_(slope[:, None], vector)
+            _add_items(items, other, user, vector, slope, share)
+        slopes.addcmul_(own_slope[:, None], item)
+        if decay:
+            slopes.add_(user, alpha=decay / size)
+        _add_items(items, own_rows, user, item, own_slope, share)
+        users.add(rows, slopes)
+    return total / (size * count)
+
+
+def _scores(
+    items: Vectors, user: torch.Tensor, vector: torch.Tensor, rows: torch.Tensor
+) -> torch.Tensor:
+    scores = (user * vector).sum(dim=1)
+    return scores if items.bias is None else scores + items.bias[rows]
+
+
+def _add_items(
+    items: Vectors,
+    rows: torch.Tensor,
+    user: torch.Tensor,
+    vector: torch.Tensor,
+    slope: torch.Tensor,
+    decay: float,
+) -> None:
+    """Add a batch's slopes by score, and the decay, to the items' slopes."""
+    slopes = slope[:, None] * user
+    items.add(rows, slopes.add_(vector, alpha=decay) if decay else slopes)
+    if items.bias is not None and items.bias_slopes is not None:
+        _add_rows(items.bias_slopes, rows, slope + decay * items.bias[rows])
+
+
+def _add_rows(target: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> None:
+    """Add values to rows of target, which may repeat; in the same order each time."""
+    if target.is_cuda:  # index_add_ adds in any order there, and so would not repeat exactly
+        target.index_put_((rows,), values, accumulate=True)
+    else:
+        target.index_add_(0, rows, values)
+
+
+class BPRNet(PairNet):
+    """A user's vector times an item's; items that a user has shall score above those at random."""
+
+    def start(self) -> None:
+        self._users = self.normal(self.n_users, self.params["factors"], std=0.1)
+        self._items = self.normal(self.n_items, self.params["factors"], std=0.1)
+        self._bias = self.normal(self.n_items, 1, std=0.0)
+
+    def weights(self) -> list[torch.Tensor]:
+        return [self._users, self._items, self._bias]
+
+    def learn(
+        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
+    ) -> torch.Tensor:
+        return bpr(
+            Vectors(values=self._users, slopes=gradient(self._users)),
+            Vectors(
+                values=self._items,
+                slopes=gradient(self._items),
+                bias=self._bias[:, 0],
+                bias_slopes=gradient(self._bias)[:, 0],
+            ),
+            (users, items, negatives),
+            decay=2 * self.params["regularization"],
+        )
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        with torch.no_grad():
+            rows = torch.as_tensor(users, device=self.device)
+            return torch.addmm(self._bias[:, 0], self._users[rows], self._items.T)
+
+
+# The network of NeuMF, and how it is trained and scores.
+
+
+CELLS = 1_000_000
+"""Hidden values of pairs that are scored together: 4 MB, so that they stay in cache."""
+
+
+class NeuMFNet(PairNet):
+    """A weighted product of factors plus a perceptron of two layers on another pair of factors.
+
+    The perceptron's first layer is linear in its concatenated input, so it is computed for users
+    and for items apart, and only its sum for pairs.
+    """
+
+    def start(self) -> None:
+        factors, hidden = self.params["factors"], self.params["hidden"]
+        half = max(1, hidden // 2)
+        self._gmf_users = self.normal(self.n_users, factors, std=0.01)
+        self._gmf_items = self.normal(self.n_items, factors, std=0.01)
+        self._mlp_users = self.normal(self.n_users, factors, std=0.01)
+        self._mlp_items = self.normal(self.n_items, factors, std=0.01)
+        first = math.sqrt(2 / (2 * factors + hidden))
+        self._first_users = self.normal(factors, hidden, std=first)
+        self._first_items = self.normal(factors, hidden, std=first)
+        self._first_bias = self.normal(hidden, std=0.0)
+        self._second = self.normal(hidden, half, std=math.sqrt(2 / (hidden + half)))
+        self._second_bias = self.normal(half, std=0.0)
+        self._out_gmf = self.normal(factors, std=math.sqrt(2 / (factors + half + 1)))
+        self._out_mlp = self.normal(half, std=math.sqrt(2 / (factors + half + 1)))
+        self._out_bias = self.normal(1, std=0.0)
+
+    def weights(self) -> list[torch.Tensor]:
+        return [
+            self._gmf_users,
+            self._gmf_items,
+            self._mlp_users,
+            self._mlp_items,
+            self._first_users,
+            self._first_items,
+            self._first_bias,
+            self._second,
+            self._second_bias,
+            self._out_gmf,
+            self._out_mlp,
+            self._out_bias,
+        ]
+
+    def learn(
+        self, users: torch.Tensor, items: torch.Tensor, negatives: torch.Tensor
+    ) -> torch.Tensor:
+        candidates = torch.cat((items[:, None], negatives), dim=1)
+        with low_precision(self.device):
+            user = embedding(users, self._gmf_users) * self._out_gmf
+            product = (user[:, None] * embedding(candidates, self._gmf_items)).sum(dim=2)
+            of_users = _through(self._mlp_users, self._first_users, users) + self._first_bias
+            first = of_users[:, None] + _through(self._mlp_items, self._first_items, candidates)
+            logits = product + self._perceptron(first, self.params["dropout"]) + self._out_bias
+        wanted = torch.zeros_like(logits, dtype=torch.float32)
+        wanted[:, 0] = 1.0
+        loss = binary_cross_entropy_with_logits(logits.float(), wanted)
+        torch.autograd.backward(loss)
+        return loss.detach()
+
+    def _perceptron(self, first: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+        """From the first layer's sums, shape (..., hidden), to the output, shape (...,)."""
+        hidden = torch.relu(first)
+        if dropout:
+            kept = torch.rand(hidden.shape, generator=self.random, device=self.device) >= dropout
+            hidden = hidden * kept / (1 - dropout)
+        flat = hidden.view(-1, hidden.shape[-1])
+        flat = torch.relu(torch.addmm(self._second_bias, flat, self._second))
+        return (flat @ self._out_mlp).view(first.shape[:-1])
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        with torch.no_grad():  # in float32: lower precision would make ties
+            rows = torch.as_tensor(users, device=self.device)
+            weighted = self._gmf_users[rows] * self._out_gmf
+            scores = torch.addmm(self._out_bias, weighted, self._gmf_items.T)
+            of_users = self._mlp_users[rows] @ self._first_users + self._first_bias
+            of_items = self._mlp_items @ self._first_items
+            at_once = max(1, CELLS // of_items.numel())
+            for start in range(0, len(rows), at_once):
+                part = slice(start, start + at_once)
+                scores[part] += self._perceptron(of_users[part, None] + of_items)
+        return scores
+
+
+def _through(table: torch.Tensor, weight: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """table[rows] @ weight, by the order that multiplies less."""
+    if len(table) < rows.numel():
+        return embedding(rows, table @ weight)
+    return embedding(rows, table) @ weight

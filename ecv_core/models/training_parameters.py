@@ -73,15 +73,15 @@ def layers(default: int) -> Parameter:
     )
 
 
-def noise_popularity() -> Parameter:
-    """How negatives of triples are drawn."""
-    return Parameter(
-        "noise_popularity",
-        0.0,
-        "Negatives are drawn by popularity to this power; 0 draws all alike.",
-        low=0,
-        high=1,
-    )
+def dropout(default: float, what: str, source: str = "") -> Parameter:
+    """What is left out at random in training.
+
+    Args:
+        default: its share.
+        what: of what: 'Share of the first layer that is switched off in training.'
+        source: of the default.
+    """
+    return Parameter("dropout", default, what, low=0, high=0.99, source=source)
 
 
 def schedule(epochs: int, over: str, *, averaging: float) -> tuple[Parameter, ...]:

@@ -1,18 +1,19 @@
 """Records <-> JSON: what is written of a run, in the database and in files, by its own fields.
 
-pydantic reads the format off the dataclasses. It loads with this module, so whoever has something
-to write or read imports it there. Reading is strict about types (a text is no number, and no number
+pydantic reads the format off the dataclasses; it loads when something is first written or read.
+Reading is strict about types (a text is no number, and no number
 is a truth value), and lenient about fields that a later version added: they are left out.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ecv_core.records.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ def written(record: object, kind: object = None, *, canonical: bool = False) -> 
     text = json.dumps(to_json(record, kind), **how)
     try:
         _adapter(kind or type(record)).validate_json(text, strict=True)
-    except ValidationError as error:
+    except ValueError as error:
         raise InputError(f"what is to be kept cannot be read again: {sentence(error)}") from error
     return text
 
@@ -69,6 +70,8 @@ def read(kind: type[T], text: str | bytes) -> T:
 
 def sentence(error: ValueError) -> str:
     """What is wrong with the first bad value, as the end of a sentence in one line."""
+    from pydantic import ValidationError
+
     if not isinstance(error, ValidationError):
         return shown(error)
     first = error.errors(include_url=False)[0]
@@ -102,6 +105,8 @@ _adapters: dict[Any, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  a type
+    from pydantic import TypeAdapter
+
     if kind not in _adapters:
         _adapters[kind] = TypeAdapter(kind)
     return _adapters[kind]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from hashlib import sha256
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from types import CodeType
 from typing import TypeVar
+
+from ecv_core.records.errors import InputError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -20,6 +27,7 @@ class Registry(MutableMapping[str, T]):
 
     Packages are asked at the first look, not when this is made: so a plug-in may itself import the
     module that has the registry. One that cannot be loaded is left out, with a sentence in the log.
+    Then the modules that ECV_PLUGINS and ECV_RULES name are imported; they register what they have.
     """
 
     def __init__(
@@ -63,11 +71,12 @@ class Registry(MutableMapping[str, T]):
             before = _asking.set(True)
             try:
                 offered = [self._loaded(point) for point in entry_points(group=self._group)]
+                # At once, so that another thread sees none of it or all.
+                self._known = self._known | {one[0]: one[1] for one in offered if one is not None}
+                load_modules()
+                self._asked = True
             finally:
                 _asking.reset(before)
-            # At once, so that another thread sees none of it or all; if both ask, both find this.
-            self._known = self._known | {one[0]: one[1] for one in offered if one is not None}
-            self._asked = True
         return self._known
 
     def _loaded(self, point: EntryPoint) -> tuple[str, T] | None:
@@ -88,6 +97,61 @@ class Registry(MutableMapping[str, T]):
             return None
         self.added[name] = package
         return name, entry
+
+
+def load_modules() -> None:
+    """Import the modules that ECV_PLUGINS and ECV_RULES name, with commas between them.
+
+    Raises: InputError for one that cannot be imported.
+    """
+    for variable in ("ECV_PLUGINS", "ECV_RULES"):
+        for name in filter(None, map(str.strip, os.environ.get(variable, "").split(","))):
+            try:
+                import_module(name)
+            except ImportError as error:
+                raise InputError(
+                    f"{variable} names '{name}', which cannot be imported ({error}); "
+                    "put its folder into PYTHONPATH, or leave it out"
+                ) from error
+
+
+def check_id(name: object, what: str) -> str:
+    """An id that addresses, options and files can hold. Raises: InputError."""
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
+        raise InputError(
+            f"{what}'s id is made of small letters, digits and hyphens, but is '{name}'"
+        )
+    return name
+
+
+def id_of(name: str) -> str:
+    """An id made of a name in code: 'HalfWidth' and 'half_width' -> 'half-width'."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
+    return words.replace("_", "-").strip("-").lower()
+
+
+def code_of(function: object) -> str:
+    """Names what a function does by 16 hexadecimal digits: other code, other digits.
+
+    Of its own code alone, as this version of Python compiles it; of an object, of its class's name.
+    """
+    code = getattr(function, "__code__", None)
+    named = f"{type(function).__module__}.{type(function).__qualname__}"
+    return _of_code(code) if isinstance(code, CodeType) else sha256(named.encode()).hexdigest()[:16]
+
+
+def _of_code(code: CodeType) -> str:
+    constants = [
+        _of_code(one)
+        if isinstance(one, CodeType)
+        # The order of a set is another in each process.
+        else sorted(map(repr, one))
+        if isinstance(one, frozenset)
+        else one
+        for one in code.co_consts
+    ]
+    parts = (code.co_code.hex(), code.co_names, constants)
+    return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 _naming_code: ContextVar[bool] = ContextVar("naming_code", default=False)

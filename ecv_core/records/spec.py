@@ -10,6 +10,7 @@ from hashlib import sha256
 from types import NoneType
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
+from ecv_core.records import codec
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Params, converted, in_range, range_words
 
@@ -235,6 +236,9 @@ class RunSpec:
         differ="metrics",
         unless_asked="ndcg; rmse where ratings are predicted",
     )
+    own_metric: Params = setting((), Role.MEASURE, flag="-", row="-")
+    """What is to be known of a metric that is not the project's, wherever the run is read: see
+    `evaluation.Metric.about`; empty for the project's."""
     n: int = setting(
         10,
         Role.MEASURE,
@@ -383,12 +387,15 @@ class RunSpec:
     @property
     def task(self) -> Task:
         """What the model is asked for, which the metric tells."""
-        return Task.RATINGS if self.metric in RATING_METRICS else Task.TOP_N
+        of_ratings = dict(self.own_metric).get("kind") == "ratings"
+        return Task.RATINGS if of_ratings or self.metric in RATING_METRICS else Task.TOP_N
 
     @property
     def metric_name(self) -> str:
         """The score's name, with its cut-off if it has one, as in FoldResult.metrics: 'ndcg@10'."""
-        return self.metric if self.metric in WITHOUT_CUTOFF else f"{self.metric}@{self.n}"
+        own = dict(self.own_metric)
+        whole = own and not (own.get("kind") == "hits" and own.get("code"))
+        return self.metric if whole or self.metric in WITHOUT_CUTOFF else f"{self.metric}@{self.n}"
 
     @property
     def fold_order(self) -> tuple[int, ...]:
@@ -439,8 +446,6 @@ class RunSpec:
 
         Raises: InputError for a spec that `from_json` would refuse.
         """
-        from ecv_core.records import codec
-
         return codec.written(self, canonical=True)
 
     @classmethod
@@ -449,8 +454,6 @@ class RunSpec:
 
         Raises: ValueError if the text is not such a spec.
         """
-        from ecv_core.records import codec
-
         return codec.read(cls, text)
 
 

@@ -9,9 +9,8 @@ from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
 from ecv_core.splits.exchange.files import IMPORTED, write_bytes
 from ecv_core.splits.fold_matrices import FoldMatrices, fold_matrices, matrices, usable_parts
-from ecv_core.splits.leakage import Leakage, leakage
-from ecv_core.splits.part_counts import FoldParts, PartCounts, fold_parts
-from ecv_core.splits.registry import SPLITS
+from ecv_core.splits.part_counts import FoldParts, Leakage, PartCounts, fold_parts, leakage
+from ecv_core.splits.registry import SPLITS, register_split
 from ecv_core.splits.strategies import Past, Strategy, check_need
 
 __all__ = [
@@ -31,6 +30,7 @@ __all__ = [
     "leakage",
     "matrices",
     "obstacle",
+    "register_split",
     "split",
     "strategy",
     "usable_parts",
@@ -62,8 +62,8 @@ def check_exchangeable(split_id: str, why: str) -> None:
 
 
 def exchangeable(split_id: str) -> bool:
-    """Whether the folds of a split are drawn by chance; see `Strategy.exchangeable`."""
-    return split_id == IMPORTED or strategy(split_id).exchangeable
+    """Whether the folds of a split are drawn by chance, as far as it is known here."""
+    return split_id == IMPORTED or (split_id in SPLITS and SPLITS[split_id].exchangeable)
 
 
 def split(

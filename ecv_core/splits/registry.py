@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
+from ecv_core.records.plugins import Registry, code_of, id_of
 from ecv_core.splits import holdouts, strategies, timeline
-from ecv_core.splits.strategies import Past, Strategy
+from ecv_core.splits.exchange.files import IMPORTED
+from ecv_core.splits.strategies import Make, Past, Strategy
 
 MENG = "Meng et al. (2020), Exploring Data Splitting Strategies"
 RECBOLE = "Zhao et al. (2020), in RecBole"
@@ -54,7 +59,7 @@ _UNKNOWN = Parameter(
     source=MENG,
 )
 
-SPLITS: dict[str, Strategy] = {
+_PROJECTS: dict[str, Strategy] = {
     known.id: known
     for known in (
         Strategy(
@@ -287,4 +292,46 @@ SPLITS: dict[str, Strategy] = {
         ),
     )
 }
-"""Every way to split, by id. Splits read from a file have the strategy 'imported' instead."""
+
+
+def _offered(found: object, name: str) -> tuple[str, Strategy]:
+    """What an entry point gave, as an entry of the registry."""
+    known = _of_ones_own(found, name)
+    return known.id, known
+
+
+SPLITS = Registry(_PROJECTS, group="ecv_core.splits", accept=_offered)
+"""Every way to split, by id: the project's own, and those of installed packages; `register_split`
+adds to it. Splits read from a file have the strategy 'imported' instead."""
+
+
+def register_split(found: Strategy | Make) -> Strategy:
+    """Make a way to split known to runs, pages and commands of this process.
+
+    The dashboard and the command line are told of it by ECV_PLUGINS, which names the modules, with
+    commas, that register what they have as they are imported. What is given to `evaluate`,
+    `track`, ... as `split` is registered by that.
+
+    Args:
+        found: a Strategy; or its function, (interactions, k, seed, settings) -> folds, whose name
+            is its id.
+    Raises: InputError for what is none, or an id of the project's.
+    """
+    known = _of_ones_own(found, "")
+    SPLITS[known.id] = known
+    return known
+
+
+def _of_ones_own(found: object, name: str) -> Strategy:
+    if callable(found) and not isinstance(found, type):
+        found = Strategy(name or id_of(getattr(found, "__name__", type(found).__name__)), found)
+    if not isinstance(found, Strategy):
+        raise InputError(
+            f"a split is an id ({', '.join(_PROJECTS)}), a function of (interactions, k, seed, "
+            f"settings), or an ecv.Strategy(id, function), but is {found!r:.80}"
+        )
+    if found.id in (*_PROJECTS, IMPORTED):
+        if _PROJECTS.get(found.id) is found:
+            return found
+        raise InputError(f"there is a split '{found.id}' already; give yours another id")
+    return replace(found, code=code_of(found.make))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecv_core.records.errors import FoldsError
-from ecv_core.records.interactions import LACKS, Folds, Interactions, Need
+from ecv_core.records.errors import FoldsError, InputError
+from ecv_core.records.interactions import LACKS, Folds, Interactions, Need, Part
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
+from ecv_core.records.plugins import check_id
 
 # k folds that hold out every interaction once: dealt user by user, or all together.
 
@@ -21,27 +24,16 @@ MAX_K = int(np.iinfo(np.int16).max)
 
 
 def by_users(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
-    """`deal_users`, checked. Raises: FoldsError if k does not fit or a fold stays empty."""
-    check_k(interactions, k)
-    return filled(deal_users(interactions, k, seed), k)
-
-
-def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
-    """`deal_records`, checked. Raises: FoldsError if k does not fit."""
-    check_k(interactions, k)
-    return deal_records(interactions, k, seed)
-
-
-def deal_users(interactions: Interactions, k: int, seed: int) -> NDArray[np.int16]:
     """Each user's interactions, shuffled and dealt evenly over the k folds.
 
     A user's fold sizes differ by at most one, and which folds get the extra one is random. A user
     with fewer than k interactions has each put into an independent random fold.
 
-    Args: interactions; k >= 2; seed.
     Returns: shape (interactions,), in 0 .. k-1.
+    Raises: FoldsError if k does not fit or a fold stays empty.
     Source: papers/e-fold-cross-validation, protocol: "each user is equally represented".
     """
+    check_k(interactions, k)
     rng = np.random.default_rng(seed)
     count = len(interactions)
     shuffled = rng.permutation(count)
@@ -59,15 +51,16 @@ def deal_users(interactions: Interactions, k: int, seed: int) -> NDArray[np.int1
     assignment = np.empty(count, dtype=np.int16)
     assignment[by_user[dealt]] = orders[row[users[dealt]], rank[dealt] % k]
     assignment[by_user[~dealt]] = rng.integers(k, size=count - int(dealt.sum()), dtype=np.int16)
-    return assignment
+    return filled(assignment, k)
 
 
-def deal_records(interactions: Interactions, k: int, seed: int) -> NDArray[np.int16]:
+def by_records(interactions: Interactions, k: int, seed: int, _: object) -> NDArray[np.int16]:
     """All interactions, shuffled and dealt evenly; which folds get one more is random.
 
-    Args: interactions; k >= 2; seed.
     Returns: shape (interactions,), in 0 .. k-1.
+    Raises: FoldsError if k does not fit.
     """
+    check_k(interactions, k)
     rng = np.random.default_rng(seed)
     order = rng.permutation(k).astype(np.int16)
     dealt = np.resize(order, len(interactions))
@@ -111,9 +104,10 @@ Assignment = NDArray[np.int16]
 """As of `Folds.assignment`."""
 Draw = Callable[[int], NDArray[np.int8]]
 """As of `Folds.draw`."""
-Make = Callable[[Interactions, int, int, Settings], Assignment | Draw]
-"""(interactions, k, seed, settings) -> what `Folds` are made of. Raises: FoldsError if the data
-cannot be split so."""
+Make = Callable[[Interactions, int, int, Settings], Any]
+"""(interactions, k, seed, settings) -> what `Folds` are made of: an Assignment or a Draw; one of
+one's own may also give k pairs of rows (learnt from, held out), as scikit-learn's splitters do.
+Raises: FoldsError if the data cannot be split so."""
 
 
 class Past(StrEnum):
@@ -125,17 +119,27 @@ class Past(StrEnum):
     EVERYBODY = "everybody"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Strategy:
-    """A way to split, as users know it."""
+    """A way to split: of the project, as users know it, or of one's own.
+
+        def by_last_digit(data, k, seed, settings):
+            return data.items % k  # the fold, 0 .. k-1, that holds each interaction out
+
+        ecv.evaluate("ml-100k", "ease", split=ecv.Strategy("last-digit", by_last_digit))
+
+    Raises: InputError for what is none.
+    """
 
     id: str
-    title: str
-    help: str
-    source: str
-    ecv: str
-    """How e-fold cross-validation applies, or why it does not."""
     make: Make
+    _: KW_ONLY
+    title: str = ""
+    """By default made of the id."""
+    help: str = ""
+    source: str = ""
+    ecv: str = ""
+    """How e-fold cross-validation applies, or why it does not."""
     parameters: tuple[Parameter, ...] = ()
     needs: Need = Need.NOTHING
     least_k: int = 1
@@ -146,6 +150,18 @@ class Strategy:
     past: Past = Past.NOBODY
     in_order: bool = False
     """True where the folds are steps in time, so that another order of them means nothing."""
+    code: str = ""
+    """Of one's own: names what `make` does; a run is never continued by other code."""
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "a split")
+        if not callable(self.make):
+            raise InputError(
+                f"the split '{self.id}' is made by a function of (interactions, k, seed, "
+                f"settings), but is given {self.make!r:.80}"
+            )
+        if not self.title:
+            object.__setattr__(self, "title", self.id.replace("-", " ").capitalize())
 
     @property
     def exchangeable(self) -> bool:
@@ -164,7 +180,11 @@ class Strategy:
         self, interactions: Interactions, k: int, seed: int, settings: Mapping[str, ParamValue]
     ) -> Folds:
         """The interactions split so, by checked settings. Raises: FoldsError as `make`."""
-        made = self.make(interactions, k, seed, settings)
+        if not self.code:
+            made = self.make(interactions, k, seed, settings)
+        else:
+            named = {name: value for name, value in settings.items() if name != _CODE}
+            made = _of_ones_own(self, interactions, k, seed, named)
         return Folds(
             strategy=self.id,
             k=k,
@@ -175,8 +195,18 @@ class Strategy:
         )
 
     def resolve(self, given: Mapping[str, ParamValue]) -> Params:
-        """Every parameter with its value. Raises: InputError for an unknown name or bad value."""
-        return resolve(self.parameters, given, of=f"the split {self.id}")
+        """Every parameter with its value; of one's own its code too.
+
+        Raises: InputError for an unknown name, a bad value, or code that is not what it was.
+        """
+        named = {name: value for name, value in given.items() if not self.code or name != _CODE}
+        found = resolve(self.parameters, named, of=f"the split {self.id}")
+        if given.get(_CODE, self.code) != self.code and self.code:
+            raise InputError(
+                f"the code of the split '{self.id}' is not what it was when the run was made; "
+                "begin a new run"
+            )
+        return tuple(sorted({**dict(found), _CODE: self.code}.items())) if self.code else found
 
     def check_k(self, k: int) -> None:
         """Refuse a number of folds that this strategy never makes. Raises: FoldsError."""
@@ -190,6 +220,63 @@ class Strategy:
             raise FoldsError(f"k must be at least {self.least_k}, but is {k}{why}")
         if k > self.most_k:
             raise FoldsError(f"k must be at most {self.most_k:,}, but is {k:,}")
+
+
+_CODE = "code"
+
+
+def _of_ones_own(
+    strategy: Strategy, interactions: Interactions, k: int, seed: int, settings: Settings
+) -> Assignment | Draw:
+    """What a split of one's own made, every value checked. Raises: FoldsError."""
+    who, rows = f"the split '{strategy.id}'", len(interactions)
+    try:
+        made = strategy.make(interactions, k, seed, settings)
+        first = made(0) if callable(made) else None
+    except Exception as error:
+        raise FoldsError(f"{who} failed with {type(error).__name__}: {error}") from error
+    if callable(made):
+        of_fold = partial(_checked, who, rows=rows, ends=(0, len(Part) - 1))
+        of_fold(first)  # before anything runs
+        return lambda index: of_fold(made(index)).astype(np.int8)
+    if isinstance(made, list | tuple) and isinstance(next(iter(made), 0), list | tuple):
+        return _of_pairs(who, made, rows, k)
+    assignment = _checked(who, made, rows=rows, ends=(-1, k - 1)).astype(np.int16)
+    held = np.bincount(assignment[assignment >= 0], minlength=k)
+    if len(empty := np.flatnonzero(held == 0)):
+        raise FoldsError(f"{who} holds nothing out in fold {empty[0]} of {k}; use a smaller k")
+    return assignment
+
+
+def _of_pairs(who: str, pairs: Sequence[Any], rows: int, k: int) -> Draw:
+    """Of the rows that each fold learns from and holds out."""
+    if len(pairs) != k or any(len(pair) != 2 for pair in pairs):
+        raise FoldsError(f"{who} gave {len(pairs)} of {k} pairs of rows (learnt from, held out)")
+    parts = np.full((k, rows), Part.UNUSED, dtype=np.int8)
+    for index, pair in enumerate(pairs):
+        for part, chosen in zip((Part.TRAIN, Part.TEST), pair, strict=True):
+            places = _checked(who, chosen, rows=len(chosen), ends=(0, rows - 1))
+            if (there := parts[index, places] == Part.TRAIN).any():
+                row = places[there][0]
+                raise FoldsError(f"{who} learns from row {row} in fold {index} and holds it out")
+            parts[index, places] = part
+    return lambda index: parts[index].copy()
+
+
+def _checked(who: str, made: object, *, rows: int, ends: tuple[int, int]) -> NDArray[Any]:
+    """Whole numbers from one end to the other, one for each row."""
+    found = np.asarray(made)
+    if found.dtype.kind not in "iu" or found.shape != (rows,):
+        shown = f"{found.dtype} of shape {found.shape}" if found.ndim else f"{made!r:.60}"
+        raise FoldsError(
+            f"{who} gave {shown}; give the fold (0 to k - 1, or -1 for none) that holds out each "
+            f"of the {rows:,} interactions, k pairs of rows (learnt from, held out), or a function "
+            "of the fold that gives the Part of each"
+        )
+    if rows and not ends[0] <= found.min() <= found.max() <= ends[1]:
+        wrong = found.min() if found.min() < ends[0] else found.max()
+        raise FoldsError(f"{who} gave {wrong}, where numbers go from {ends[0]} to {ends[1]}")
+    return found
 
 
 def check_need(strategy: Strategy, interactions: Interactions, known: Iterable[Strategy]) -> None:

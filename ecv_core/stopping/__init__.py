@@ -9,21 +9,19 @@ from typing import Any, cast, overload
 
 from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import Parameter
-from ecv_core.records.plugins import Registry
+from ecv_core.records.plugins import Registry, check_id, id_of
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping.base import OwnInterval, OwnMean, Rule, StoppingRule, TakesAids, first_stop
 from ecv_core.stopping.efold import E_FOLD, E_FOLD_RELATIVE, EFold, EFoldRelative
-from ecv_core.stopping.fixed import FIXED, Fixed
+from ecv_core.stopping.fixed import FIXED, NEVER, Fixed, Never
 from ecv_core.stopping.interval import (
     difference_percent,
     mean_and_deviation,
     mean_interval,
     stop_interval,
 )
-from ecv_core.stopping.never import NEVER, Never
 from ecv_core.stopping.precision import PRECISION, Precision
-from ecv_core.stopping.registering import load_plugins, record_of
 from ecv_core.stopping.stagnation import STD_STAGNATION, StdStagnation
 from ecv_core.untrusted.limits import MAX_TEXT
 
@@ -58,6 +56,30 @@ __all__ = [
     "stop_of",
     "takers",
 ]
+
+
+def record_of(instance: StoppingRule, id: str | None, title: str | None, help: str | None) -> Rule:
+    """A rule's instance as users are to know it; arguments as of `stopping.register_rule`.
+
+    Raises: InputError for what is no rule, or an id that cannot be one.
+    """
+    if isinstance(instance, type) or not callable(getattr(instance, "decide", None)):
+        raise InputError(
+            f"a stopping rule is an object with decide(results), but {instance!r} is none; see "
+            "docs/library.md"
+        )
+    id = check_id(id or id_of(type(instance).__name__), "a rule")
+    document = (type(instance).__doc__ or "").strip().partition("\n")[0]
+    return Rule(
+        id=id,
+        title=title or str(getattr(instance, "title", "")) or id.replace("-", " ").capitalize(),
+        help=help or document or f"The rule {type(instance).__name__}.",
+        source=f"{type(instance).__module__}.{type(instance).__qualname__}",
+        kind=type(instance),
+        told=(),
+        default_folds=1,
+        instance=instance,
+    )
 
 
 _OWN: dict[str, Rule] = {
@@ -95,8 +117,8 @@ def register_rule(
 ) -> Rule:
     """Make a rule known to runs, pages, tables of rules and the command line of this process.
 
-    The dashboard and the command line are told of it by ECV_RULES, which names the modules, with
-    commas, that register rules as they are imported.
+    The dashboard and the command line are told of it by ECV_PLUGINS, which names the modules, with
+    commas, that register what they have as they are imported.
 
     Args:
         rule: an instance, with its settings as they are; or a Rule, whose settings users choose.
@@ -277,9 +299,6 @@ def stop_of(moments: Sequence[Moment], k: int) -> int | None:
         if moment.decision.stop:
             return moment.n
     return k if len(moments) >= k else None
-
-
-load_plugins()
 
 
 # A run whose moments were not recorded, as before version 0.1 -> what its rule said then.

@@ -1,4 +1,4 @@
-"""The baseline that every rule must beat: always the same number of folds."""
+"""Rules that look at no score: always so many folds (the baseline), or all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,28 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ecv_core.records.run import Decision, FoldResult
-from ecv_core.stopping.base import AT_LEAST, Rule
+from ecv_core.stopping.base import AT_LEAST, Rule, after
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Go on to the last fold, whatever the scores."""
+
+    looks: ClassVar[bool] = False
+
+    def decide(self, results: Sequence[FoldResult]) -> Decision:
+        return Decision(stop=False, reason=f"{after(len(results))}: this rule never stops: go on.")
+
+
+NEVER = Rule(
+    id="never",
+    title="Never stop",
+    help="Runs every fold: plain k-fold cross-validation.",
+    source="k-fold cross-validation",
+    kind=Never,
+    told=(),
+    sentence=lambda say: f"All folds were evaluated. The interval is {say.interval}.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

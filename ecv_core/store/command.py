@@ -29,6 +29,8 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
         known = SETTINGS[name]
         if name == "folds_sha256" and value:
             words += ["--folds", folds_path or str(value)]
+        elif name == "own_metric" and _reported(spec):
+            words += _own_metric(spec)
         elif name == "params":
             words += _named("--param", spec.params, models.of(spec).resolve({}))
         elif name == "split_params" and not spec.folds_sha256:
@@ -36,6 +38,8 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
             words += _named("--split-param", spec.split_params, defaults)
         elif name == "rule_params":
             words += _of_rule(spec)
+        if name == "metric" and _reported(spec):
+            continue
         if name in told or (known.always_told and _asked(spec, name)):
             words += [str(known.option)]
             words += [] if known.kind is bool else [known.text(value)]
@@ -56,14 +60,34 @@ def track_call(spec: RunSpec) -> str:
     if spec.folds_sha256:
         given["folds_sha256"] = spec.folds_sha256
         del given["k"]
-    words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    said = {name: repr(value) for name, value in given.items()}
+    if _reported(spec):
+        about = dict(spec.own_metric)
+        usual = {"higher_is_better": True, "kind": "hits", "title": "", "unit": ""}
+        more = "".join(
+            f", {name}={about[name]!r}" for name, value in usual.items() if about[name] != value
+        )
+        said["metric"] = f"ecv.Metric({spec.metric!r}{more})"
+    words = ", ".join(f"{name}={text}" for name, text in said.items())
     return f"ecv.track({spec.algorithm!r}, {words})"
+
+
+def _reported(spec: RunSpec) -> bool:
+    """Whether the run is scored by a metric that only other code computes."""
+    return bool(spec.own_metric) and not dict(spec.own_metric)["code"]
+
+
+def _own_metric(spec: RunSpec) -> list[str]:
+    about = dict(spec.own_metric)
+    words = ["--own-metric", spec.metric]
+    words += [] if about["higher_is_better"] else ["--lower-is-better"]
+    return words + (["--unit", str(about["unit"])] if about["unit"] else [])
 
 
 def _told(spec: RunSpec) -> dict[str, object]:
     """The settings with an option that are not as they are where nobody asks."""
     usual = {name: one.default for name, one in SETTINGS.items()} | {
-        "metric": usual_metric(spec.task),
+        "metric": None if spec.tracked else usual_metric(spec.task),
         "split": usual_split(spec.task),
         "k": usual_k(spec.split, imported=spec.folds_sha256 is not None),
         "rule": usual_rule(spec.split, spec.k),

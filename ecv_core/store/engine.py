@@ -19,9 +19,6 @@ from ecv_core.records.places import OWN
 from ecv_core.store.older_versions import take_over
 from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
 
-# What a database complains of, as words for whoever reads the sentence.
-
-
 _SCHEME = re.compile(r"[\w+]+://")
 _PASSWORD_OF_QUERY = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(.+)$", re.DOTALL)
 _ASKED = "ecv-address"

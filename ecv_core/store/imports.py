@@ -12,8 +12,9 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
+from ecv_core.records import codec
 from ecv_core.records.run import Run, RunState
-from ecv_core.store import removal
+from ecv_core.store import schema
 from ecv_core.store.rows import fold_row, now, run_rows
 from ecv_core.store.schema import folds, imports, removed, runs
 from ecv_core.store.store import Store
@@ -56,14 +57,12 @@ def import_run(
     Returns: the id that it has here, and whether it is new; False where it was here already.
     Raises: StoreError.
     """
-    from ecv_core.records import codec  # loads pydantic, which pages without runs do without
-
     with store.transaction("written") as connection:
         # One that was deleted is imported anew, whether it came from this file or ran here.
         same = sa.or_(imports.c.sha256 == sha256, removed.c.run_id == run.run_id)
         joined = removed.outerjoin(imports, imports.c.run_id == removed.c.run_id)
         deleted = sa.select(removed.c.run_id).select_from(joined).where(same)
-        removal.forget(connection, list(connection.scalars(deleted)))
+        schema.forget(connection, list(connection.scalars(deleted)))
         here = connection.scalar(sa.select(imports.c.run_id).where(imports.c.sha256 == sha256))
         if here is not None:
             return str(here), False
@@ -92,8 +91,6 @@ def origins(store: Store) -> dict[str, Origin]:
     """
     with store.transaction("read") as connection:
         rows = connection.execute(imports.select()).all()
-    from ecv_core.records import codec
-
     found = {}
     for row in rows:
         with suppress(ValueError, TypeError):  # a damaged one says nothing, and hides no other

@@ -14,12 +14,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ecv_core.records import codec
 from ecv_core.records.errors import DamagedRun, InputError
 from ecv_core.records.run import Energy, FoldResult, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.removal import kept
 from ecv_core.store.rows import AHEAD, damage, read_folds, stop_of_row
-from ecv_core.store.schema import folds, imports, labels, runs
+from ecv_core.store.schema import folds, imports, kept, labels, runs
 from ecv_core.store.store import Store
 
 # What people write on their runs: a name, tags and a note.
@@ -84,8 +84,6 @@ def label_runs(store: Store, labelled: Mapping[str, Label]) -> None:
 
 def labels_in(connection: sa.Connection) -> dict[str, Label]:
     """What is written on each run that has a label, by run id."""
-    from ecv_core.records import codec
-
     found = {}
     for row in connection.execute(labels.select()).all():
         with suppress(ValueError, TypeError):  # a damaged label is as none

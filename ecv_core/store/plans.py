@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
+from ecv_core.records import codec
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.rows import now
@@ -65,8 +66,6 @@ def keep_plan(
     started_by: str = "",
 ) -> str:
     """Keep a new plan; gives its id."""
-    from ecv_core.records import codec
-
     plan_id = uuid4().hex[:12]
     row: dict[str, Any] = {
         "plan_id": plan_id,
@@ -113,8 +112,6 @@ def forget_plan(store: Store, plan_id: str) -> None:
 
 def _records(store: Store, query: sa.Select[Any]) -> list[PlanRecord]:
     """What is found; a damaged plan is as one that was removed: its runs stay."""
-    from ecv_core.records import codec
-
     with store.transaction("read") as connection:
         rows = connection.execute(query).all()
     found = []

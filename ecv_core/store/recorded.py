@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ecv_core.records import codec
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Run, UserScores
@@ -278,7 +279,6 @@ def record(
 @lru_cache(maxsize=1024)
 def _read(path: Path, mtime_ns: int) -> Run:
     """One file, read again only when it has changed."""
-    from ecv_core.records import codec  # loads pydantic, which pages without runs do without
     from ecv_core.store.document import RunDocument
 
     try:

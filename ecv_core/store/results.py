@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ecv_core import models
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Run, Scores, UserScores, user_table
 from ecv_core.records.spec import RunSpec
@@ -57,7 +57,7 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         user_ids=ids,
         results=by_fold,
         random=models.of(spec).random,
-        higher_is_better=METRICS[spec.metric].higher_is_better,
+        higher_is_better=metric_of(spec).higher_is_better,
         name=f"{spec.algorithm} on {spec.dataset}",
         dataset=spec.dataset,
         algorithm=spec.algorithm,

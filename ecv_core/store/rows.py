@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
+from ecv_core.records import codec
 from ecv_core.records.errors import DamagedRun, StoreError
 from ecv_core.records.run import (
     FoldProgress,
@@ -133,15 +134,11 @@ def damage(run_id: str, error: Exception) -> DamagedRun:
 
 
 def _said(error: Exception) -> str:
-    from ecv_core.records import codec
-
     return (codec.sentence(error) if isinstance(error, ValueError) else repr(error))[:200]
 
 
 def read_folds(done: Rows) -> tuple[dict[int, FoldResult], dict[int, str]]:
     """The folds of one run that can be read, in their order; and a sentence for each other."""
-    from ecv_core.records import codec
-
     good, bad = {}, {}
     for row in done:
         try:
@@ -212,8 +209,6 @@ def _moments(done: Rows, spec: RunSpec) -> Sequence[Moment]:
 
 
 def _moment(text: str, spec: RunSpec) -> Moment:
-    from ecv_core.records import codec
-
     moment = codec.read(Moment, text)
     if moment.interval is None or '"kind":' in text:
         return moment
@@ -227,8 +222,6 @@ def _time(text: str | None) -> datetime | None:
 
 def progress_record(row: Any) -> FoldProgress | None:  # noqa: ANN401  a row
     """Where a running fold is; None where that cannot be read: it is not worth a run."""
-    from ecv_core.records import codec
-
     with suppress(ValueError, TypeError):
         return FoldProgress(
             fold=row.fold,
@@ -278,15 +271,11 @@ def queued_rows(
 
 def moment_text(moment: Moment | str | None) -> str | None:
     """A moment as the folds table has it; AHEAD and None as they are."""
-    from ecv_core.records import codec
-
     return codec.written(moment) if isinstance(moment, Moment) else moment
 
 
 def fold_row(run_id: str, result: FoldResult, moment: Moment | str | None) -> dict[str, object]:
     """Columns of the folds table; per-user scores go into a table of their own."""
-    from ecv_core.records import codec
-
     return {
         "run_id": run_id,
         "fold": result.fold,

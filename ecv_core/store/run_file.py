@@ -34,7 +34,7 @@ _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
 _OLD = ("folds_sha256", "negatives", "only_folds")
 """Settings without a value that count in `content_sha256`; later ones do not, so that what names a
 run stays the same when a setting is added."""
-_LATER = ("tracked", "share_machine", "wait_for_quiet")
+_LATER = ("tracked", "share_machine", "wait_for_quiet", "own_metric")
 """Settings that likewise count in it only where they are set."""
 _OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
 """Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""
@@ -113,7 +113,7 @@ def content_sha256(run: Run, older: Mapping[str, Any] = MappingProxyType({})) ->
             name: value
             for name, value in spec.items()
             if name in (*_OLD, *_OLD_OF_RULES)
-            or (value not in (None, [], "") and not (value is False and name in _LATER))
+            or (value not in (None, [], "") and (value or name not in _LATER))
         },
         "stopped_at": run.stopped_at,
         "folds": [
@@ -202,6 +202,7 @@ def _check_texts(document: RunDocument) -> None:
     spec = document.spec
     settings = {field.name: getattr(spec, field.name) for field in fields(spec)}
     texts = settings | dict(spec.params) | dict(spec.split_params) | dict(spec.rule_params)
+    texts |= dict(spec.own_metric)
     texts |= {f"moments[{at}].reason": said.reason for at, said in enumerate(document.moments)}
     texts |= {"error": document.error, "other_work": document.other_work}
     for at, node in ((one.fold, one.node) for one in document.folds if one.node):

@@ -1,6 +1,9 @@
-"""The tables."""
+"""The tables; runs that were deleted and can be brought back for a while."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -137,3 +140,42 @@ spent = sa.Table(
     sa.Column("lost_seconds", sa.Float, nullable=False),
 )
 """What counts in a quota besides finished folds; a row outlives its run by the hour that counts."""
+
+
+# Runs that were deleted and can be brought back for a while; then they are gone for good.
+
+
+UNDO_MINUTES = 60
+
+
+def kept() -> sa.ColumnElement[bool]:
+    """A condition on `runs`: those that are not deleted."""
+    return runs.c.run_id.not_in(sa.select(removed.c.run_id))
+
+
+def remove(connection: sa.Connection, run_ids: Collection[str]) -> None:
+    """Take these runs out of every list; none of them may be active."""
+    moment = datetime.now(UTC).isoformat()
+    connection.execute(removed.delete().where(removed.c.run_id.in_(run_ids)))
+    if run_ids:
+        rows = [{"run_id": run_id, "removed_at": moment} for run_id in run_ids]
+        connection.execute(removed.insert(), rows)
+
+
+def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
+    """Undo `remove`; gives how many of them could be brought back."""
+    return connection.execute(removed.delete().where(removed.c.run_id.in_(run_ids))).rowcount
+
+
+def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
+    """Delete runs and everything that belongs to them for good."""
+    for table in (runs, folds, user_scores, progress, under_way, asked, imports, labels, removed):
+        connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
+
+
+def forget_old(connection: sa.Connection) -> None:
+    """Delete for good what was removed more than UNDO_MINUTES ago."""
+    before = (datetime.now(UTC) - timedelta(minutes=UNDO_MINUTES)).isoformat()
+    old = connection.scalars(sa.select(removed.c.run_id).where(removed.c.removed_at < before)).all()
+    if old:
+        forget(connection, old)

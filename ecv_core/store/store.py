@@ -18,9 +18,9 @@ import sqlalchemy as sa
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Moment, Run, RunState, UserScores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store import removal
+from ecv_core.store import schema
 from ecv_core.store.engine import connect, database_url, transaction
-from ecv_core.store.quota import Quota, forget_spent, insist
+from ecv_core.store.people import Quota, forget_spent, insist
 from ecv_core.store.rows import (
     AHEAD,
     OUTSIDE,
@@ -62,7 +62,7 @@ class Store:
         self._engine = connect(url)
         weakref.finalize(self, self._engine.dispose)  # its connections go when nobody has it
         with self.transaction("written") as connection:
-            removal.forget_old(connection)
+            schema.forget_old(connection)
             forget_spent(connection)
 
     # -- reading ------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class Store:
         Raises: InputError if there is none with this id; StoreError if it is damaged.
         """
         with self.transaction("read") as connection:
-            found = run_rows(connection, removal.kept(), runs.c.run_id == run_id).runs()
+            found = run_rows(connection, schema.kept(), runs.c.run_id == run_id).runs()
         if not found:
             raise InputError(
                 f"there is no run '{run_id}' in this database; see the page Runs for all of them"
@@ -123,7 +123,7 @@ class Store:
         by_key = (
             sa.select(newest, many)
             .join_from(runs, folds, folds.c.run_id == runs.c.run_id, isouter=True)
-            .where(removal.kept(), runs.c.score_key.is_not(None))
+            .where(schema.kept(), runs.c.score_key.is_not(None))
             .group_by(runs.c.score_key)
             .subquery()
         )
@@ -432,7 +432,7 @@ class Store:
         with self.transaction("written") as connection:
             if connection.scalar(state) in (RunState.QUEUED, RunState.RUNNING):
                 raise InputError(f"run '{run_id}' is still going; cancel it before you delete it")
-            removal.forget(connection, [run_id])
+            schema.forget(connection, [run_id])
 
     def delete_fold(self, run_id: str, fold: int) -> None:
         """Forget a fold that cannot be read; a run that was finished can go on there.
@@ -451,28 +451,28 @@ class Store:
             connection.execute(mine.where(runs.c.state == RunState.FINISHED).values(**gone))
 
     def remove(self, run_ids: Collection[str]) -> list[str]:
-        """Delete runs so that `bring_back` can undo it for `removal.UNDO_MINUTES`.
+        """Delete runs so that `bring_back` can undo it for `schema.UNDO_MINUTES`.
 
         Runs that are queued or running are left as they are.
         Returns: the ids of those deleted.
         """
         idle = runs.c.state.not_in([RunState.QUEUED, RunState.RUNNING])
-        query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), idle, removal.kept())
+        query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(run_ids), idle, schema.kept())
         with self.transaction("written") as connection:
             found = list(connection.scalars(query))
-            removal.remove(connection, found)
+            schema.remove(connection, found)
         return found
 
     def bring_back(self, run_ids: Collection[str]) -> int:
         """Undo `remove`; gives how many of these runs are back."""
         with self.transaction("written") as connection:
-            return removal.bring_back(connection, run_ids)
+            return schema.bring_back(connection, run_ids)
 
     # -- inside -------------------------------------------------------------------------------
 
     def _load(self, *where: sa.ColumnElement[bool]) -> list[Run]:
         with self.transaction("read") as connection:
-            rows = run_rows(connection, removal.kept(), *where)
+            rows = run_rows(connection, schema.kept(), *where)
         return rows.runs({})
 
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+from pyarrow import compute
+
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
-
 _FORMULA = r"^'*[=+\-@\t\r]"
 _NUMBER = r"^[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?$"
 
 
 def disarmed(texts: pa.Array) -> pa.Array:
     """Texts as they are written; an Arrow array of strings."""
-    from pyarrow import compute
-
     formula = compute.and_(
         compute.match_substring_regex(texts, _FORMULA),
         compute.invert(compute.match_substring_regex(texts, _NUMBER)),
@@ -29,14 +28,11 @@ def disarmed(texts: pa.Array) -> pa.Array:
 
 def armed(texts: pa.Array) -> pa.Array:
     """Texts as they were before `disarmed`."""
-    from pyarrow import compute
-
     return compute.replace_substring_regex(texts, r"^'('*[=+\-@\t\r])", r"\1")
 
 
 def csv_of(frame: pd.DataFrame) -> str:
     """A table as CSV, without its index; texts and the names of its columns are disarmed."""
-    import pyarrow as pa
 
     def safe(value: Any) -> Any:  # noqa: ANN401  of a column
         return disarmed(pa.array([value], pa.string()))[0].as_py() if _may(value) else value

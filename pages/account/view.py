@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import PersonRole
-from ecv_core.jobs.rights.settings import Limits
+from ecv_core.figures.words import algorithm_title, counted, dataset_title, duration
+from ecv_core.jobs.rights.actor import Limits, PersonRole
 from ecv_core.store.people import used_by
 from pages.shared.live.acting import acting, subject_of
 from pages.shared.live.state import escaped, store
-from pages.shared.widgets.words import algorithm_title, counted, dataset_title, duration
 
 
 def account() -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.baselines.board import answer, board, choose_dataset, curves, entries_of, game, spread
+from pages.baselines.board import answer, board, choose_dataset, curves, entries_of, spread
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
 from pages.shared.widgets.glossary import glossary_link
@@ -25,5 +25,4 @@ with page():
         answer(dataset, entries)
     board(dataset, entries)
     spread(dataset, entries)
-    game(dataset, entries)
     curves(dataset)

@@ -1,4 +1,4 @@
-"""Published results beside runs of ours, what settings do to one method, and a game with them."""
+"""Published results beside runs of ours, and what settings do to one method."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.baselines import (
-    EPOCHS,
     NINETY_TEN,
     Entry,
     entry_of,
@@ -24,18 +23,17 @@ from ecv_core.figures.baselines import (
     board_frame,
     curves_figure,
     dimension_frame,
-    progress_figure,
     spread_figure,
     spread_frame,
     steps_frame,
 )
+from ecv_core.figures.words import counted, run_title
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list, store
 from pages.shared.widgets.choices import switch
-from pages.shared.widgets.words import counted, run_title
 
 _ORDER = ("ml-1m", "ml-100k", "ml-10m", "netflix")
 _CLOSE = 0.0005
@@ -153,7 +151,6 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
         name=f"baselines on {dataset}",
         table=lambda: frame,
     )
-    _by_year(dataset, entries)
     few = [one for one in ours if one.folds < 10]
     notes = [f"Published: {about.source}; split: {about.protocol}."]
     if ours:
@@ -169,55 +166,22 @@ def board(dataset: str, entries: Sequence[Entry]) -> None:
     st.caption(" ".join(notes))
 
 
-_LINES = ("bias", "sgd-mf", "bayesian-mf", "bayesian-time-svd++-flipped")
-"""Of the recorded runs those that are lines: more would hide the points."""
-
-
-def _by_year(dataset: str, entries: Sequence[Entry]) -> None:
-    """Published results by year, with ours across them; nothing where no year is known."""
-    if not any(one.year for one in entries):
-        return
-    best: dict[str, Entry] = {}
-    for one in entries:
-        if one.by == "here" and (name := one.algorithm) in _LINES:
-            best[name] = min(one, best.get(name, one), key=lambda entry: entry.rmse)
-    lines = [*best.values(), *(one for one in entries if one.by == "yours")]
-    frame = board_frame([*(one for one in entries if one.published), *lines])
-    plot(
-        lambda dark: progress_figure(frame, dark=dark),
-        version=tuple((one.method, one.rmse) for one in [*entries, *lines]),
-        key="baselines-years",
-        alt=f"Published RMSE on {published(dataset).title} by year, with {len(lines)} runs of ours "
-        "as lines across them.",
-        name=f"progress on {dataset}",
-        table=lambda: frame,
-    )
-
-
-_LABELS = {
-    "learning_rate": "Learning rate",
-    "regularization": "Regularization",
-    "dimension": "Dimension",
-}
-
-
 def spread(dataset: str, entries: Sequence[Entry]) -> None:
     """How far settings of one method are apart, beside how far published methods are."""
     found = set_ups(dataset)
     reported = [one for one in entries if one.published]
-    if found is None or len(found.last) < 2:
+    if len(found) < 2:
         return
     st.header("Set-up matters more than the method", anchor=False)
-    values = found.last
-    low, high = values[0], values[-1]
+    low, high = found[0], found[-1]
     newest = [one.rmse for one in reported]
     inside = max(newest) - min(newest)
     st.markdown(
         f"Plain matrix factorization by SGD, the **same method**, gets from **{low:.3f} to "
-        f"{high:.3f}** with {len(values)} settings of learning rate, regularization and dimension: "
+        f"{high:.3f}** with {len(found)} settings of learning rate, regularization and dimension: "
         f"{high - low:.3f} apart. All {len(newest)} published results are {inside:.3f} apart."
     )
-    frame = spread_frame(values, reported)
+    frame = spread_frame(found, reported)
     plot(
         lambda dark: spread_figure(frame, dark=dark),
         version=(dataset, len(frame)),
@@ -226,53 +190,6 @@ def spread(dataset: str, entries: Sequence[Entry]) -> None:
         f"{min(newest):.3f} to {max(newest):.3f}.",
         name=f"spread of set-ups on {dataset}",
         table=lambda: frame,
-    )
-
-
-def game(dataset: str, entries: Sequence[Entry]) -> None:
-    """Turn the knobs of sgd-mf and see which published methods it passes."""
-    found = set_ups(dataset)
-    if found is None or not found.found:
-        return
-    st.header("Turn the knobs yourself", anchor=False)
-    st.markdown(
-        "Every setting here has been run. Which published results does plain matrix factorization "
-        "pass, and with which settings would you have written that it is weak?"
-    )
-    picked = {}
-    with st.container(horizontal=True):
-        for name, label in _LABELS.items():
-            options = found.values[name]
-            picked[name] = st.select_slider(
-                label, options, value=options[0], key=f"knob_{dataset}_{name}", width=220
-            )
-        epochs = st.select_slider(
-            "Epochs", EPOCHS, value=EPOCHS[0], key=f"knob_{dataset}_epochs", width=220
-        )
-    one = found.of(**picked)
-    if one is None:
-        st.info("This combination has not been run; move a knob.")
-        return
-    if not one.rmse:
-        st.error("With these settings the fit diverges: no prediction is a number any more.")
-        return
-    rmse = one.rmse[EPOCHS.index(epochs)]
-    reported = [entry for entry in entries if entry.published]
-    behind = passed(rmse, reported)
-    best = found.last[0]
-    with st.container(horizontal=True):
-        st.metric("RMSE of sgd-mf", f"{rmse:.4f}", border=True)
-        st.metric("Published results passed", f"{len(behind)} of {len(reported)}", border=True)
-        st.metric("Above the best setting here", f"{max(rmse - best, 0):.4f}", border=True)
-    names = ", ".join(dict.fromkeys(entry.method for entry in behind))
-    text = f"Passed: {names}." if names else "None of them is passed."
-    folds = len(found.folds)
-    where = "the first fold" if folds == 1 else f"the first {folds} folds"
-    st.markdown(text)
-    st.caption(
-        f"RMSE of {where} of {dataset} (record-k-fold, k = 10, seed 42), at most {EPOCHS[-1]} "
-        "epochs. Choosing settings by the held-out part, as this game does, flatters a method; a "
-        "paper has to choose them on training data."
     )
 
 

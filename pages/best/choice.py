@@ -7,6 +7,7 @@ from collections import Counter
 
 import streamlit as st
 
+from ecv_core.figures.words import counted, dataset_title
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Run
@@ -17,7 +18,6 @@ from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import copy_link, link_warning
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import escaped, store
-from pages.shared.widgets.words import counted, dataset_title
 
 SELECTION = "selection"
 """In the address."""

@@ -10,6 +10,7 @@ import streamlit as st
 
 from ecv_core.analysis.selection.names import contender_title
 from ecv_core.energy.parts import left_in_words
+from ecv_core.figures.words import counted, dataset_title, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import Run, RunState
@@ -22,7 +23,6 @@ from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import escaped, manager, sentence, sentences, store
 from pages.shared.live.watch import follow
-from pages.shared.widgets.words import counted, dataset_title, metric_label
 
 _Runs = list[tuple[int, Run]]
 _Where = list[tuple[int, RunState, int]]

@@ -8,7 +8,8 @@ from ecv_core.analysis.selection import play
 from ecv_core.analysis.selection.names import contender_title
 from ecv_core.analysis.selection.runs import contenders_of
 from ecv_core.energy.parts import left_in_words
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
+from ecv_core.figures.words import dataset_title, metric_label
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.configurations import GRIDS, configuration_names, read_configurations
@@ -16,7 +17,6 @@ from pages.best.choice import runs_of
 from pages.best.settings import SelectionSettings
 from pages.best.show import Shown
 from pages.shared.live.state import results
-from pages.shared.widgets.words import dataset_title, metric_label
 
 
 def recorded(name: str, asked: SelectionSettings) -> Shown:
@@ -29,7 +29,7 @@ def recorded(name: str, asked: SelectionSettings) -> Shown:
     """
     of_grid = name in configuration_names(GRIDS)
     contenders, spec = _grid(name) if of_grid else _study(name)
-    terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
+    terms = asked.terms(spec.k, higher_is_better=metric_of(spec).higher_is_better)
     runs = [] if of_grid else runs_of(name)
     return Shown(
         contenders=contenders,

@@ -18,13 +18,13 @@ from ecv_core.analysis.selection.document import (
     winner_mean,
 )
 from ecv_core.figures.selection import selection_figures, selection_steps
+from ecv_core.figures.words import watt_hours
 from ecv_core.records.run import FoldResult, Scores
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
 from pages.shared.widgets.sliders import numbers, slider_watch
-from pages.shared.widgets.words import watt_hours
 
 NAME = "selection"
 _SECONDS = 1.6

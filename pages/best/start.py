@@ -8,7 +8,8 @@ import streamlit as st
 
 from ecv_core.analysis.selection.names import contender_name, parse_contender
 from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
+from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.fold import check_needs, prepared
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.rights.actor import Action
@@ -27,7 +28,6 @@ from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, run_list, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker
-from pages.shared.widgets.words import counted, metric_label, run_title
 
 # Contenders from a search space: an algorithm, and the values to try of its parameters.
 
@@ -157,7 +157,7 @@ def start(asked: SelectionSettings) -> None:
 
 def _begin(named: Named, asked: SelectionSettings) -> None:
     spec = named[0][1]
-    terms = asked.terms(spec.k, higher_is_better=METRICS[spec.metric].higher_is_better)
+    terms = asked.terms(spec.k, higher_is_better=metric_of(spec).higher_is_better)
     person = acting()
     selection_id = person.begin_selection(named, terms)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so

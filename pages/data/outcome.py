@@ -13,6 +13,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own import About, folder_of, worked_out
 from ecv_core.dataset.own.layout import Layout
 from ecv_core.dataset.own.plain import Plain
+from ecv_core.figures.words import counted
 from ecv_core.fold.spec import least_folds
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import SETTINGS
@@ -21,7 +22,7 @@ from ecv_core.untrusted.limits import MEGABYTE
 from pages.shared.live.acting import handling
 from pages.shared.live.state import escaped, sentence
 from pages.shared.widgets.glossary import explained, glossary_link
-from pages.shared.widgets.words import counted
+from pages.shared.widgets.tables import number, table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -106,21 +107,13 @@ def _counts(about: About, token: str) -> None:
         + (f" {counted(unused, 'row')} cannot be used:" if unused else " Every row can be used.")
     )
     if unused:
-        st.dataframe(
+        table(
             pd.DataFrame({"rows": about.unused.values(), "why": about.unused.keys()}),
-            hide_index=True,
-            column_config={"rows": st.column_config.NumberColumn(format="localized")},
-            height="content",
-            placeholder="",
+            {"rows": number(None)},
             key="own-unused",
             alt="Rows that cannot be used, by reason",
         )
         _examples(own.examples_of(token))
-    if about.inner_lines:
-        st.caption(
-            f"{about.inner_lines:,} line breaks end no row: blank lines, and breaks within "
-            "quotation marks."
-        )
     st.markdown(
         f"After {glossary_link('k-core', '5-core pruning')}, which leaves users and items with at "
         "least five interactions, as most papers have it:"
@@ -151,11 +144,8 @@ def _examples(examples: Mapping[str, Sequence[tuple[int, str]]]) -> None:
     if not rows:
         return
     with st.expander("Show some of them", icon=":material/search:", key="own-examples"):
-        st.dataframe(
+        table(
             pd.DataFrame(rows, columns=["row", "what it says", "why"]),
-            hide_index=True,
-            height="content",
-            placeholder="",
             key="own-example-rows",
             alt="The first rows that cannot be used, of each reason",
         )

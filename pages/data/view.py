@@ -9,6 +9,7 @@ import streamlit as st
 from ecv_core.dataset import own
 from ecv_core.dataset.own import About
 from ecv_core.dataset.own.plain import Plain, no_report
+from ecv_core.figures.words import counted, dataset_title
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_mb
@@ -17,7 +18,6 @@ from pages.data.outcome import density, outcome
 from pages.shared.address.navigation import go
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import escaped, run_list, sentence, sentences
-from pages.shared.widgets.words import counted, dataset_title
 
 FILE, KEPT = "file", "kept"
 """In the address: the token of a dropped file; the name of the dataset that was just kept."""

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ecv_core.analysis.tradeoff import Candidate, FoldsAdvice, decide, fixed_folds
-from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
+from ecv_core.analysis.tradeoff.decision import (
+    ALL_FOLDS,
+    Candidate,
+    FoldsAdvice,
+    decide,
+    fixed_folds,
+)
 from ecv_core.figures.report.advice import (
     checked_sentence,
     checks_frame,
@@ -14,13 +19,13 @@ from ecv_core.figures.report.advice import (
     same_cost_sentence,
     way_out_sentence,
 )
+from ecv_core.figures.words import alpha_text
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.curves import Explored
 from pages.shared.live.state import KEPT, escaped
 from pages.shared.widgets.glossary import explained
 from pages.shared.widgets.sliders import KEY
-from pages.shared.widgets.tables import csv_button
-from pages.shared.widgets.words import alpha_text
+from pages.shared.widgets.tables import csv_button, number, table
 
 LIMIT_KEY, SHARE_KEY = "off", "orders"
 
@@ -121,23 +126,18 @@ def options(explored: Explored, found: FoldsAdvice) -> None:
     frame = options_frame(found)
     limit = found.within_percent
     cost = "share of energy" if explored.cost == "energy" else "share of folds"
-    st.dataframe(
+    table(
         frame,
-        hide_index=True,
-        column_config={
-            "folds": st.column_config.NumberColumn(
-                "folds", format="%.1f", help="Expected folds used, over all orders of the folds."
-            ),
-            "cost": st.column_config.NumberColumn(
-                cost, format="%.0f %%", help="Of all folds, averaged over runs."
-            ),
-            "risk": st.column_config.NumberColumn(
+        {
+            "folds": number("folds", "%.1f", "Expected folds used, over all orders of the folds."),
+            "cost": number(cost, "%.0f %%", "Of all folds, averaged over runs."),
+            "risk": number(
                 "risk",
-                format="%.1f %%",
-                help=f"Share of orders that end more than {limit:g} % from the k-fold mean.",
+                "%.1f %%",
+                f"Share of orders that end more than {limit:g} % from the k-fold mean.",
             ),
-            "95 % of orders within": st.column_config.NumberColumn(
-                format="%.2f %%", help="The difference that 95 % of orders do not exceed."
+            "95 % of orders within": number(
+                None, "%.2f %%", "The difference that 95 % of orders do not exceed."
             ),
             "runs that keep it": st.column_config.TextColumn(
                 help="The promise is about the average over runs; so many keep it one by one."
@@ -174,12 +174,11 @@ def _check(found: FoldsAdvice) -> None:
     title = RULES[found.best.rule].title
     with st.expander(f"The check on data left out: {title}", icon=":material/rule:"):
         frame = checks_frame(found.best)
-        percent = st.column_config.NumberColumn(format="%.0f %%")
+        percent = number(None, "%.0f %%")
         kept = int(frame["kept"].sum())
-        st.dataframe(
+        table(
             frame,
-            hide_index=True,
-            column_config={
+            {
                 "kept": st.column_config.CheckboxColumn(
                     "kept", help=f"At least {100 * found.share:g} % of its orders ended within it."
                 ),

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from ecv_core.analysis.orders.files import read_scores, row_labels
-from ecv_core.analysis.tradeoff import explorable
+from ecv_core.analysis.tradeoff.curves import explorable
 from ecv_core.figures.study_summary import systems_of
+from ecv_core.figures.words import counted
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run, Scores
@@ -19,15 +20,8 @@ from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT, escaped, run_list, sentence, sentences, store
-from pages.shared.widgets.choices import pick_several, picked_line, runs_words
-from pages.shared.widgets.words import (
-    algorithm_title,
-    counted,
-    dataset_title,
-    in_order,
-    run_label,
-    titles_of,
-)
+from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
+from pages.shared.widgets.words import run_label
 
 RECORDED, OWN, FILE = "Recorded", "My runs", "My file"
 SOURCE, RUNS = "source", "runs"
@@ -85,16 +79,16 @@ def choose_systems() -> Chosen:
             st.info("No recorded runs came with this copy; use your own runs or a file.")
             return _NOTHING
         with widgets:
-            runs, missing = _pick_recorded(recorded)
+            runs = pick_runs(recorded)
         whose = "On these recorded runs" if len(runs) != 1 else "On this recorded run"
     else:
         if not own:
             _no_own()
             return _NOTHING
         with widgets:
-            runs, missing = _pick_own(own), ""
+            runs = _pick_own(own)
         whose = "On your data"
-    words.markdown(runs_words(runs), help=missing or None)
+    words.markdown(runs_words(runs))
     if not runs:
         st.info(
             "Pick at least one dataset and one algorithm that was recorded on it."
@@ -111,46 +105,6 @@ def _recorded() -> list[Run]:
     with sentences():
         return [run for run in recorded_runs() if run.whole]
     return []
-
-
-def _pick_recorded(runs: Sequence[Run]) -> tuple[list[Run], str]:
-    """The picked ones in the order of their datasets, and which of the grid were not recorded."""
-    offered = {
-        "datasets": in_order(run.spec.dataset for run in runs),
-        "algorithms": in_order(run.spec.algorithm for run in runs),
-    }
-    datasets, algorithms = (
-        pick_several(key.capitalize(), titles_of(offered[key], title), key, wrap=True)
-        for key, title in (("datasets", dataset_title), ("algorithms", algorithm_title))
-    )
-    everything = len(datasets) + len(algorithms) == sum(map(len, offered.values()))
-    st.button(
-        "Unpick all" if everything else "Pick all",
-        type="tertiary",
-        icon=":material/deselect:" if everything else ":material/select_all:",
-        key="pick-all",
-        on_click=_pick,
-        args=({key: [] for key in offered} if everything else offered,),
-    )
-    by_pair = {(run.spec.dataset, run.spec.algorithm): run for run in runs}
-    pairs = [
-        (dataset, algorithm)
-        for dataset in offered["datasets"]
-        for algorithm in offered["algorithms"]
-        if dataset in datasets and algorithm in algorithms
-    ]
-    chosen = [by_pair[pair] for pair in pairs if pair in by_pair]
-    names = [
-        f"{algorithm_title(a)} on {dataset_title(d)}" for d, a in pairs if (d, a) not in by_pair
-    ]
-    missing = f"Not recorded: {escaped(', '.join(names))}." if chosen and names else ""
-    if missing:
-        st.caption(missing)
-    return chosen, missing
-
-
-def _pick(choice: dict[str, list[str]]) -> None:
-    st.session_state.update(choice)
 
 
 def _no_own() -> None:

@@ -10,20 +10,15 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.tradeoff import (
-    Tradeoff,
-    slider_alphas,
-    stops_frame,
-    tradeoff,
-    tradeoff_frame,
-)
+from ecv_core.analysis.tradeoff.curves import Tradeoff, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
 from ecv_core.analysis.tradeoff.rules import RuleCurve, registered_curves
+from ecv_core.figures.words import alpha_text
 from ecv_core.records.run import Scores
 from ecv_core.stopping import RULES
 from pages.shared.address.link import keep_link_warnings
 from pages.shared.charts.precision_curves import curves_of_users, is_worked_out
 from pages.shared.widgets.sliders import usual_alpha
-from pages.shared.widgets.words import alpha_text
 
 _AT_ONCE = 4
 """Systems whose rules by users' scores are worked out before the page is painted."""

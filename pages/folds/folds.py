@@ -7,12 +7,10 @@ import streamlit as st
 from pages.folds.adviser import answer, decision_of, options, promise_input, use_button
 from pages.folds.choice import choose_systems
 from pages.folds.curves import add_precision, explore_systems
-from pages.folds.order import one_order
 from pages.folds.view import charts, describe, numbers_row, print_charts, view_link
 from pages.shared.address.link import link_warnings_again
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
-from pages.shared.charts.stop_coverage import coverage_by_stop
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import alpha_slider
@@ -41,7 +39,4 @@ with page():
         alpha_slider(explored.alphas, explored.usual, partial(print_charts, explored))
         numbers_row(explored)
         charts(explored)
-        with st.expander("Is the interval right where a run stops?", icon=":material/straighten:"):
-            coverage_by_stop()
-        one_order(explored)
         add_precision(explored)

@@ -6,18 +6,18 @@ from functools import partial
 
 import streamlit as st
 
-from ecv_core.analysis.tradeoff import FoldsAdvice
 from ecv_core.analysis.tradeoff.curves import (
     PAPER_COST_PERCENT,
     PAPER_DIFFERENCE_PERCENT,
     PAPER_STOP,
 )
+from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.report.describe import describe_advice
 from ecv_core.figures.report.pictures import stops_picture, tradeoff_picture
 from ecv_core.figures.tradeoff import stops_figure, stops_steps, tradeoff_figure, tradeoff_steps
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run
 from pages.folds.curves import Explored
 from pages.shared.address.link import chosen, copy_link
@@ -27,7 +27,7 @@ from pages.shared.live.state import run_list
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import SLIDER, numbers
-from pages.shared.widgets.words import alpha_text, run_label
+from pages.shared.widgets.words import run_label
 
 _FILE = "the scores file: whoever opens it adds it again"
 
@@ -138,6 +138,8 @@ def charts(explored: Explored) -> None:
             },
             table=lambda: explored.frame,
         )
+        if any(one.run_id for one in explored.tradeoff.systems):
+            st.caption("A click on a run's line plays it in Replay, in any order of its folds.")
     with right:
         st.header("Where the rule stops", anchor=False)
         plot(

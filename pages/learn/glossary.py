@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from pages.learn.course import CHAPTERS
-from pages.learn.parts import numbers_behind
 from pages.shared.live.state import escaped
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_address, terms
@@ -31,8 +29,6 @@ def show() -> None:
             icon=":material/link_off:",
         )
     _glossary(key="learn-glossary", data={"term": asked, "entries": entries()})
-    rows = [(entry.title, entry.text) for entry in terms().values()]
-    numbers_behind(pd.DataFrame(rows, columns=["term", "meaning"]), "glossary")
 
 
 def entries() -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import streamlit as st
 from ecv_core.figures.lessons import GRADES_COLUMNS, grades_figure
 from ecv_core.lessons.memory import MEMORISER, Grades, grades
 from ecv_core.records.frames import with_columns
-from pages.learn.parts import numbers_behind, takeaway
+from pages.learn.parts import takeaway
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.choices import switch
 
@@ -31,6 +31,7 @@ def show() -> None:
         version=(held_out, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
+        table=lambda: frame,
         alt=grades_words(found, held_out=held_out),
     )
     memoriser = next(one for one in found if one.algorithm == MEMORISER)
@@ -49,7 +50,6 @@ def show() -> None:
     st.caption(
         "Computed on the made-up dataset that comes with e-fold: 943 users, fold 1 of 10 held out."
     )
-    numbers_behind(frame, "seen-and-held-out")
 
 
 @with_columns(GRADES_COLUMNS)

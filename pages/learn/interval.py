@@ -9,7 +9,7 @@ import streamlit as st
 
 from ecv_core.figures.lessons import widths_figure, widths_steps
 from ecv_core.lessons.folds import widths_frame
-from pages.learn.parts import Row, guide, guide_note, numbers_behind
+from pages.learn.parts import Row, guide, guide_note
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.sliders import numbers, slider_watch
@@ -38,6 +38,7 @@ def show() -> None:
         version=(run.run_id, *listed),
         key="learn-widths",
         name="interval widths",
+        table=lambda: frame,
         alt="95 % intervals of the mean, narrower with every fold.",
         slider=SLIDER,
         steps=lambda: widths_steps(frame, listed),
@@ -47,7 +48,6 @@ def show() -> None:
         f"{guide_note(run)} The interval of n scores is 2 x t x s / √n wide; t is Student's factor "
         "for 95 %, s the standard deviation of the scores."
     )
-    numbers_behind(frame, "widths")
 
 
 @st.fragment

@@ -12,18 +12,25 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.lessons import misses_figure, shared_figure, units_figure
 from ecv_core.figures.palette import FIGURE_1_SCALE
+from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs, scores_of
-from ecv_core.lessons.stops import coincidence, misses_frame, scaled_stops, shared_training
+from ecv_core.lessons.stops import (
+    StopCoverage,
+    at_the_stop,
+    coincidence,
+    misses_frame,
+    scaled_stops,
+    shared_training,
+)
 from ecv_core.records.run import Run
-from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
+from pages.learn.parts import guide, guide_note, takeaway
 from pages.shared.charts.plot import plot
-from pages.shared.charts.stop_coverage import coverage_by_stop
 from pages.shared.widgets.choices import switch
-from pages.shared.widgets.words import alpha_text, metric_label, run_title
 
 ALPHA = 1e-4
 LOOKING = [10.0 ** (point / 4) for point in range(-28, -7)]
 _HEIGHT = 390
+_DEVIATION, _RUNS = 0.01, 100_000
 
 
 def show() -> None:
@@ -61,6 +68,7 @@ def _chance() -> None:
         version=(run.run_id, found.order, *scores.tolist()),
         key="learn-chance",
         name="trap chance",
+        table=lambda: frame,
         alt=alt_text(frame, k=k, metric=metric, stopped_at=3, title=run_title(run)),
     )
     st.markdown(
@@ -70,7 +78,6 @@ def _chance() -> None:
         "folds.*"
     )
     st.caption(f"{guide_note(run)} Every order of the folds is counted, none is sampled.")
-    numbers_behind(frame, "chance")
 
 
 def _looking() -> None:
@@ -95,6 +102,7 @@ def _looking() -> None:
         version=tuple(run.run_id for run in same),
         key="learn-misses",
         name="trap looking again",
+        table=lambda: frame,
         alt=f"How often the interval misses the k-fold mean, against folds used. Looking after "
         f"every fold: {at['misses_percent']:.1f} % at {at['folds']:.1f} folds; a number fixed "
         f"before: {planned['misses_percent']:.1f} % at {planned['folds']:.0f}; 5 % is promised.",
@@ -106,13 +114,42 @@ def _looking() -> None:
         "alpha before you look, and treat the interval as a hint.*"
     )
     st.caption(f"{len(same)} recorded runs, exact over every order of their folds.")
-    coverage_by_stop()
-    numbers_behind(frame, "misses")
+    _coverage_by_stop()
 
 
 @st.cache_data(show_spinner=False, max_entries=4)
 def _misses(content: tuple[tuple[object, ...], ...], _runs: list[Run]) -> pd.DataFrame:
     return misses_frame([(run_title(run), scores_of(run)) for run in _runs], LOOKING)
+
+
+def _coverage_by_stop() -> None:
+    """A sentence and a table: the earliest stops are the lucky ones."""
+    found = _coverages()
+    first = found[1]
+    st.markdown(
+        f"**The earlier the stop, the luckier.** {found[0].plain:.0%} of all 95 % intervals of the "
+        f"mean hold the true mean, but only **{first.plain:.0%}** of those at a stop after "
+        f"{first.stop} folds. The interval that allows for the stop holds it in "
+        f"{found[0].wide:.0%} of runs, and in {first.wide:.0%} of those."
+    )
+    st.dataframe(
+        {
+            "stop after": [str(one.stop or "any") for one in found],
+            "share of runs": [f"{one.share:.1%}" for one in found],
+            "interval of the mean holds": [f"{one.plain:.1%}" for one in found],
+            "allowing for the stop": [f"{one.wide:.1%}" for one in found],
+        },
+        hide_index=True,
+    )
+    st.caption(
+        f"Alpha {alpha_text(ALPHA)}, normal fold scores with a standard deviation of "
+        f"{_DEVIATION}, k = 10, {_RUNS:,} simulated runs."
+    )
+
+
+@st.cache_data(show_spinner=False)
+def _coverages() -> list[StopCoverage]:
+    return at_the_stop(ALPHA, _DEVIATION, runs=_RUNS)
 
 
 def _unit() -> None:
@@ -133,6 +170,7 @@ def _unit() -> None:
         version=(run.run_id, *stops, *names),
         key="learn-units",
         name="trap unit of alpha",
+        table=lambda: pd.DataFrame({"score": list(names), "folds_used": stops}),
         alt=f"Folds used at alpha {alpha_text(ALPHA)} for the same scores in different units: "
         + ", ".join(f"{name}: {stop}" for name, stop in zip(names, stops, strict=True))
         + ".",
@@ -144,7 +182,6 @@ def _unit() -> None:
         "10,000 times larger.*"
     )
     st.caption(f"{guide_note(run)} Its score is {metric_label(run.spec)}.")
-    numbers_behind(pd.DataFrame({"score": list(names), "folds_used": stops}), "units")
 
 
 def _shared() -> None:
@@ -168,14 +205,6 @@ def _shared() -> None:
         "So the interval says how folds *of this data* vary, not how another dataset would come "
         "out; no formula can tell exactly from folds alone (Bengio and Grandvalet 2004). *Way out: "
         "before you claim that one algorithm beats another, use several datasets.*"
-    )
-    parts = range(1, k + 1)
-    numbers_behind(
-        pd.DataFrame(
-            [(fold, part, fold != part) for fold in parts for part in parts],
-            columns=["fold", "part", "trained_on"],
-        ),
-        "training-sets",
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from pages.learn.parts import numbers_behind
 from pages.shared.widgets.component import component
 
 N = 5
@@ -40,4 +38,3 @@ def show() -> None:
         "the ideal has all held-out items on top. This is the formula of every run here "
         "(Järvelin and Kekäläinen 2002)."
     )
-    numbers_behind(pd.DataFrame(ITEMS, columns=["item", "held_out"]), "list")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from ecv_core.figures.lessons import wander_figure
 from ecv_core.lessons.folds import draws_frame
-from pages.learn.parts import guide, guide_note, numbers_behind, takeaway
+from pages.learn.parts import guide, guide_note, takeaway
 from pages.shared.charts.plot import plot
 
 MOST_DRAWS = 60
@@ -41,6 +41,7 @@ def show() -> None:
         version=(run.run_id, draws),
         key="learn-wander",
         name="means of draws",
+        table=lambda: frame,
         alt=f"Mean {metric} so far against the number of folds drawn, {draws} draws. After one "
         f"fold it lies between {low[1]:.4f} and {high[1]:.4f}, after {half} between "
         f"{low[half]:.4f} and {high[half]:.4f}; all draws end at {whole:.4f}.",
@@ -62,7 +63,6 @@ def show() -> None:
         f"{guide_note(run)} All draws meet in the end because by then all {len(scores)} folds are "
         "drawn; other data would give another mean."
     )
-    numbers_behind(frame, "draws")
 
 
 def asked_draws() -> int:

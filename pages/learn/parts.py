@@ -1,27 +1,20 @@
-"""What several chapters share: the sentence to take home, the data behind a picture."""
+"""What several chapters share: the sentence to take home, the run that they follow."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from ecv_core.figures.words import metric_label, run_title
 from ecv_core.lessons.guide import complete_runs, guide_run, scores_of
 from ecv_core.records.run import Run
-from pages.shared.widgets.tables import chart_table
-from pages.shared.widgets.words import metric_label, run_title
 
 
 def takeaway(text: str) -> None:
     """The lesson below a picture, in Markdown."""
     with st.container(key="learn-takeaway"):
         st.markdown(text)
-
-
-def numbers_behind(frame: pd.DataFrame, name: str) -> None:
-    """The table behind the picture above, on demand, and its CSV; `name` is the file's."""
-    chart_table(lambda: frame, key=f"learn-{name}", name=name, alt="the picture above.")
 
 
 def guide() -> tuple[Run, NDArray[np.float64], str]:

@@ -12,15 +12,14 @@ from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.efold_plot import efold_figure, larger
 from ecv_core.figures.palette import FIGURE_1_SCALE
 from ecv_core.figures.products import round_figure
+from ecv_core.figures.words import alpha_text, metric_label, run_title
 from ecv_core.lessons.guide import CONFIDENCE, complete_runs
 from ecv_core.lessons.rounds import FIRST_VOTE, MAX_ROUND, GameRound, round_of
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
-from pages.learn.parts import numbers_behind
 from pages.learn.rule import products_frame
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
-from pages.shared.widgets.words import alpha_text, metric_label, run_title
 
 PARAMETER = "round"
 _GAME = "learn-game"
@@ -116,11 +115,11 @@ def _picture(now: GameRound, shown: int) -> None:
         lambda dark: round_figure(frame, now.alpha, text, dark=dark, height=_HEIGHT),
         version=(now.number, now.run.run_id, shown),
         key="learn-predict-vote",
+        table=lambda: frame,
         name=f"round {now.number}",
         alt=f"Interval width times its change after each fold before fold {shown}, on a "
         f"logarithmic scale, all above the line alpha {text}.",
     )
-    numbers_behind(frame, "round")
 
 
 def _truth_picture(now: GameRound) -> None:
@@ -141,10 +140,10 @@ def _truth_picture(now: GameRound) -> None:
         ),
         version=(now.number, now.run.run_id),
         key="learn-predict",
+        table=lambda: frame,
         name=f"round {now.number}",
         alt=alt_text(frame, k=k, metric=metric, stopped_at=now.stop, title="A hidden run"),
     )
-    numbers_behind(frame, "round")
 
 
 def _truth(now: GameRound) -> str:

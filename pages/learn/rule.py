@@ -11,18 +11,18 @@ import streamlit as st
 
 from ecv_core.analysis.replay import replayed, stops_at
 from ecv_core.figures.products import PRODUCTS_COLUMNS, products_figure, products_steps
+from ecv_core.figures.words import alpha_text
 from ecv_core.lessons.guide import CONFIDENCE
 from ecv_core.records.frames import with_columns
 from ecv_core.records.run import Moment
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.stopping.efold import least_alpha
 from ecv_core.stopping.interval import difference_percent
-from pages.learn.parts import Row, guide, guide_note, numbers_behind
+from pages.learn.parts import Row, guide, guide_note
 from pages.shared.address.link import step_from_link
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.sliders import numbers, slider_watch
-from pages.shared.widgets.words import alpha_text
 
 SLIDER, KEY, _BOX = "learn-alpha", "lesson_alpha", "learn-alpha-box"
 ALPHAS = list(axis_of(PAPERS_RULE).steps)
@@ -52,6 +52,7 @@ def show() -> None:
         version=(run.run_id, *scores.tolist()),
         key="learn-products",
         name="the rule fold by fold",
+        table=lambda: frame,
         alt="Interval width times its last change, after each fold.",
         slider=SLIDER,
         steps=lambda: products_steps(frame, ALPHAS, texts, stops),
@@ -61,7 +62,6 @@ def show() -> None:
         f"{guide_note(run)} The rule: stop after fold n if c_n x |c_(n-1) - c_n| is at most alpha; "
         "c_n is the interval's width. Fold 3 is the first that can stop."
     )
-    numbers_behind(frame, "rule")
 
 
 @with_columns(PRODUCTS_COLUMNS)

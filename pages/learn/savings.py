@@ -13,17 +13,17 @@ from ecv_core.analysis.tradeoff.curves import (
 from ecv_core.energy.meter import SOURCES
 from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.figures.lessons import savings_figure, savings_steps
+from ecv_core.figures.words import alpha_text, in_order, watt_hours
 from ecv_core.lessons.guide import complete_runs
 from ecv_core.lessons.stops import saved_frame
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
-from pages.learn.parts import Row, numbers_behind
+from pages.learn.parts import Row
 from pages.learn.rule import ALPHAS, alpha_slider
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.widgets.cite import PAPER_LINK
 from pages.shared.widgets.sliders import numbers
-from pages.shared.widgets.words import alpha_text, in_order, watt_hours
 
 SLIDER, KEY, _BOX = "learn-savings", "lesson_alpha", "learn-savings-box"
 _LABELS = [
@@ -56,6 +56,7 @@ def show() -> None:
         version=content,
         key="learn-savings",
         name="energy saved",
+        table=lambda: frame,
         alt="Energy used and saved per dataset.",
         slider=SLIDER,
         steps=lambda: savings_steps(metered, datasets, ALPHAS, texts),
@@ -63,7 +64,6 @@ def show() -> None:
     numbers(SLIDER, key="learn-saved-numbers-counted", labels=_LABELS, values=values, notes=notes)
     st.caption(f"{_source(metered, len(runs))} {_PAPER}")
     energy_bar((fold for run in with_own_joules(runs) for fold in run.folds), left_out_words(runs))
-    numbers_behind(frame, "saved")
 
 
 _PAPER = (

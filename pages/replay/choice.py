@@ -9,6 +9,7 @@ import streamlit as st
 
 from ecv_core.analysis.replay import Replay
 from ecv_core.analysis.replay import replay as replayed
+from ecv_core.figures.words import alpha_text, metric_label, rule_words, run_title
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import RunSpec
@@ -19,7 +20,6 @@ from pages.shared.address.link import step_from_link
 from pages.shared.live.runs import Known, whole
 from pages.shared.live.state import KEPT, results, run_list, sentence, sentences, store
 from pages.shared.widgets.glossary import explained
-from pages.shared.widgets.words import alpha_text, metric_label, rule_words, run_title
 
 ALPHA, ORDER, RULE = "replay_alpha", "order", "replay_rule"
 _AXIS = axis_of(PAPERS_RULE)

@@ -13,17 +13,23 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.energy.parts import left_in_words
-from ecv_core.energy.savings import Tally, energy_of, tallies
-from ecv_core.figures.words import ESTIMATED_DIGITS, half_named
+from ecv_core.energy.savings import Tally, tallies
+from ecv_core.figures.words import (
+    ESTIMATED_DIGITS,
+    duration,
+    half_named,
+    metric_label,
+    run_name,
+    run_title,
+)
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import difference_percent
-from pages.replay.at_scale import at_scale_panel, equivalents_switch, likenesses
+from pages.replay.at_scale import at_scale_panel
 from pages.replay.choice import choose_run
 from pages.shared.address.link import copy_link
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
-from pages.shared.charts.plot import plot
 from pages.shared.live.events import RUNS, STEPS, topic
 from pages.shared.live.runs import Known, source_sentence, whole
 from pages.shared.live.state import manager, sentences, store
@@ -31,14 +37,6 @@ from pages.shared.live.watch import follow
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import chart_table
-from pages.shared.widgets.words import (
-    duration,
-    grams,
-    metric_label,
-    run_name,
-    run_title,
-    saved_words,
-)
 
 NAME = "race"
 _GOAL_SECONDS = 12.0
@@ -115,7 +113,8 @@ def _saved_share(run: Run) -> float:
     return last.saved_seconds / last.seconds if last.seconds else 0.0
 
 
-def _again(story: Story) -> None:
+def play_race(story: Story, *, autoplay: bool = False) -> None:
+    """The lanes of a finished run, and the controls that play them."""
     data = race_data(story, NAME)
     total = story.tallies[-1].seconds
     usual = usual_speed(total)
@@ -129,7 +128,13 @@ def _again(story: Story) -> None:
         speed=usual,
         step=asked_step(story.run.k),
         label="Folds of the k-fold lane",
+        autoplay=autoplay,
     )
+
+
+def _again(story: Story) -> None:
+    play_race(story)
+    total = story.tallies[-1].seconds
     ran = "" if story.run.complete else " Dashed folds never ran; they are estimated."
     st.caption(
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
@@ -142,7 +147,6 @@ def _again(story: Story) -> None:
     )
     energy_bar(story.run.folds, left_in_words([story.run]))
     _data(story)
-    equivalents_panel(story)
 
 
 def _around(usual: float) -> list[float]:
@@ -167,30 +171,6 @@ def _data(story: Story) -> None:
         name=f"race of {run_name(story.run)}",
         alt=f"The race of {run_title(story.run)}.",
     )
-    _still(story)
-
-
-def _still(story: Story) -> None:
-    """The lanes at the end of the race as a figure, which can be saved; made only when opened."""
-    box = st.expander(
-        "The race as a picture, to save",
-        icon=":material/image:",
-        key="race-still",
-        on_change="rerun",
-    )
-    if not box.open:
-        return
-    from ecv_core.figures.race import race_figure, race_lanes
-
-    with box:
-        frame = race_frame(story)
-        plot(
-            lambda dark: race_figure(race_lanes(frame), dark=dark),
-            version=(story.run.run_id, len(story.run.folds)),
-            key="race-picture",
-            alt=f"The race of {run_title(story.run)}. {verdict(story, story.run.k)}",
-            name=f"race of {run_name(story.run)}",
-        )
 
 
 def _live(run_id: str) -> None:
@@ -386,19 +366,3 @@ def _counter_of(label: str, unit: str, values: list[float]) -> dict[str, Any]:
 def _decimals(most: float, significant: int = 3) -> int:
     """So many significant digits of the last value."""
     return min(max(significant - 1 - floor(log10(most)), 0), 6) if most > 0 else 1
-
-
-def equivalents_panel(story: Story) -> None:
-    """The panel of a race; nothing where nothing was saved or no energy is known."""
-    saved = story.tallies[-1]
-    if not story.metered or saved.saved_joules <= 0:
-        return
-    if not equivalents_switch():
-        return
-    source = story.run.folds[-1].energy.source
-    how = "measured" if source == "rapl" else "estimated"
-    st.markdown(
-        f"Saved in this one race, {how}: **{saved_words(energy_of(story.run))}** and "
-        f"**{grams(saved.saved_grams)} CO2e**. That is like"
-    )
-    likenesses(saved.saved_joules, saved.saved_grams)

@@ -13,6 +13,15 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.products import PICTURES
+from ecv_core.figures.words import (
+    alpha_text,
+    metric_label,
+    rule_words,
+    run_name,
+    run_title,
+    small_number,
+    watt_hours,
+)
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Run
 from ecv_core.stopping import PAPERS_RULE, RULES
@@ -26,15 +35,6 @@ from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.sliders import numbers
-from pages.shared.widgets.words import (
-    alpha_text,
-    metric_label,
-    rule_words,
-    run_name,
-    run_title,
-    small_number,
-    watt_hours,
-)
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

@@ -21,6 +21,7 @@ from ecv_core.figures.training import (
     training_frame,
     training_text,
 )
+from ecv_core.figures.words import metric_label, rule_words, run_name, run_title
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
@@ -34,8 +35,7 @@ from pages.shared.charts.plot import plot, print_figures
 from pages.shared.live.runs import imported_sentence
 from pages.shared.live.state import sentence, store
 from pages.shared.widgets.setting_widgets import split_download
-from pages.shared.widgets.tables import file_name
-from pages.shared.widgets.words import metric_label, rule_words, run_name, run_title
+from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,38 +49,34 @@ def fold_table(run: Run) -> None:
     frame = fold_rows(run)
     label = metric_label(run.spec)
     reals = {
-        name: st.column_config.NumberColumn(name, format="%.4f")
+        name: number(name, "%.4f")
         for name in frame.column_names
         if name not in ("n", "fold", "users", "used", "source")
     }
     estimates = {
-        name: st.column_config.NumberColumn(name, format="%.2g")
+        name: number(name, "%.2g")
         for name in frame.column_names
         if name.endswith(" Wh") or name == "grams CO2e"
     }
-    st.dataframe(
+    table(
         frame,
-        hide_index=True,
-        column_config=reals
+        reals
         | estimates
         | {
             "n": st.column_config.NumberColumn("n", pinned=True, help="Folds seen so far."),
             "fold": st.column_config.NumberColumn("fold", pinned=True, help="Its index, from 0."),
             "used": st.column_config.CheckboxColumn("used", help="Up to the stop."),
             "score": st.column_config.NumberColumn(label, format="%.4f", pinned=True),
-            "fit s": st.column_config.NumberColumn("fit s", format="%.2f"),
-            "evaluate s": st.column_config.NumberColumn("evaluate s", format="%.2f"),
-            "processor s": st.column_config.NumberColumn(
-                "processor s", format="%.2f", help="Of all cores, of this fold alone."
-            ),
-            "other work %": st.column_config.NumberColumn(
+            "fit s": number("fit s", "%.2f"),
+            "evaluate s": number("evaluate s", "%.2f"),
+            "processor s": number("processor s", "%.2f", "Of all cores, of this fold alone."),
+            "other work %": number(
                 "other work %",
-                format="%.0f",
-                help="Of the machine, by other programs; above 5 % the energy is in no sum.",
+                "%.0f",
+                "Of the machine, by other programs; above 5 % the energy is in no sum.",
             ),
         },
         placeholder="",
-        height="content" if len(frame) <= 12 else 460,
         key=f"folds-{run.run_id}",
         alt=f"{label}, all metrics, seconds and energy of each of {len(frame)} folds",
     )

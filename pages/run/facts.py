@@ -14,13 +14,20 @@ from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.figures.words import (
     FORECAST,
+    algorithm_title,
+    counted,
+    duration,
+    grams,
     half_named,
+    metric_label,
     node_words,
     range_words,
     reused_words,
+    saved_words,
     shared_words,
     uncertainty,
     used_words,
+    watt_hours,
     watt_hours_range,
 )
 from ecv_core.records.run import Run
@@ -31,15 +38,6 @@ from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, store
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import explained, metric_term
-from pages.shared.widgets.words import (
-    algorithm_title,
-    counted,
-    duration,
-    grams,
-    metric_label,
-    saved_words,
-    watt_hours,
-)
 
 _HALF = 130
 """Pixels of a metric that has another one beside it."""

@@ -13,7 +13,16 @@ from ecv_core.figures.compare_plot import compare_figure
 from ecv_core.figures.efold import alt_text
 from ecv_core.figures.efold_plot import efold_figure
 from ecv_core.figures.report.describe import describe_runs
-from ecv_core.figures.words import arithmetic, verdict
+from ecv_core.figures.words import (
+    algorithm_title,
+    arithmetic,
+    counted,
+    metric_label,
+    rule_words,
+    run_name,
+    run_title,
+    verdict,
+)
 from ecv_core.models import components, computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
@@ -32,16 +41,7 @@ from pages.shared.live.state import escaped, sentence, store
 from pages.shared.live.watch import follow, shared, watch
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
-from pages.shared.widgets.words import (
-    ago,
-    algorithm_title,
-    counted,
-    metric_label,
-    rule_words,
-    run_name,
-    run_title,
-    state_badge,
-)
+from pages.shared.widgets.words import ago, state_badge
 
 # Runs that the dashboard does not compute: whose folds they are, and how they go on.
 

@@ -12,7 +12,6 @@ from pages.shared.live.running import just_arrived
 from pages.shared.live.runs import opened_runs
 from pages.shared.live.state import manager, sentence, store
 from pages.shared.live.watch import watch
-from pages.shared.widgets.glossary import glossary_link
 
 
 def _opened() -> list[Run]:
@@ -35,14 +34,8 @@ with page():
 
         live_run(runs)
     else:
-        st.title("Know when you have evaluated enough", anchor=False)
-        st.markdown(
-            f"{glossary_link('e-fold', 'e-fold cross-validation')} evaluates a recommender "
-            f"{glossary_link('fold')} by fold, like {glossary_link('k-fold', 'k-fold')} "
-            "cross-validation, but stops as soon as the score is trustworthy, and so "
-            f"{glossary_link('energy-saved', 'saves energy')}. "
-            "Press **Start** to see it at work, or change anything below first."
-        )
+        st.title("Run until the score can be trusted", anchor=False)
+        st.markdown("Press **Start**, or change anything below first.")
         start_form()
         # The form is on the screen by now: get ready what Start will need.
         manager()

@@ -84,6 +84,8 @@ def score_settings(metric: str) -> dict[str, Any]:
 def _definition(metric: str) -> None:
     known = METRICS[metric]
     st.markdown(f"**{known.title}.** {known.help}")
+    if not known.formula:
+        return
     st.latex(known.formula)
     symbols = SYMBOLS_OF_RATINGS if known.kind is Kind.RATINGS else SYMBOLS
     st.caption(f"{symbols} Source: {known.source}. {known.elsewhere}")

@@ -13,6 +13,16 @@ from ecv_core import models, splits, stopping
 from ecv_core.energy.expected import Expected, KnownCosts, expected, together
 from ecv_core.energy.meter import country
 from ecv_core.evaluation import METRICS, check_metric
+from ecv_core.figures.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    duration,
+    metric_label,
+    rule_words,
+    titles_of,
+    watt_hours_range,
+)
 from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
@@ -44,16 +54,6 @@ from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
 from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
-from pages.shared.widgets.words import (
-    algorithm_title,
-    counted,
-    dataset_title,
-    duration,
-    metric_label,
-    rule_words,
-    titles_of,
-    watt_hours_range,
-)
 
 # A link's choices that this installation does not have, said before the form drops them.
 

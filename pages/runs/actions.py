@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ecv_core.figures.words import counted
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
 from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, checked_label
-from ecv_core.store.removal import UNDO_MINUTES
+from ecv_core.store.schema import UNDO_MINUTES
 from pages.shared.address.navigation import COMPARE, go, show_view
 from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import COMPARED
 from pages.shared.live.state import sentences, store
-from pages.shared.widgets.words import counted
 
 REMOVED = "runs-removed"
 """In the session: ids of the runs that were deleted last."""

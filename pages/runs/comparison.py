@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
 import streamlit as st
 
 from ecv_core.figures.report.describe import describe_runs
+from ecv_core.figures.words import (
+    algorithm_title,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_title,
+)
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import Run
 from ecv_core.store.listing import ListedRun
@@ -17,14 +25,6 @@ from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
 from pages.shared.live.state import escaped, run_list, sentence, store
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import (
-    algorithm_title,
-    dataset_title,
-    in_order,
-    metric_label,
-    rule_words,
-    run_title,
-)
 
 KEY = "compared"
 MOST = 40
@@ -95,10 +95,9 @@ def choose_runs() -> list[Run]:
     return list(map(whole, {known[key].run_id: known[key] for key in picked}.values()))
 
 
-def examples(known: Mapping[str, Known] | None = None) -> list[Example]:
+def examples() -> list[Example]:
     """Comparisons worth opening: what was started last, and recorded runs."""
-    known = _known() if known is None else known
-    found = []
+    known, found = _known(), []
     own = [run for run in known.values() if isinstance(run, ListedRun) and run.scores]
     last = [run.run_id for run in own if run.group == own[0].group] if own else []
     if len(last) > 1:

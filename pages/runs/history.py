@@ -12,6 +12,17 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from ecv_core.energy.parts import left_out_words, with_own_joules
+from ecv_core.figures.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    metric_label,
+    rule_words,
+    run_name,
+    run_title,
+    watt_hours,
+)
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import RunState
 from ecv_core.store.going import going_on
@@ -28,17 +39,6 @@ from pages.shared.live.runs import damaged_folds
 from pages.shared.live.state import escaped, run_list, sentences, store
 from pages.shared.live.watch import follow
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import (
-    algorithm_title,
-    counted,
-    dataset_title,
-    in_order,
-    metric_label,
-    rule_words,
-    run_name,
-    run_title,
-    watt_hours,
-)
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig

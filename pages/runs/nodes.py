@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_sentence
+from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.jobs.cluster.choose import place_asked
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
 from pages.shared.live.state import escaped, run_list, store
 from pages.shared.live.watch import follow
-from pages.shared.widgets.words import counted, duration, run_title
 
 if TYPE_CHECKING:
     from ecv_core.records.run import Run

@@ -20,68 +20,36 @@ from ecv_core.analysis.comparison import (
 )
 from ecv_core.analysis.significance import RESAMPLES
 from ecv_core.energy.parts import left_out_words, with_own_joules
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
-from ecv_core.figures.compare_plot import (
-    compare_figure,
-    running_figure,
-    running_frame,
-)
+from ecv_core.figures.compare_plot import compare_figure
+from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
 from pages.shared.address.link import copy_link
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT, escaped, results, run_list, store
+from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import ALL_COLUMNS, csv_button, runs_table
-from pages.shared.widgets.words import algorithm_title, dataset_title, metric_label
-
-AT_STOP, FOLD_BY_FOLD = "At the stop", "Fold by fold"
 
 
 def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
-    """Means at the stop, or how they came about."""
+    """Means at the stop, and the ways from there."""
     frame = compare_frame(runs, best)
     if frame["mean"].isna().all():
         st.info("None of these runs has a finished fold yet.", icon=":material/hourglass_empty:")
         return
-    with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-    ):
-        how = st.segmented_control(
-            "Show",
-            [AT_STOP, FOLD_BY_FOLD],
-            default=AT_STOP,
-            required=True,
-            key="compare_view",
-            **KEPT,
-            label_visibility="collapsed",
-            width="content",
-        )
-        with st.container(horizontal=True, width="content"):
-            _links(runs)
-            copy_link()
-    version = tuple(
-        (name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs
-    ) + tuple(best)
-    alt = compare_alt_text(frame)
-    if how == FOLD_BY_FOLD:
-        running = running_frame(runs)
-        plot(
-            lambda dark: running_figure(running, dark=dark),
-            version=version,
-            key="compare-running",
-            alt=f"Mean so far, fold by fold. {alt}",
-            name="comparison fold by fold",
-            table=lambda: running,
-        )
-        st.caption("A large mark is the stop; what was run after it, to check it, is faint.")
-        return
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        _links(runs)
+        copy_link()
     plot(
         lambda dark: compare_figure(frame, dark=dark),
-        version=version,
+        version=(
+            *((name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs),
+            *best,
+        ),
         key="compare-means",
-        alt=alt,
+        alt=compare_alt_text(frame),
         name="comparison",
         table=lambda: frame,
         opens=_addresses(runs),
@@ -225,7 +193,7 @@ def _rank(run: Run) -> float:
     at = run.at_stop
     if at is None:
         return inf
-    return -at.mean if METRICS[run.spec.metric].higher_is_better else at.mean
+    return -at.mean if metric_of(run.spec).higher_is_better else at.mean
 
 
 MOST_SENTENCES = 12

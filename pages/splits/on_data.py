@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ecv_core.analysis.split_tables.parts import SOURCE, TA_FENG, beside_paper, parts_frame
+from ecv_core.analysis.split_tables.parts import parts_frame
 from ecv_core.analysis.split_tables.roles import Axis
 from ecv_core.figures.splits import leakage_figure, spread_figure
+from ecv_core.figures.words import counted
 from ecv_core.fold import prepared
 from ecv_core.records.interactions import Part
 from ecv_core.records.spec import RunSpec
@@ -17,14 +18,12 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT, escaped
 from pages.shared.widgets.choices import switch
 from pages.shared.widgets.glossary import explained, glossary_link
-from pages.shared.widgets.tables import csv_button, file_name
-from pages.shared.widgets.words import counted
+from pages.shared.widgets.tables import csv_button, file_name, number, table
 from pages.splits.computed import all_leakages, axes_of, leakage_of, parts_of, period_of, spread_of
 
 _LABELS = {
     Axis.TIME: "Over time",
     Axis.HISTORY: "Within each history",
-    Axis.ACTIVITY: "By how active users are",
 }
 
 
@@ -32,10 +31,12 @@ def on_data(content: str, spec: RunSpec, fold: int) -> None:
     """Heading, choice of the axis, sentence and figure."""
     st.header(f"On {escaped(spec.dataset)}", anchor=False)
     axis = _axis(content, spec.dataset)
-    frame = spread_of(content, spec, fold, axis)
-    found = period_of(content, spec, fold)
     words = _sentence(content, spec, fold)
     st.markdown(words)
+    if axis is None:
+        return
+    frame = spread_of(content, spec, fold, axis)
+    found = period_of(content, spec, fold)
     plot(
         lambda dark: spread_figure(
             frame,
@@ -51,14 +52,16 @@ def on_data(content: str, spec: RunSpec, fold: int) -> None:
     )
 
 
-def _axis(content: str, dataset: str) -> Axis:
+def _axis(content: str, dataset: str) -> Axis | None:
+    """What is picked; None where nothing is known of an order."""
     labels = {_LABELS[axis]: axis for axis in axes_of(content, dataset)}
     if st.session_state.get("over") not in labels:
         st.session_state.pop("over", None)
-    picked = switch("Show the parts", list(labels), "over", label_visibility="collapsed")
     if Axis.TIME not in labels.values():
         st.caption(f"{escaped(dataset)} has no timestamps, so there is no picture over time.")
-    return labels[picked]
+    if not labels:
+        return None
+    return labels[switch("Show the parts", list(labels), "over", label_visibility="collapsed")]
 
 
 def _sentence(content: str, spec: RunSpec, fold: int) -> str:
@@ -82,23 +85,16 @@ _MOST_FOLDS = 100
 
 
 def parts_section(content: str, spec: RunSpec, fold: int) -> None:
-    """Table, what training does not know, CSV; and Ta-Feng's comparison."""
+    """Table, what training does not know, CSV."""
     st.header("What is in each part", anchor=False)
     size = len(prepared(spec.dataset))
     every = spec.k == 1 or (size * spec.k <= _AT_ONCE and spec.k <= _MOST_FOLDS)
     frame = _frame(content, spec, range(spec.k) if every else (fold,))
-    st.dataframe(
+    counts = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
+    table(
         frame,
-        hide_index=True,
-        column_config={
-            "percent": st.column_config.NumberColumn("%", format="%.1f"),
-            **{
-                name: st.column_config.NumberColumn(name, format="localized")
-                for name in ("users", "items", "interactions", "baskets")
-            },
-        },
+        counts | {"percent": number("%", "%.1f")},
         placeholder="",
-        height="content" if len(frame) <= 12 else 420,
         key="split-parts",
         alt=f"Users, items and interactions of every part of {spec.split} on {spec.dataset}",
     )
@@ -116,8 +112,6 @@ def parts_section(content: str, spec: RunSpec, fold: int) -> None:
         f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
         key="split-parts-csv",
     )
-    if spec.dataset == TA_FENG:
-        _paper(content, spec, fold)
 
 
 def _unknown_words(found: FoldParts, fold: int) -> str:
@@ -133,28 +127,6 @@ def _unknown_words(found: FoldParts, fold: int) -> str:
 
 def _frame(content: str, spec: RunSpec, folds: range | tuple[int, ...]) -> pd.DataFrame:
     return parts_frame({index: parts_of(content, spec, index) for index in folds})
-
-
-def _paper(content: str, spec: RunSpec, fold: int) -> None:
-    st.markdown(f"**Beside table 2 of Meng et al. (2020).** {SOURCE}")
-    interactions = prepared(spec.dataset)
-    frame = beside_paper(interactions, spec.split, parts_of(content, spec, fold))
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            name: st.column_config.NumberColumn(name, format="localized")
-            for name in frame.columns[1:]
-        },
-        placeholder="",
-        key="split-paper",
-        alt="Table 2 of the paper for Ta-Feng and the split that is shown here",
-    )
-    st.caption(
-        "None of the paper's numbers comes out of this copy and none can: the copy filters the raw "
-        "file differently, and has places of baskets instead of dates, which the third row needs. "
-        "The paper's splits have a validation part; switch it on above to compare."
-    )
 
 
 _COMPARED_AT_ONCE = 250_000

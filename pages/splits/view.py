@@ -7,11 +7,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 import ecv_core.dataset as datasets
-from ecv_core.analysis.split_tables.parts import why_not
-from ecv_core.fold import prepared
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import EcvError, UnknownName
-from ecv_core.records.interactions import Need
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import SPLITS, Strategy, strategy
 from ecv_core.stopping import NEVER_STOPS
@@ -49,7 +46,6 @@ def how_it_splits() -> None:
         fold = fold_slider(spec)
         with sentences():
             toy_picture(spec)
-    strategy_list(spec.dataset, ready)
     if not ready:
         st.info(not_ready(datasets.entry(spec.dataset)), icon=":material/cloud_download:")
         return
@@ -73,7 +69,7 @@ def take_along(spec: RunSpec) -> None:
         # A tab of its own: a link within this session would lose choices that came by the address.
         st.link_button(
             "Run with this split",
-            f"./?{urlencode(address_of(spec))}",
+            f"./run?{urlencode(address_of(spec))}",
             icon=":material/play_circle:",
             type="primary",
             help="Opens the Run page in a new tab, with this dataset and split filled in.",
@@ -163,39 +159,3 @@ def _link_check() -> None:
                 st.warning(f"From the link: {sentence(error)}", icon=":material/link_off:")
             except EcvError as error:
                 st.warning(sentence(error), icon=":material/link_off:")
-
-
-_NEEDS = {
-    Need.NOTHING: "nothing but interactions",
-    Need.HISTORY: "an order of each user's interactions",
-    Need.BASKETS: "baskets",
-    Need.TIMESTAMPS: "timestamps",
-}
-
-
-def strategy_list(dataset: str, ready: bool) -> None:
-    """The list, closed at first; its label says how many the dataset can serve."""
-    interactions = prepared(dataset) if ready else None
-    reasons = {
-        name: None if interactions is None else why_not(known, interactions)
-        for name, known in SPLITS.items()
-    }
-    served = sum(reason is None for reason in reasons.values())
-    label = f"All {len(SPLITS)} strategies"
-    if interactions is not None:
-        label += f": {served} can split {escaped(dataset)}"
-    with st.expander(label, icon=":material/list:", key="split-strategies"):
-        for name, known in SPLITS.items():
-            reason = reasons[name]
-            mark = (
-                ":green[:material/check_circle:]" if reason is None else ":orange[:material/block:]"
-            )
-            st.markdown(
-                f"{mark} **{name}** · {escaped(known.title)}. {escaped(known.help)} "
-                f"Needs {_NEEDS[known.needs]}. *Source: {escaped(known.source)}.*"
-                + (f"  \n:orange[{_one_line(reason)}]" if reason else "")
-            )
-
-
-def _one_line(reason: str) -> str:
-    return sentence(ValueError(reason))

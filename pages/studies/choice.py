@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from ecv_core.figures.words import counted
 from ecv_core.jobs.plans.study import (
-    PAPER_ALGORITHMS,
-    PAPER_DATASETS,
     n_splits,
     of_the_paper,
 )
 from ecv_core.jobs.rights.actor import Action
-from ecv_core.models import ALGORITHMS, serving
-from ecv_core.records.interactions import Need
+from ecv_core.models import ALGORITHMS
 from ecv_core.records.run import Run
-from ecv_core.records.spec import Task
 from ecv_core.splits import SPLITS, exchangeable
 from ecv_core.stopping import NEVER_STOPS, RULES
 from ecv_core.store.plans import PlanRecord
@@ -30,9 +25,8 @@ from pages.run.score_settings import metric_select
 from pages.run.stop_settings import rule_params
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import sentences
-from pages.shared.widgets.choices import pick_several, picked_line, runs_words
+from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
 from pages.shared.widgets.setting_widgets import about, setting_widget
-from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
 from pages.studies.live import (
     ON_THIS_MACHINE,
     RECORDED,
@@ -102,14 +96,9 @@ def choose_runs(study_id: str, recorded: Sequence[Run]) -> ChosenRuns:
             st.info("The figures come as soon as a run has all its folds.")
     if not runs:
         return ChosenRuns(whole=[], early=[])
-    rows = in_order(spec.dataset for spec in specs)
-    columns = in_order(spec.algorithm for spec in specs)
     words, widgets = picked_line("Choose", key="picked-study")
     with widgets:
-        chosen = narrowed(runs, rows, columns)
-        if study_id == RECORDED:
-            st.caption(missing_sentence(runs))
-    chosen.sort(key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm)))
+        chosen = pick_runs(runs, specs, prefix="study_")
     found = ChosenRuns(
         whole=[run for run in chosen if run.whole], early=[run for run in chosen if not run.whole]
     )
@@ -130,66 +119,6 @@ def recorded_study() -> list[Run]:
         whole = [run for run in recorded_runs() if run.whole]
         return whole + recorded_stopped()
     return whole
-
-
-def missing_sentence(runs: Sequence[Run]) -> str:
-    """What of the recorded grid is there and what is not, said in full."""
-    there = {(run.spec.dataset, run.spec.algorithm) for run in runs}
-    # None of the paper's datasets has baskets.
-    able = [a for a in serving(Task.TOP_N) if ALGORITHMS[a].needs is not Need.BASKETS]
-    nowhere = [a for a in able if not any((d, a) in there for d in PAPER_DATASETS)]
-    gaps = [f"**{_titles(nowhere)}** on every dataset"] if nowhere else []
-    for dataset in PAPER_DATASETS:
-        absent = [a for a in able if (dataset, a) not in there and a not in nowhere]
-        if absent:
-            gaps.append(f"**{_titles(absent)}** on {dataset_title(dataset)}")
-    cells = len(PAPER_DATASETS) * len(able)
-    paper = sum((d, a) in there for d in PAPER_DATASETS for a in PAPER_ALGORITHMS)
-    have = sum((d, a) in there for d in PAPER_DATASETS for a in able)
-    text = (
-        f"**{have} of {cells} runs** are recorded, {paper} of them among the paper's "
-        f"{len(PAPER_DATASETS) * len(PAPER_ALGORITHMS)}."
-    )
-    if early := [run for run in runs if not run.whole]:
-        named = ", ".join(
-            f"{algorithm_title(run.spec.algorithm)} on {dataset_title(run.spec.dataset)}"
-            for run in early
-        )
-        text += f" Ended at the stop of their rule: {named}."
-    return f"{text} Not recorded: {'; '.join(gaps)}." if gaps else text
-
-
-def _titles(algorithms: Sequence[str]) -> str:
-    return ", ".join(map(algorithm_title, algorithms))
-
-
-def narrowed(
-    runs: Sequence[Run], datasets_of: Sequence[str], algorithms_of: Sequence[str]
-) -> list[Run]:
-    """The runs of the datasets and algorithms that are picked; all of them at first.
-
-    Args:
-        runs: in order.
-        datasets_of, algorithms_of: of the whole study, so that the choice stays as runs come in.
-    """
-    datasets = titles_of(datasets_of, dataset_title)
-    algorithms = titles_of(algorithms_of, algorithm_title)
-    chosen = pick_several("Datasets", datasets, "study_datasets", strict=True)
-    picked = pick_several("Algorithms", algorithms, "study_algorithms", strict=True)
-    papers = [name for name in algorithms_of if name in PAPER_ALGORITHMS]
-    for label, key, names in (
-        ("Only the paper's algorithms", "papers-only", papers),
-        ("All algorithms", "all-algorithms", list(algorithms_of)),
-    ):
-        if 0 < len(papers) < len(algorithms_of) and set(picked) != set(names):
-            st.button(
-                label,
-                key=key,
-                type="tertiary",
-                icon=":material/filter_alt:",
-                on_click=partial(st.session_state.update, study_algorithms=names),
-            )
-    return [r for r in runs if r.spec.dataset in chosen and r.spec.algorithm in picked]
 
 
 _FIRST = ("popular", "item-knn", "ease")

@@ -11,7 +11,7 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core.analysis.rank_swaps.swaps import split_label
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import counted, dataset_title, duration, metric_label, titles_of
 from ecv_core.jobs.plans import study
 from ecv_core.jobs.plans.study import USUAL_SPLIT, Cell, reusable, with_obstacles
 from ecv_core.jobs.rights.actor import Action
@@ -24,7 +24,6 @@ from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, remaining_seconds
 from pages.shared.live.state import escaped, manager, sentence, sentences, store
 from pages.shared.live.watch import follow
-from pages.shared.widgets.words import dataset_title, duration, metric_label, titles_of
 
 _SIGNS = {
     RunState.QUEUED: "…",

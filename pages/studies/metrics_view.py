@@ -1,8 +1,7 @@
-"""Metrics and parameters: which metric tells settings apart, which split chooses as another."""
+"""Metrics and parameters: which metric tells settings apart, which parameter matters."""
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 import ecv_core.dataset as datasets
@@ -17,25 +16,8 @@ from ecv_core.analysis.tuning.metrics_study import (
     study_metrics,
 )
 from ecv_core.analysis.tuning.power import DRAWN
-from ecv_core.analysis.tuning.under_splits import DRAWS, UnderSplits
 from ecv_core.evaluation import column_title
-from ecv_core.figures.spaces_study import (
-    SPACES,
-    choices_frame,
-    parameters_frame,
-    parameters_sentence,
-    points_frame,
-    read_spaces,
-    sentence,
-    spaces_names,
-    split_title,
-    usable_splits,
-)
-from ecv_core.figures.tuning import (
-    p_values_figure,
-    spaces_scatter_figure,
-    spaces_scatter_words,
-)
+from ecv_core.figures.tuning import p_values_figure
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.store.configurations import (
@@ -45,14 +27,13 @@ from ecv_core.store.configurations import (
     read_configurations,
 )
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import escaped, store
+from pages.shared.live.state import store
 from pages.shared.widgets.choices import pick_one
-from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.words import dataset_title, large
+from pages.shared.widgets.tables import number, table
+from pages.shared.widgets.words import large
 
 _CHOICE = "tuning"
 """In the address."""
-_METRICS, _SPLITS = "Which metric tells them apart", "Which split chooses them"
 _FIRST = "ml-100k--item-knn"
 _OWN = "own--"
 """Begins the name of a tuning in the database."""
@@ -81,9 +62,6 @@ def metrics_and_parameters() -> None:
 
     Raises: InputError for a damaged file, or where nothing is recorded.
     """
-    if spaces_names() and _by_split():
-        spaces_under_splits()
-        return
     st.markdown(
         "Some metrics hardly change when a parameter does. "
         "Tune by one that can tell settings apart."
@@ -118,26 +96,21 @@ def curves(study: MetricsStudy, name: str) -> None:
 def powers(study: MetricsStudy) -> None:
     """Tables 3 and 4 of the paper."""
     st.header("Discriminative power", anchor=False)
-    st.dataframe(
+    table(
         powers_frame(study),
-        hide_index=True,
-        width="content",
-        column_config={
+        {
             "metric": "metric",
-            "dp": st.column_config.NumberColumn("DP", format="%.2f", help="Less is better."),
-            "dp_plus_sd": st.column_config.NumberColumn("DP + sd", format="%.2f"),
-            "told_apart_percent": st.column_config.NumberColumn(
-                "p below 0.05 in",
-                format="%.0f %%",
-                help="Of the pairs of settings, mean of the folds.",
+            "dp": number("DP", "%.2f", "Less is better."),
+            "dp_plus_sd": number("DP + sd", "%.2f"),
+            "told_apart_percent": number(
+                "p below 0.05 in", "%.0f %%", "Of the pairs of settings, mean of the folds."
             ),
-            "dp_corrected": st.column_config.NumberColumn(
-                "DP, Holm", format="%.2f", help="Of p corrected for the number of pairs of a fold."
+            "dp_corrected": number(
+                "DP, Holm", "%.2f", "Of p corrected for the number of pairs of a fold."
             ),
-            "told_apart_corrected_percent": st.column_config.NumberColumn(
-                "p, Holm, below 0.05 in", format="%.0f %%"
-            ),
+            "told_apart_corrected_percent": number("p, Holm, below 0.05 in", "%.0f %%"),
         },
+        width="content",
         key="powers",
         alt="Discriminative power of each metric, best first.",
     )
@@ -150,14 +123,13 @@ def dominance(study: MetricsStudy) -> None:
         f"DP of {column_title(study.metric)} over pairs of settings that share one value and "
         "differ in the other parameters. The parameter with the least is dominant."
     )
-    st.dataframe(
+    table(
         dominance_frame(study),
-        hide_index=True,
-        width="content",
-        column_config={
+        {
             "value": st.column_config.Column(width=110),
-            "dp": st.column_config.NumberColumn("DP", format="%.2f"),
+            "dp": number("DP", "%.2f"),
         },
+        width="content",
         key="dominance",
         alt="Discriminative power with each parameter set to each of its values.",
     )
@@ -166,32 +138,18 @@ def dominance(study: MetricsStudy) -> None:
         "that a parameter explains by itself (fANOVA): how much it matters which value is taken. "
         "Dominance asks something else, so the two may name different parameters."
     )
-    st.dataframe(
+    table(
         importances_frame(study),
-        hide_index=True,
-        width="content",
-        column_config={
+        {
             "share_percent": st.column_config.ProgressColumn(
                 "share of the variance", format="%.0f %%", min_value=0, max_value=100
             ),
-            "least_dp": st.column_config.NumberColumn("least DP with it set", format="%.2f"),
+            "least_dp": number("least DP with it set", "%.2f"),
         },
+        width="content",
         key="importances",
         alt="Share of the variance of the scores that each parameter explains.",
     )
-
-
-def _by_split() -> bool:
-    picked = st.segmented_control(
-        "Settings compared by",
-        [_METRICS, _SPLITS],
-        default=_METRICS,
-        required=True,
-        key="by",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return picked == _SPLITS
 
 
 def _choose() -> str:
@@ -235,134 +193,3 @@ def _recorded(name: str) -> MetricsStudy:
 def _own(name: str, folds: int, url: str) -> MetricsStudy:
     """With so many folds; more are another study."""
     return study_metrics(find_tuning(store(), *name.split("--"), own=True))
-
-
-_DATASET, _ACROSS, _UPWARDS = "spaces_dataset", "spaces_across", "spaces_upwards"
-"""In the address."""
-_SPACES_METHOD = f"""
-Every configuration ran all folds of every split. **Kendall's tau** (tau-b) compares the two
-rankings of all configurations: 1 is the same ranking, 0 no agreement. Its interval of 95 % is of
-{DRAWS} draws of users with replacement, the same draw under both splits.
-
-**What a parameter explains** is its main effect: the variance of the mean scores of its values, as
-a share of the variance of the scores of all of that algorithm's configurations under that split.
-What two parameters explain only together counts for neither.
-
-After Meng, McCreadie, Macdonald and Ounis (2020), *Exploring Data Splitting Strategies for the
-Evaluation of Recommendation Models*: figure 2, of 230 models. Your own:
-`python -m ecv_core study --splits A,B --space default`.
-"""
-
-
-def spaces_under_splits() -> None:
-    """Everything below the title.
-
-    Raises: InputError for a damaged file, or one with too few scores.
-    """
-    names = spaces_names()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = names[0]
-        if len(names) > 1:
-            name = pick_one("Dataset", names, _DATASET, words=dataset_title, width=240)
-        found = _recorded_spaces(name)
-        splits = usable_splits(found)
-        if not splits:
-            raise InputError(
-                f"{name}.json has no two splits with scores of the same configurations"
-            )
-        across = pick_one("Best under", splits, _ACROSS, words=split_title, width=240)
-        others = [one for one in splits if one != across]
-        upwards = pick_one("Looked at under", others, _UPWARDS, words=split_title, width=240)
-    large(sentence(found, across, upwards))
-    _missing(found)
-    scatter(found, name, across, upwards)
-    choices(found)
-    parameters(found)
-    with st.expander("How this is worked out", icon=":material/calculate:"):
-        st.markdown(_SPACES_METHOD)
-
-
-def scatter(found: UnderSplits, name: str, across: str, upwards: str) -> None:
-    """Figure 2 of the paper: a point per configuration."""
-    points = points_frame(found, across, upwards)
-    metric, titles = column_title(found.metric), (split_title(across), split_title(upwards))
-    st.caption(
-        f"One point per configuration on {escaped(dataset_title(found.dataset))}. Along one rising "
-        f"line both splits rank alike: {glossary_link('kendalls-tau')} is 1."
-    )
-    plot(
-        lambda dark: spaces_scatter_figure(points, metric, *titles, dark=dark),
-        version=(name, len(found.names), across, upwards, float(points["score"].sum())),
-        key="spaces-scatter",
-        alt=spaces_scatter_words(points, metric, *titles),
-        name=f"configurations on {name} {across} {upwards}",
-        table=lambda: points,
-    )
-
-
-def choices(found: UnderSplits) -> None:
-    """Every split chooses, every other looks at what it chose."""
-    frame = choices_frame(found)
-    kept = int((frame["other_rank"] == 1).sum())
-    st.header("What choosing by another split costs", anchor=False)
-    st.caption(
-        f"The best under one split is the best under another in {kept} of {len(frame)} cases; at "
-        f"worst it is {frame['loss_percent'].max():.2g} % below the best there."
-    )
-    two = st.column_config.NumberColumn(format="%.2f")
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            "split": "chosen under",
-            "best": "its best",
-            "other": "looked at under",
-            "other_rank": "rank there",
-            "loss_percent": st.column_config.NumberColumn("below the best there", format="%.2f %%"),
-            "tau": two | {"label": "Kendall's tau"},
-            "low": two | {"label": "from"},
-            "high": two | {"label": "to"},
-        },
-        placeholder="-",
-        key="spaces-choices",
-        alt="What the best configuration under each split is worth under each other.",
-    )
-
-
-def parameters(found: UnderSplits) -> None:
-    """Whether another parameter dominates under another split."""
-    st.header("Which parameter matters most under each split", anchor=False)
-    frame = parameters_frame(found)
-    if frame.empty:
-        st.caption("No algorithm has configurations that differ in two parameters.")
-        return
-    st.markdown(escaped(parameters_sentence(frame)))
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            split: st.column_config.ProgressColumn(
-                split, format="%.0f %%", min_value=0, max_value=100
-            )
-            for split in frame.columns[2:]
-        },
-        placeholder="-",
-        key="spaces-parameters",
-        alt="Share of the variance of the scores that each parameter explains, by split.",
-    )
-
-
-def _missing(found: UnderSplits) -> None:
-    """What of the recording is not there yet."""
-    said = [
-        f"{known} of {len(found.names)} under '{split_title(split)}'"
-        for split, scores in found.scores.items()
-        if (known := int(np.isfinite(scores).sum())) < len(found.names)
-    ]
-    if said:
-        st.caption(f"Not every configuration is recorded under every split: {', '.join(said)}.")
-
-
-@st.cache_resource(show_spinner="Reading the recorded scores ...", max_entries=4)
-def _recorded_spaces(name: str) -> UnderSplits:
-    return read_spaces(SPACES / f"{name}.json")

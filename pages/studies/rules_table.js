@@ -13,15 +13,14 @@ export default function ({ data, parentElement }) {
   table.append(element("caption", data.caption));
   const head = element("thead");
   const groups = element("tr");
-  groups.append(element("th", data.of, { rowspan: data.columns.length ? 2 : 1, scope: "col" }));
+  groups.append(element("th", data.of, { rowspan: 2, scope: "col" }));
   const names = element("tr");
   for (const group of data.groups) {
     const wide = { colspan: data.columns.length, scope: "colgroup" };
-    groups.append(element("th", group, data.columns.length ? wide : { scope: "col" }));
+    groups.append(element("th", group, wide));
     for (const column of data.columns) names.append(element("th", column, { scope: "col" }));
   }
-  head.append(groups);
-  if (data.columns.length) head.append(names);
+  head.append(groups, names);
   const body = element("tbody");
   table.append(head, body);
   node.replaceChildren(table);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,13 +19,13 @@ from ecv_core.analysis.rank_swaps.swaps import (
     swaps,
 )
 from ecv_core.evaluation import METRICS, column_title
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import algorithm_title, counted, dataset_title, in_order, titles_of
 from ecv_core.jobs.plans.study import n_splits
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.models import ALGORITHMS, serving
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
-from ecv_core.records.spec import RunSpec, Task
+from ecv_core.records.spec import Task
 from ecv_core.splits import SPLITS
 from ecv_core.store.plans import PlanRecord
 from ecv_core.store.recorded import recorded_under_splits
@@ -34,7 +33,6 @@ from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import results, sentences
 from pages.shared.widgets.choices import pick_one, pick_several
-from pages.shared.widgets.words import algorithm_title, dataset_title, in_order, titles_of
 from pages.studies.live import (
     ON_THIS_MACHINE,
     RECORDED,
@@ -122,8 +120,9 @@ def choose(runs: Sequence[Run]) -> Compared | None:
 
 def metric_title(metric: str) -> str:
     """'nDCG@10'; 'Gini index@10 (lower is better)'."""
-    known = METRICS[metric.partition("@")[0]]
-    return column_title(metric) + ("" if known.higher_is_better else " (lower is better)")
+    known = METRICS.get(metric.partition("@")[0])
+    lower = known is not None and not known.higher_is_better
+    return column_title(metric) + " (lower is better)" * lower
 
 
 def _compared(block: Block, metric: str, reference: str, left_out: tuple[str, ...]) -> Compared:
@@ -234,21 +233,6 @@ def start_form(shown: Sequence[Run]) -> None:
         cells = planned_cells([str(dataset)], algorithms, names, full=True) if enough else []
         said = work_words(cells, recorded_split_runs()) if enough else _TOO_FEW
         STUDIES.start("Start the comparison", cells, said, key="start-swaps")
-        if cells:
-            st.caption("Or on the command line, recorded as files:")
-            st.code(
-                _command(str(dataset), [cell.spec for cell in cells]),
-                language="bash",
-                wrap_lines=True,
-            )
 
 
 _TOO_FEW = "Pick at least two algorithms and two splits."
-
-
-def _command(dataset: str, specs: Sequence[RunSpec]) -> str:
-    algorithms = dict.fromkeys(spec.algorithm for spec in specs)
-    names = dict.fromkeys(spec.split for spec in specs)
-    words = ["python", "-m", "ecv_core", "study", "--datasets", dataset]
-    words += ["--algorithms", ",".join(algorithms), "--splits", ",".join(names)]
-    return shlex.join(words)

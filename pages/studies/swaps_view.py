@@ -20,7 +20,7 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, sentence
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.glossary import glossary_link
-from pages.shared.widgets.tables import chart_table
+from pages.shared.widgets.tables import chart_table, number, table
 from pages.shared.widgets.words import large
 from pages.studies.swaps_choice import Compared, choose, source_runs, start_form
 
@@ -160,10 +160,8 @@ def pairs_table(compared: Compared) -> None:
     if swapped.empty:
         st.caption("None, under the splits picked.")
     else:
-        share = st.column_config.NumberColumn(
-            format="%.1f %%", help="Of the bootstrap samples over users."
-        )
-        st.dataframe(
+        share = number(None, "%.1f %%", "Of the bootstrap samples over users.")
+        table(
             swapped[
                 [
                     "split",
@@ -174,9 +172,7 @@ def pairs_table(compared: Compared) -> None:
                     "split_keeps_percent",
                 ]
             ],
-            hide_index=True,
-            placeholder="-",
-            column_config={
+            {
                 "split": "under",
                 "behind": "ahead there",
                 "ahead": f"ahead under {compared.reference}",

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-import ecv_core.dataset as datasets
-from ecv_core.analysis.tradeoff.curves import (
-    PAPER_COST_PERCENT,
-    PAPER_DIFFERENCE_PERCENT,
-    PAPER_STOP,
-)
 from ecv_core.analysis.tradeoff.rules import CELLS, JOULES
 from ecv_core.figures.study_summary import Summary
-from ecv_core.figures.words import counted, dataset_title, setting_words
+from ecv_core.figures.words import setting_words
 from ecv_core.stopping import PAPERS_RULE
 from pages.shared.widgets.component import component
 from pages.shared.widgets.sliders import SLIDER, numbers
-from pages.shared.widgets.tables import chart_table, csv_button
-from pages.studies.figures import joules_words
+from pages.shared.widgets.tables import chart_table
 
 _GROUPS = {CELLS: "Every run counts the same", JOULES: "Every joule counts the same"}
 
@@ -69,75 +59,6 @@ def rules_table(done: Summary, frame: pd.DataFrame) -> None:
         "standard error)."
     )
     chart_table(lambda: frame, key="study-rules", name="study rules", alt="the comparison of rules")
-
-
-def papers_table(done: Summary, papers: Sequence[int]) -> None:
-    """The paper's own cells beside all, and the rest, at each alpha.
-
-    Args:
-        done: the study.
-        papers: numbers of the paper's cells; some, but not all.
-    """
-    cells = len(done.tradeoff.systems)
-    rest = [number for number in range(cells) if number not in papers]
-    st.header("Do other models behave like the paper's?", anchor=False)
-    frames = {
-        f"All {cells} runs": done.headline,
-        f"The paper's algorithms, run here ({len(papers)} of 30)": done.headline_of(papers),
-        f"The other algorithms ({counted(len(rest), 'run')})": done.headline_of(rest),
-    }
-    rows = {name: _headline_rows(frame) for name, frame in frames.items()}
-    reported = [f"{PAPER_DIFFERENCE_PERCENT} %", f"{PAPER_STOP}", f"{PAPER_COST_PERCENT} %"]
-    own, others = list(rows.values())[1:]
-    numbers(
-        SLIDER,
-        key="study-papers-sentence",
-        sentences=[
-            f"With alpha {text}, the paper's algorithms use {mine[1][0]} of {done.k} folds and end "
-            f"{mine[0][0]} from the {done.k}-fold mean, the others use {theirs[1][0]} and end "
-            f"{theirs[0][0]} from it."
-            for text, mine, theirs in zip(done.texts, own, others, strict=True)
-        ],
-    )
-    _table(
-        key="study-papers",
-        data={
-            "slider": SLIDER,
-            "caption": "The paper's cells and all others at the alpha picked above",
-            "of": "Average over",
-            "groups": ["Difference", "Folds used", "Energy used", "Share of total energy"],
-            "columns": [],
-            "steps": [
-                [
-                    *((name, of[step]) for name, of in rows.items()),
-                    (
-                        "What the paper reports (30 runs)",
-                        [*((value, "") for value in reported), ("-", "not reported")],
-                    ),
-                ]
-                for step in range(len(done.alphas))
-            ],
-        },
-    )
-    st.caption(
-        "The paper has five algorithms on these six datasets. It gives averages, and no scores of "
-        "single folds, so where its larger difference comes from cannot be seen. **Choose**, at "
-        "the top, has a button that leaves only its algorithms on the page."
-    )
-
-
-def _headline_rows(frame: pd.DataFrame) -> list[list[TwoLines]]:
-    """Per alpha the four numbers."""
-    columns = ["difference_percent", "mean_stop", "energy_percent", "joules_percent"]
-    return [
-        [
-            (f"{off:.2f} %", ""),
-            (f"{stop:.2f}", ""),
-            (f"{energy:.1f} %", ""),
-            (f"{bill:.1f} %" if bill == bill else "-", joules_words(frame)),
-        ]
-        for off, stop, energy, bill in frame[columns].to_numpy(dtype=np.float64).tolist()
-    ]
 
 
 def verdicts(frame: pd.DataFrame, alphas: list[float], texts: list[str], group: str) -> list[str]:
@@ -217,49 +138,3 @@ def _pair(rule: str, row: dict[str, float]) -> list[TwoLines]:
 
 def _error(error: float, digits: int) -> str:
     return f" ± {error:.{digits}f}" if error else ""
-
-
-def datasets_frame(names: Sequence[str]) -> pd.DataFrame:
-    """One row per dataset; missing numbers where only reading the file would tell."""
-    known = datasets.catalogue()
-    rows = []
-    for name in names:
-        entry = known.get(name)
-        users, items, interactions = (
-            (entry.users, entry.items, entry.interactions) if entry else (None, None, None)
-        )
-        full = users * items if users and items else None
-        rows.append(
-            {
-                "dataset": dataset_title(name),
-                "users": users,
-                "items": items,
-                "interactions": interactions,
-                "density_percent": 100 * interactions / full if interactions and full else None,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def datasets_table(names: Sequence[str]) -> None:
-    """The table with its CSV."""
-    st.header("The datasets", anchor=False)
-    st.caption(
-        "Table 1 of the paper: users and items with fewer than five interactions are pruned "
-        "(5-core), and every rating counts as positive feedback."
-    )
-    frame = datasets_frame(names)
-    whole = st.column_config.NumberColumn(format="localized")
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config={
-            "users": whole,
-            "items": whole,
-            "interactions": whole,
-            "density_percent": st.column_config.NumberColumn("density", format="%.4f %%"),
-        },
-        key="study-datasets",
-        alt="Users, items, interactions and density of each dataset.",
-    )
-    csv_button("CSV", frame, "study-datasets.csv", key="csv-study-datasets")

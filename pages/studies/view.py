@@ -1,20 +1,16 @@
-"""The study of datasets and algorithms: headline, figures 2 to 4, rules and datasets as tables."""
+"""The study of datasets and algorithms: headline, figures 2 to 4, the rules as a table."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
-from ecv_core.analysis.selection import Terms, play_orders
-from ecv_core.analysis.selection.runs import contenders_of
 from ecv_core.analysis.tradeoff.rules import Known
-from ecv_core.evaluation import METRICS
 from ecv_core.figures.report.describe import Description, describe_study
 from ecv_core.figures.report.pictures import cells_picture, ranks_picture
 from ecv_core.figures.report.provenance import provenance
@@ -27,108 +23,20 @@ from ecv_core.figures.study_summary import (
     summary,
     systems_of,
 )
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run, Scores
 from ecv_core.stopping import RULES
 from ecv_core.store.imports import Origin, origins
 from pages.shared.address.link import chosen, copy_link, link_warnings_again
 from pages.shared.charts.plot import print_figures
 from pages.shared.charts.precision_curves import curves_of_users
-from pages.shared.live.state import results, store
+from pages.shared.live.state import store
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import alpha_slider
-from pages.shared.widgets.words import alpha_text
 from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_form
 from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
-from pages.studies.tables import datasets_table, papers_table, rules_table
-
-if TYPE_CHECKING:
-    from streamlit.elements.lib.column_types import ColumnConfig
-
-
-# Beside figure 4: winner and order found by selection, with its energy.
-
-
-ORDERS = 100
-"""Drawn per dataset."""
-
-
-def by_selection(runs: Sequence[Run]) -> None:
-    """A table per dataset; worked out when it is opened, since it takes seconds.
-
-    Args:
-        runs: of the study; datasets without at least two complete algorithms are left out.
-    """
-    box = st.expander(
-        "The same question by selection: which is best, and in which order?",
-        icon=":material/trophy:",
-        key="study-selection",
-        on_change="rerun",
-    )
-    if not box.open:
-        return
-    with box:
-        complete = tuple(run.run_id for run in runs if len(run.folds) == run.spec.k)
-        with st.spinner("Playing selections ..."):
-            table = _table(complete, runs)
-        if table.empty:
-            st.caption("It needs a dataset with at least two complete algorithms.")
-            return
-        st.dataframe(
-            table,
-            hide_index=True,
-            column_config={
-                "dataset": "Dataset",
-                "winner_energy": _percent("Energy for the winner", "Of the energy of all folds."),
-                "winner_right": _percent("Right winner", "Best over all folds, or tied with it."),
-                "order_energy": _percent("Energy for the order", "Of the energy of all folds."),
-                "order_right": _percent("Right order", "That of all folds, but for named ties."),
-            },
-        )
-        st.caption(
-            f"All algorithms together, confidence 95 %, over {ORDERS} random orders of the folds "
-            "per dataset; where no energy is known, the share of the folds. Alpha plays no part."
-        )
-        st.page_link("best/best.py", label="Watch one", icon=":material/trophy:")
-
-
-def _percent(label: str, help_text: str) -> ColumnConfig:
-    return st.column_config.NumberColumn(label, format="%.1f %%", help=help_text)
-
-
-@st.cache_data(show_spinner=False, max_entries=8)
-def _table(complete: tuple[str, ...], _runs: Sequence[Run]) -> pd.DataFrame:
-    by_dataset: dict[str, dict[str, Run]] = {}
-    for run in _runs:
-        if run.run_id in complete:
-            by_dataset.setdefault(run.spec.dataset, {})[run.spec.algorithm] = run
-    rows = []
-    for dataset, found in by_dataset.items():
-        if len(found) < 2:
-            continue
-        contenders = contenders_of(list(found.values()), results())
-        spec = next(iter(found.values())).spec
-        better = METRICS[spec.metric].higher_is_better
-        winner, order = (
-            play_orders(
-                contenders,
-                Terms(k=spec.k, until=until, higher_is_better=better),
-                orders=ORDERS,
-            )
-            for until in ("winner", "order")
-        )
-        rows.append(
-            {
-                "dataset": dataset,
-                "winner_energy": 100 * (winner.joules_share or winner.folds_share),
-                "winner_right": 100 * winner.right,
-                "order_energy": 100 * (order.joules_share or order.folds_share),
-                "order_right": 100 * order.right_order,
-            }
-        )
-    return pd.DataFrame(rows)
-
+from pages.studies.tables import rules_table
 
 # What can be taken from the study: its report, its figures for print, a link, text to cite.
 
@@ -214,14 +122,10 @@ def study() -> None:
         headline(done, chosen.papers)
         figures(done, scores)
         made_up(chosen.whole)
-        by_selection(chosen.whole)
         cite(done, chosen.whole)
-        if chosen.papers:
-            papers_table(done, chosen.papers)
         rules_table(done, rules_of(done))
     if shown:
         scores_section(scores)
-        datasets_table(list(dict.fromkeys(run.spec.dataset for run in shown)))
     with (
         st.container(key="new-study"),
         # Another study is another form, so that it closes when one has been started.

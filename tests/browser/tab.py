@@ -73,6 +73,25 @@ def click_row(page: Page, row: int, *, at: int = 22) -> None:
     page.mouse.click(box["x"] + at, box["y"] + 18 + 35 * row)
 
 
+SECTIONS = {
+    "Evaluate": ("Run", "Which is best?", "How many folds?"),
+    "Results": ("Runs", "Replay"),
+    "Studies": ("Studies", "Splits", "Baselines"),
+}
+"""Of the bar -> the pages behind it; the others stand in the bar themselves."""
+
+
+def open_from_bar(page: Page, name: str) -> None:
+    """Go to a page as a person does, by the bar at the top."""
+    bar = page.get_by_test_id("stTopNav")
+    for section, names in SECTIONS.items():
+        if name in names:
+            bar.get_by_text(section, exact=True).click()
+            page.get_by_role("menuitem", name=name, exact=True).click()
+            return
+    bar.get_by_text(name, exact=True).click()
+
+
 def drawn(page: Page) -> None:
     """Wait until every figure in sight is drawn, and what is drawn is on the screen."""
     page.wait_for_function(

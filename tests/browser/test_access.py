@@ -17,12 +17,13 @@ pytestmark = pytest.mark.browser
 FIGURE = '.ecv-figure[data-drawn="true"]'
 PAGES = {
     "data": ("/data", "[data-testid=stFileUploader]"),
-    "form": ("/", "[data-testid=stButton]"),
-    "run": ("/?run={run}", FIGURE),
-    "unknown run": ("/?run=nothing", "[data-testid=stAlert]"),
+    "home": ("/", ".ecv-lane-says"),
+    "form": ("/run", "[data-testid=stButton]"),
+    "run": ("/run?run={run}", FIGURE),
+    "unknown run": ("/run?run=nothing", "[data-testid=stAlert]"),
     "studies": ("/studies", f".st-key-study-ranks-figure {FIGURE}"),
     "best": ("/best?fold=3", f".st-key-best-lanes {FIGURE}"),
-    "folds": ("/folds", f".st-key-order-figure {FIGURE}"),
+    "folds": ("/folds", f".st-key-stops {FIGURE}"),
     "compare": ("/runs?view=Compare&runs=ml-100k--item-knn,ml-100k--popular,{run}", FIGURE),
     "nothing to compare": ("/runs?view=Compare", "[data-testid=stButton]"),
     "replay": ("/replay?fold=4", FIGURE),

@@ -70,7 +70,7 @@ def asked(tab: Page) -> list[WebSocket]:
 def test_a_page_with_many_others_of_its_browser_open_follows_its_run(
     page: Page, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     address = dashboard.url.replace("http", "ws") + "/events"
     page.evaluate(FOLLOW_TOO, [address, f"runs {run_id}", 20])
     page.reload()
@@ -91,7 +91,7 @@ def test_nothing_is_asked_while_nothing_changes_and_the_clock_goes_on(
     page: Page, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
     sent = asked(page)
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     bar = page.locator(".ecv-progress")
     expect(bar).to_contain_text("fit 1 of 9")
     page.wait_for_timeout(2500)  # all that the page loads ahead is there
@@ -111,7 +111,7 @@ def test_a_fold_is_seen_though_the_page_asks_for_nothing_but_its_table(
 ) -> None:
     store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
     sent = asked(page)
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     facts, verdict = page.locator(".ecv-facts"), page.get_by_role("alert")
     expect(facts).to_contain_text("1 of 10")
     expect(page.locator('.ecv-figure[data-drawn="true"]')).to_be_visible()
@@ -136,7 +136,7 @@ def test_a_tab_in_the_background_asks_for_a_fold_and_not_for_a_step(
 ) -> None:
     page.add_init_script(BEHIND)
     sent = asked(page)
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     bar = page.locator(".ecv-progress")
     expect(bar).to_contain_text("fit 1 of 9")
     page.wait_for_timeout(2500)  # all that the page loads ahead is there
@@ -155,7 +155,7 @@ def test_an_open_page_follows_again_after_the_server_was_away(
     browser: Browser, dashboard: Dashboard, store: Store, run_id: str
 ) -> None:
     page = browser.new_page()  # where Streamlit may say that its server is away
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     expect(page.locator(".ecv-progress")).to_be_visible()
     expect(page.locator('.ecv-figure[data-drawn="true"]')).to_be_visible()
     page.wait_for_load_state("networkidle")
@@ -179,7 +179,7 @@ def test_where_events_do_not_come_through_a_page_still_follows_now_and_then(
 ) -> None:
     with watched_tab(profile) as tab:
         tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close())
-        tab.goto(f"{dashboard.url}/?run={run_id}")
+        tab.goto(f"{dashboard.url}/run?run={run_id}")
         expect(tab.locator(".ecv-progress")).to_be_visible()
         store.add_fold(run_id, fold_result(0, 0.3), stopped_at=None)
         store.add_fold(run_id, fold_result(1, 0.4), stopped_at=None)
@@ -200,7 +200,7 @@ def test_one_socket_serves_all_parts_of_a_tab_and_says_what_they_show(
             socket.on("framesent", lambda said: sent.append((str(socket), str(said))))
 
     page.on("websocket", note)
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     expect(page.locator(".ecv-progress")).to_be_visible()
     page.wait_for_timeout(1500)
     assert len({socket for socket, _ in sent}) == 1

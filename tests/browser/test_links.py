@@ -19,7 +19,8 @@ LINKS = "a[href*='evil.example' i]"
 
 
 @pytest.mark.parametrize(
-    "address", ["/?run={run}", "/runs", "/runs?view=Compare&runs={run},ml-100k--popular", "/replay"]
+    "address",
+    ["/run?run={run}", "/runs", "/runs?view=Compare&runs={run},ml-100k--popular", "/replay"],
 )
 def test_names_notes_and_tags_make_no_links(
     tab: Page, warm: Dashboard, run_id: str, address: str
@@ -39,7 +40,7 @@ def test_an_address_that_asks_for_nothing_makes_no_link(
     tab: Page, warm: Dashboard, wrong: str
 ) -> None:
     """A page repeats what it was asked for, and somebody else may have written the address."""
-    for asked in (f"/?dataset={wrong}", f"/?run={wrong}", f"/folds?datasets={wrong}"):
+    for asked in (f"/run?dataset={wrong}", f"/?run={wrong}", f"/folds?datasets={wrong}"):
         tab.goto(warm.url + asked)
         expect(tab.get_by_role("heading").first).to_be_visible()
         expect(tab.get_by_test_id("stStatusWidget")).to_have_count(0)

@@ -29,7 +29,7 @@ def figure(page: Page) -> Locator:
 def start(page: Page, dashboard: Dashboard, *, dataset: str = "synthetic", **model: object) -> str:
     """Start a run through the form; gives its id from the address."""
     algorithm = model.pop("algorithm", "item-knn")
-    page.goto(f"{dashboard.url}/?dataset={dataset}&algorithm={algorithm}")
+    page.goto(f"{dashboard.url}/run?dataset={dataset}&algorithm={algorithm}")
     title = models.algorithm(str(algorithm)).title
     expect(page.get_by_role("button", name=title, exact=True, pressed=True)).to_be_visible()
     if model:
@@ -101,7 +101,7 @@ def test_a_restart_finds_the_run_interrupted_resumes_it_and_cancel_ends_it(
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Cancel").first).to_be_visible()
     wait_for(dashboard, run_id, computing)
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     page.get_by_role("button", name="Cancel").click()  # the page's own; the bar is not here
     wait_for(dashboard, run_id, lambda run: run.state is RunState.CANCELLED)
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
@@ -126,7 +126,7 @@ def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
 
 
 def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashboard) -> None:
-    page.goto(dashboard.url)
+    page.goto(f"{dashboard.url}/run")
     chips = page.get_by_role("toolbar", name="Algorithms")
     chips.get_by_role("button", name="Popularity").click()
     expect(chips.get_by_role("button", name="Popularity", pressed=True)).to_be_visible()

@@ -36,7 +36,7 @@ def signed_in(page: Page, dashboard: Dashboard, who: Provider, claims: dict[str,
     who.person = claims
     page.goto(f"{dashboard.url}/runs")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("link", name="Studies")).to_be_visible()
+    expect(page.get_by_role("link", name="Learn")).to_be_visible()
 
 
 @contextmanager
@@ -77,14 +77,15 @@ def test_a_team_signs_in_and_each_has_their_own_rights(
     ):
         ada.goto(f"{dashboard.url}/runs")
         expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
-        expect(ada.get_by_role("link", name="Studies")).to_have_count(0)
+        expect(ada.get_by_role("link", name="Learn")).to_have_count(0)
         expect(ada.get_by_text("No runs yet.")).to_have_count(0)
         signed_in(ada, dashboard, who, ADA)
+        ada.goto(f"{dashboard.url}/run")
         run_id = start(ada)
         assert open_store(dashboard.database_url).run(run_id).started_by == (f"{who.issuer}#1")
         expect(ada.get_by_text("Started by you.")).to_be_visible()
         signed_in(vera, dashboard, who, VERA)
-        vera.goto(f"{dashboard.url}/?run={run_id}")
+        vera.goto(f"{dashboard.url}/run?run={run_id}")
         expect(vera.get_by_text("Started by Ada.")).to_be_visible()
         expect(vera.get_by_role("button", name="Cancel")).to_have_count(0)
         vera.get_by_role("button", name="New run").click()
@@ -129,9 +130,9 @@ def test_who_signed_in_an_hour_ago_signs_in_again(
         signed_in(ada, dashboard, who, {**ADA, "iat": signed_in_at})
         while time.time() < signed_in_at + 3600:
             time.sleep(0.1)
-        ada.get_by_role("link", name="Studies").click()
+        ada.get_by_role("link", name="Learn").click()
         expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
-        expect(ada.get_by_role("link", name="Studies")).to_have_count(0)
+        expect(ada.get_by_role("link", name="Learn")).to_have_count(0)
         signed_in(ada, dashboard, who, ADA)
 
 
@@ -142,13 +143,13 @@ def test_a_visitor_is_known_again_after_a_reload_and_is_not_another(
     dashboard.start()
     try:
         with watched_tab(browser) as mine, watched_tab(browser) as other:
-            mine.goto(dashboard.url)
+            mine.goto(f"{dashboard.url}/run")
             run_id = start(mine)
             mine.reload()
             expect(mine.get_by_text("Started by you.")).to_be_visible()
             (cookie,) = [one for one in mine.context.cookies() if one["name"] == "ecv_visitor"]
             assert len(cookie["value"]) == 32
-            other.goto(f"{dashboard.url}/?run={run_id}")
+            other.goto(f"{dashboard.url}/run?run={run_id}")
             expect(other.get_by_role("heading", name="ItemKNN on Synthetic")).to_be_visible()
             expect(other.get_by_text("Started by you.")).to_have_count(0)
             store = open_store(dashboard.database_url)

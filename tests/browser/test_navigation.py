@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.dashboard import Dashboard
+from tests.browser.tab import open_from_bar
 
 pytestmark = pytest.mark.browser
 
@@ -37,14 +38,13 @@ def test_an_old_link_leads_to_the_new_place_and_back_goes_one_page_at_a_time(
 
 def goes_back_one_page_at_a_time(tab: Page) -> None:
     """From the page with the form, through the bar and back."""
-    bar = tab.get_by_test_id("stTopNavLinkContainer")
     for name, title in (
         ("Learn", "Why hide part of the data?"),
         ("Runs", "Runs"),
         ("Replay", "Replay: see why it stopped"),
-        ("Run", "Know when you have evaluated enough"),
+        ("Home", "Know when you have evaluated enough"),
     ):
-        bar.get_by_text(name, exact=True).click()
+        open_from_bar(tab, name)
         headed(tab, title)
         expect(tab.get_by_test_id("stHeader").get_by_role("img", name="Logo")).to_be_visible()
     tab.go_back()

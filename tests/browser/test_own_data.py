@@ -31,7 +31,7 @@ def test_a_dropped_file_becomes_a_dataset_a_run_and_a_number_of_folds(
     page: Page, dashboard: Dashboard, tmp_path: Path
 ) -> None:
     page.goto(dashboard.url)
-    page.get_by_role("link", name="Add your data").click()
+    page.get_by_role("link", name="My data").click()
     uploader = page.get_by_test_id("stFileUploader").locator("input[type=file]")
     uploader.set_input_files(semicolons(tmp_path / "Laden.csv"))
     expect(page.get_by_role("heading", name="What can be used")).to_be_visible()
@@ -45,7 +45,7 @@ def test_a_dropped_file_becomes_a_dataset_a_run_and_a_number_of_folds(
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Keep it").click()
     page.get_by_role("button", name="Run an algorithm on laden").click()
-    page.wait_for_url(re.compile(r"/\?dataset=laden$"))
+    page.wait_for_url(re.compile(r"/run\?dataset=laden$"))
     page.reload()  # the address keeps what was picked
     expect(page.get_by_text(re.compile("ItemKNN.* on laden"))).to_be_visible()
     page.get_by_role("button", name="Start").click()

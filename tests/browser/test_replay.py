@@ -161,7 +161,7 @@ def test_the_race_ends_with_what_was_saved_and_moves_less_if_that_is_wanted(
 
 @pytest.mark.slow
 def test_a_live_race_becomes_one_that_can_be_played_again(page: Page, dashboard: Dashboard) -> None:
-    page.goto(f"{dashboard.url}/?full=true")
+    page.goto(f"{dashboard.url}/run?full=true")
     expect(page.get_by_role("button", name="Start")).to_be_enabled(timeout=PATIENT)
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(re.compile(r"run=[0-9a-f]+"), timeout=PATIENT)

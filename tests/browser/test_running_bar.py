@@ -33,7 +33,7 @@ def test_a_reload_and_a_second_tab_see_what_runs_on_any_page_and_cancel_it(
         other.reload()
         other.get_by_role("link", name="Open").click()
         other.wait_for_url(re.compile(f"run={run_id}"))
-        other.goto(dashboard.url)  # Run opens on what runs
+        other.goto(f"{dashboard.url}/run")  # it opens on what runs
         other.wait_for_url(re.compile(f"run={run_id}"))
         other.goto(f"{dashboard.url}/learn")
         other.get_by_role("button", name="Cancel").click()

@@ -31,7 +31,7 @@ def opened(page: Page, dashboard: Dashboard) -> str:
     for fold, moment in zip(folds, moments, strict=True):
         store.add_fold(run_id, fold, stopped_at=5, moment=moment)
     store.finish(run_id, RunState.FINISHED)
-    page.goto(f"{dashboard.url}/?run={run_id}")
+    page.goto(f"{dashboard.url}/run?run={run_id}")
     expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible(timeout=60_000)
     return run_id
 

@@ -48,7 +48,7 @@ def slow_down(page: Page) -> None:
 def test_the_csv_of_a_chart_is_saved_while_its_table_opens(
     tab: Page, warm: Dashboard, run_id: str, pause: int
 ) -> None:
-    tab.goto(f"{warm.url}/?run={run_id}")
+    tab.goto(f"{warm.url}/run?run={run_id}")
     expect(tab.locator('.ecv-figure[data-drawn="true"]')).to_be_visible(timeout=60_000)
     slow_down(tab)
     with tab.expect_download(timeout=60_000) as download:
@@ -60,7 +60,7 @@ def test_the_csv_of_a_chart_is_saved_while_its_table_opens(
 def test_start_right_after_a_preset_starts_with_its_alpha(
     tab: Page, warm: Dashboard, pause: int
 ) -> None:
-    tab.goto(f"{warm.url}/?algorithm=popular&k=3")
+    tab.goto(f"{warm.url}/run?algorithm=popular&k=3")
     expect(tab.get_by_role("button", name="Start")).to_be_enabled(timeout=60_000)
     expect(tab.get_by_role("radio", name="Thrifty")).to_be_visible()
     slow_down(tab)

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from ecv_core.store.recorded import recorded_runs
 from pages.learn.course import CHAPTERS
 from tests.browser.dashboard import ROOT, Dashboard
-from tests.browser.tab import followed
+from tests.browser.tab import followed, open_from_bar
 
 pytestmark = pytest.mark.browser
 
@@ -66,7 +66,7 @@ def tops(page: Page) -> dict[str, list[int]]:
 
 def visit(page: Page, name: str, address: str = "") -> None:
     assert f"**{name}**" in TOUR
-    page.get_by_test_id("stTopNavLinkContainer").get_by_text(name, exact=True).click()
+    open_from_bar(page, name)
     page.wait_for_url(re.compile(f"/{address or name.lower()}"))
 
 
@@ -75,6 +75,7 @@ def test_the_tour_starts_a_run_that_stops_survives_a_reload_is_checked_and_repla
     page: Page, dashboard: Dashboard
 ) -> None:
     page.goto(dashboard.url)
+    visit(page, "Run")
     page.get_by_role("radio", name=told("Thrifty")).check()
     expect(page.get_by_text(re.compile(told("alpha 1e-3")))).to_be_visible()
     page.get_by_role("button", name=told("Start")).click()

@@ -93,8 +93,8 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
     assert idle.idle_watts(FakeMeter(), "usual") == 7.0
     assert machine["slept"] == slept  # nothing is measured again
     assert idle.idle_watts(meter, "other watts") == 9.0
-    (path,) = tmp_path.glob("ecv-idle-*.json")
-    assert json.loads(path.read_text())["watts"] == {"usual": 7.0, "other watts": 9.0}
+    (path,) = tmp_path.glob("ecv-machine-*.json")
+    assert json.loads(path.read_text())["found"] == {"idle usual": 7.0, "idle other watts": 9.0}
     monkeypatch.setattr(psutil, "boot_time", lambda: 1.0)
     assert idle.idle_watts(FakeMeter([energy(joules=12.0)]), "usual") == 6.0
 
@@ -114,6 +114,6 @@ def test_where_the_machine_is_busy_or_has_no_meter_nothing_is_remembered(
 
 def test_a_damaged_memory_is_measured_anew(machine, tmp_path):
     assert idle.idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == 7.0
-    (path,) = tmp_path.glob("ecv-idle-*.json")
+    (path,) = tmp_path.glob("ecv-machine-*.json")
     Path(path).write_text('{"boot": ')
     assert idle.idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == 8.0

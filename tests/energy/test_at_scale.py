@@ -18,7 +18,6 @@ WORK = AtScale(
     joules_per_fold=12_000,
     seconds_per_fold=60,
     grams_per_kwh=400,
-    price_per_kwh=0.3,
 )
 
 
@@ -28,11 +27,6 @@ def test_a_hundred_runs_a_week_by_hand():
     assert saved.kwh == pytest.approx(104)  # 31,200 x 12 kJ = 374.4 MJ
     assert saved.kg_co2e == pytest.approx(41.6)  # 104 kWh x 0.4 kg
     assert saved.hours == pytest.approx(520)  # 31,200 min
-    assert saved.money == pytest.approx(31.2)
-
-
-def test_without_a_price_there_is_no_money():
-    assert at_scale(replace(WORK, price_per_kwh=None), 6).money is None
 
 
 @given(st.floats(1, 10), st.floats(0, 1e5), st.floats(0, 1e6))
@@ -49,7 +43,6 @@ def test_what_is_used_and_what_is_saved_make_the_whole(used, runs, joules):
         ({"joules_per_fold": float("nan")}, "energy per fold must be zero or more, but is nan"),
         ({"seconds_per_fold": float("inf")}, "time per fold"),
         ({"grams_per_kwh": -5}, "carbon intensity"),
-        ({"price_per_kwh": -0.1}, "price per kWh"),
         ({"folds_used": 11}, "from 1 to k = 10, but are 11"),
         ({"folds_used": 0.5}, "from 1 to k = 10, but are 0.5"),
     ],

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.evaluation import Protocol, evaluate, topn
-from ecv_core.evaluation.topn import best_items, candidate_scores
+from ecv_core.evaluation import Protocol, evaluate, task
+from ecv_core.evaluation.task import best_items, candidate_scores
 from ecv_core.records.errors import Cancelled, InputError, RunError
 
 
@@ -43,7 +43,7 @@ def test_training_items_are_never_recommended():
 
 
 def test_users_come_back_in_the_order_they_were_asked_for(monkeypatch):
-    monkeypatch.setattr(topn, "BLOCK_CELLS", 1)  # one user at a time
+    monkeypatch.setattr(task, "BLOCK_CELLS", 1)  # one user at a time
     blocks = list(candidate_scores(Fixed(SCORES).score, TRAIN, np.array([2, 0])))
     assert [users.tolist() for users, _ in blocks] == [[2], [0]]
     assert [best_items(scores, 1).tolist() for _, scores in blocks] == [[[4]], [[2]]]
@@ -106,7 +106,7 @@ def test_any_block_size_gives_the_lists_of_a_full_sort(seed, block):
     order = np.argsort(-masked, axis=1)[:, :5]
     expected = np.where(np.isinf(np.take_along_axis(masked, order, axis=1)), -1, order)[users]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(topn, "BLOCK_CELLS", block * 11)
+        patch.setattr(task, "BLOCK_CELLS", block * 11)
         actual = lists(Fixed(dense).score, train, users, 5)
     np.testing.assert_array_equal(actual, expected)
 

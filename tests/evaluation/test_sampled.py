@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ecv_core.evaluation import Protocol, evaluate, sampled, topn
+from ecv_core.evaluation import Protocol, evaluate, sampled, task
 from ecv_core.evaluation.rating import log_loss
 from ecv_core.evaluation.sampled import Against, sampled_auc, sampled_hits
 from ecv_core.records.errors import RunError
@@ -120,7 +120,7 @@ def test_scores_do_not_depend_on_how_users_are_blocked(
     model = given_scores(scores)
     whole = evaluate(model, seen, held_out, [1, 5], protocol=protocol)
     blocks = len(model.blocks)
-    monkeypatch.setattr(topn, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(task, "BLOCK_CELLS", 1)
     monkeypatch.setattr(sampled, "BLOCK_CELLS", 1)
     monkeypatch.setattr(sampled, "PAIRS", 7)
     again = evaluate(model, seen, held_out, [1, 5], protocol=protocol)

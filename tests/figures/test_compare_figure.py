@@ -5,16 +5,11 @@ import math
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ecv_core.figures.compare import COLUMNS, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import (
     BEST,
     compare_figure,
-    running_figure,
-    running_frame,
-    spread,
 )
 from ecv_core.records.run import Decision, Energy, FoldResult, Interval, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
@@ -160,46 +155,3 @@ def test_the_alt_text_names_every_run():
         "nDCG@10 of 3 runs on Synthetic: item-knn 0.3000 after 3 folds; popular 0.1000 after 1 "
         "fold; implicit-mf has no fold yet."
     )
-
-
-def test_running_means_know_the_stop_and_what_was_run_to_check_it():
-    frame = running_frame([named("a", [0.2, 0.4, 0.3, 0.5, 0.1], 3), named("b", [0.1], None)])
-    assert frame["n"].tolist() == [1, 2, 3, 4, 5, 1]
-    assert frame["mean"].tolist() == pytest.approx([0.2, 0.3, 0.3, 0.35, 0.3, 0.1])
-    assert frame["used"].tolist() == [True, True, True, False, False, True]
-    assert frame["stop"].tolist() == [False, False, True, False, False, False]
-
-
-def test_every_line_is_named_at_its_end_and_differs_in_more_than_colour():
-    runs = [named(name, [0.2, 0.21], None) for name in ("a", "b", "c")]
-    figure = running_figure(running_frame(runs))
-    assert [one.text[0] for one in figure.data if one.mode == "text"] == ["a", "b", "c"]
-    lines = [one for one in figure.data if one.mode == "lines+markers"]
-    assert len({(one.line.dash, one.marker.symbol) for one in lines}) == 3
-
-
-def test_a_run_with_all_folds_has_no_mark_of_a_stop():
-    moments = running_frame([named("a", [0.2] * 5, 5)])
-    assert not moments["stop"].any()
-    assert not running_frame([RUNS[2]]).size
-
-
-@pytest.mark.parametrize(
-    ("values", "placed"),
-    [
-        ([1.0, 5.0], [1, 5]),
-        ([2.0, 2.0], [1.5, 2.5]),
-        ([3.0, 1.0, 1.2], [3, 0.6, 1.6]),
-        ([1.0, 1.0, 1.0], [0, 1, 2]),
-    ],
-)
-def test_names_move_apart_as_little_as_they_can(values, placed):
-    assert spread(values, 1.0) == pytest.approx(placed)
-
-
-@given(st.lists(st.floats(-10, 10), min_size=1, max_size=12), st.floats(0.01, 3))
-def test_names_never_overlap_and_keep_their_order(values, gap):
-    placed = spread(values, gap)
-    order = sorted(range(len(values)), key=values.__getitem__)
-    steps = [placed[b] - placed[a] for a, b in itertools.pairwise(order)]
-    assert all(step >= gap * (1 - 1e-6) - 1e-9 for step in steps)

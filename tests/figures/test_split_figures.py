@@ -65,9 +65,6 @@ def test_the_point_in_time_is_a_line_and_a_leak_an_arrow():
     figure = timeline_figure(TOY)
     assert trace(figure, "point in time").x == (8.5, 8.5)
     assert trace(figure, "leak").x == ()
-    other = timeline_figure(TOY, fold=1)
-    assert trace(other, "point in time").x == ()
-    assert trace(other, "leak").x == (9, 3)
 
 
 def test_a_step_shows_what_the_figure_of_its_fold_shows():
@@ -122,9 +119,8 @@ def test_times_that_are_no_dates_stay_numbers():
     assert trace(figure, "training").x[0] == 43_200 * 1e9
 
 
-@pytest.mark.parametrize("over", ["history", "activity"])
-def test_no_cut_is_drawn_where_the_axis_is_not_time(over):
-    figure = spread_figure(SPREAD, over=over, cut=86_400)
+def test_no_cut_is_drawn_where_the_axis_is_not_time():
+    figure = spread_figure(SPREAD, over="history", cut=86_400)
     assert not figure.layout.shapes
     assert trace(figure, "training").y == (3, 4)
 

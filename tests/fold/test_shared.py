@@ -15,7 +15,7 @@ from ecv_core.fold.shared import Costs, run_shared_fold, shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.plans.folds import FoldsPlan
+from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.run import Energy, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.configurations import specs_of

@@ -16,9 +16,9 @@ from ecv_core.jobs.computing import Compute
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished
 from ecv_core.jobs.plan import Task
-from ecv_core.jobs.plans.folds import FoldsPlan
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
+from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, Run, RunState, no_progress
 from ecv_core.records.spec import RunSpec

@@ -12,7 +12,7 @@ from ecv_core.jobs.manager import RunManager
 from ecv_core.records.run import Progress, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import this_process
-from ecv_core.store.quota import lost_seconds
+from ecv_core.store.people import lost_seconds
 from ecv_core.store.schema import runs
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import ASLEEP, SCORES, late, quick, sleepy, suicidal

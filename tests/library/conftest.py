@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 import ecv_core as ecv
+from ecv_core.evaluation import METRICS
+from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 
 
@@ -31,10 +33,12 @@ class Rising:
 
 @pytest.fixture(autouse=True)
 def registry_as_it_was() -> Iterator[None]:
-    before = dict(RULES)
+    registries = (RULES, METRICS, SPLITS)
+    before = [dict(known) for known in registries]
     yield
-    RULES.clear()
-    RULES.update(before)
+    for known, entries in zip(registries, before, strict=True):
+        known.clear()
+        known.update(entries)
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import ecv_core as ecv
-from ecv_core.analysis.tradeoff import tradeoff, tradeoff_frame
+from ecv_core.analysis.tradeoff.curves import tradeoff
+from ecv_core.analysis.tradeoff.frames import tradeoff_frame
 from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves, rules_frame
 from ecv_core.figures.tradeoff import tradeoff_figure
 from ecv_core.figures.words import setting_words
@@ -190,20 +191,22 @@ def test_the_command_line_knows_the_rules_of_ecv_rules(tmp_path: Path):
         "    '''Stops after the second fold.'''\n\n"
         "    def decide(self, results):\n"
         "        return ecv.Decision(stop=len(results) > 1, reason='After two: stop.')\n\n\n"
-        "ecv.register_rule(SecondFold())\n",
+        "ecv.register_rule(SecondFold())\n"
+        "ecv.register_metric(ecv.Metric('upper', lambda hits, held: hits[:, :5].sum(axis=1)))\n"
+        "ecv.register_split(ecv.Strategy('by-item', lambda data, k, *_: data.users % k))\n",
         encoding="utf-8",
     )
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     command = [sys.executable, "-m", "ecv_core", "run", "synthetic", "popular", "--rule"]
     done = subprocess.run(
-        [*command, "second-fold"],
-        env=os.environ | {"ECV_RULES": "my_rules", "PYTHONPATH": path},
+        [*command, "second-fold", "--metric", "upper", "--split", "by-item"],
+        env=os.environ | {"ECV_PLUGINS": "my_rules", "PYTHONPATH": path},
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "Stopped after 2 of 10 folds" in done.stdout, done.stderr
+    assert "popular on synthetic, Upper@10\nStopped after 2 of 10 folds" in done.stdout, done.stderr
     done = subprocess.run(
         [*command, "fixed"],
         env=os.environ | {"ECV_RULES": "no_such_rules"},

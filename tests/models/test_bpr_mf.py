@@ -3,7 +3,7 @@ import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import logsigmoid
 
-from ecv_core.models.bpr_mf_net import BPRNet
+from ecv_core.models.sampled_net import BPRNet
 
 
 def net(dense, regularization=0.1):

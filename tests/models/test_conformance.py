@@ -20,12 +20,22 @@ STEPS = {name: {"epochs": 100} for name in ("neu-mf", "triple2vec", "vbcar")}
 """What a model needs to learn from data so small that an epoch is a single step."""
 
 
-def fitted(algorithm_id, train, *, seed=1, progress=no_progress, **params) -> Recommender:
+class Tensors:
+    """A model whose scores, arrays or tensors, are tensors over the same memory."""
+
+    def __init__(self, model: Recommender) -> None:
+        self._model = model
+
+    def score(self, users):
+        return torch.as_tensor(self._model.score(users))
+
+
+def fitted(algorithm_id, train, *, seed=1, progress=no_progress, **params) -> Tensors:
     algorithm = ALGORITHMS[algorithm_id]
     model = algorithm.build(dict(algorithm.resolve(params)))
     history = History(baskets=np.zeros(train.nnz, dtype=np.int64))  # one for each user
     algorithm.fit(model, train, lambda: history, seed=seed, progress=progress)
-    return model
+    return Tensors(model)
 
 
 @pytest.fixture(params=RANKING)

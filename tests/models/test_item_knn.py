@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from ecv_core.models import algorithm, cooccurrence, neighbourhood, voting
+from ecv_core.models import algorithm, neighbourhood
 
 
 def textbook_scores(dense, k, shrink):
@@ -29,7 +29,7 @@ def representation(request, monkeypatch):
     """Forces one of the two ways to compute, so that both are tested on the same small data."""
     dense = request.param == "dense"
     monkeypatch.setattr(neighbourhood, "dense_is_cheaper", lambda train: dense)
-    monkeypatch.setattr(voting, "DENSE_ITEMS", 1_000_000 if dense else 0)
+    monkeypatch.setattr(neighbourhood, "DENSE_ITEMS", 1_000_000 if dense else 0)
     return request.param
 
 
@@ -66,7 +66,7 @@ def test_keeps_only_the_nearest_neighbours(representation):
 def test_equally_similar_neighbours_are_cut_at_k_too(representation):
     train = csr_array(np.ones((4, 9), dtype=np.float32))  # all pairs have similarity 1
     for k in (1, 3, 8, 20):
-        kept = neighbourhood.nearest(neighbourhood.cosine(train, shrink=0.0), k)
+        kept = neighbourhood.Nearness(neighbourhood.cosine(train, shrink=0.0), k).keep(k)
         assert np.diff(kept.indptr).tolist() == [min(k, 8)] * 9
         assert kept.diagonal().tolist() == [0] * 9
 
@@ -92,18 +92,18 @@ def test_both_products_count_shared_users(dense):
     expected = dense.T @ dense
     for block in (2, 1024):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cooccurrence, "BLOCK_ITEMS", block)
-            counts = cooccurrence.dense_counts(train).numpy()
+            patch.setattr(neighbourhood, "BLOCK_ITEMS", block)
+            counts = neighbourhood.dense_counts(train).numpy()
         np.testing.assert_array_equal(counts, expected)
-    np.testing.assert_array_equal(cooccurrence.sparse_counts(train).toarray(), expected)
+    np.testing.assert_array_equal(neighbourhood.sparse_counts(train).toarray(), expected)
 
 
 def test_sparse_product_is_chosen_for_large_sparse_data():
     users = items = 20_000
     diagonal = np.arange(users)
     train = csr_array((np.ones(users, np.float32), (diagonal, diagonal)), shape=(users, items))
-    assert not cooccurrence.dense_is_cheaper(train)
+    assert not neighbourhood.dense_is_cheaper(train)
 
 
 def test_dense_product_is_chosen_for_small_dense_data():
-    assert cooccurrence.dense_is_cheaper(csr_array(np.ones((50, 60), dtype=np.float32)))
+    assert neighbourhood.dense_is_cheaper(csr_array(np.ones((50, 60), dtype=np.float32)))

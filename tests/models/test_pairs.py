@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from ecv_core.models.pair_net import TrainingPairs
+from ecv_core.models.sampled_net import TrainingPairs
 
 
 def test_negatives_are_items_the_user_does_not_have():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from ecv_core.models import algorithm, neighbourhood, voting
+from ecv_core.models import algorithm, neighbourhood
 
 
 def weights_of(dense, alpha, beta):
@@ -34,7 +34,7 @@ def representation(request, monkeypatch):
     """Forces one of the two ways to compute, so that both are tested on the same small data."""
     dense = request.param == "dense"
     monkeypatch.setattr(neighbourhood, "dense_is_cheaper", lambda train: dense)
-    monkeypatch.setattr(voting, "DENSE_ITEMS", 1_000_000 if dense else 0)
+    monkeypatch.setattr(neighbourhood, "DENSE_ITEMS", 1_000_000 if dense else 0)
 
 
 def scores_of(dense, **params):

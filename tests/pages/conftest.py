@@ -78,8 +78,8 @@ def store() -> Store:
 
 @pytest.fixture
 def app() -> AppTest:
-    """The dashboard, before its first page; `switch_page` opens another one than Run."""
-    return AppTest.from_file(APP, default_timeout=30)
+    """The dashboard on its page Run, before that is drawn; `switch_page` opens another one."""
+    return AppTest.from_file(APP, default_timeout=30).switch_page("run/run.py")
 
 
 @pytest.fixture

@@ -67,13 +67,3 @@ def test_an_own_run_can_be_put_on_the_board(page, a_run):
     box.set_value([run.run_id]).run()
     assert not app.exception
     assert "defaults, not examined" in words(app)
-
-
-def test_the_knobs_show_recorded_fits(page):
-    app = page(baselines_dataset="MovieLens 100K")
-    before = app.metric[0].value
-    app.select_slider(key="knob_ml-100k_epochs").set_value(128).run()
-    app.select_slider(key="knob_ml-100k_learning_rate").set_value(0.003).run()
-    assert not app.exception
-    assert app.metric[0].value < before
-    assert app.metric[1].value.endswith("of 7")

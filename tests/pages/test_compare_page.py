@@ -192,16 +192,6 @@ def test_runs_without_a_fold_are_named_and_do_no_harm(app, a_run):
     assert "None of these runs has a finished fold yet" in texts(app)
 
 
-def test_fold_by_fold_is_another_picture_of_the_same_runs(app, record):
-    record("ml-100k", "popular")
-    record("ml-100k", "item-knn", 0.1)
-    app.query_params["compare_view"] = "Fold by fold"
-    open_compare(app, "ml-100k--popular", "ml-100k--item-knn")
-    app.get("button_group")[1].set_value("Fold by fold").run()
-    assert not app.exception
-    assert "A large mark is the stop" in texts(app)
-
-
 @pytest.mark.parametrize(
     ("p", "words"),
     [(0.0, "p < 0.001"), (0.0009, "p < 0.001"), (0.0123, "p = 0.012"), (0.5, "p = 0.50")],

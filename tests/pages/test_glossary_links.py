@@ -10,7 +10,8 @@ from pages.shared.widgets.glossary import explained, terms
 LINK = re.compile(r"learn\?chapter=glossary&(?:amp;)?term=([\w-]*)")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32)
 PAGES = {
-    "run": {"e-fold", "fold", "k-fold", "energy-saved", "alpha", "stopping-rule", "k-core"},
+    "home": {"e-fold", "fold", "k-fold", "energy-saved"},
+    "run": {"fold", "alpha", "stopping-rule", "k-core"},
     "a run": {"ndcg", "confidence-interval", "e", "energy", "emissions", "energy-saved", "stop"},
     "studies": {"alpha", "difference", "k-fold-mean", "stop", "energy"},
     "best": {"fold", "energy-saved"},

@@ -1,11 +1,8 @@
 """The view Metrics and parameters: the answer first, then curves and tables."""
 
-import json
-
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.analysis.tuning.metrics_study import study_metrics
-from ecv_core.figures import spaces_study
 from ecv_core.store.configurations import TUNINGS, read_configurations
 
 
@@ -44,29 +41,3 @@ def test_another_tuning_can_be_picked_and_an_unknown_one_is_not_kept() -> None:
     app.run()
     assert not app.exception
     assert app.selectbox[0].value == "ml-100k--item-knn"
-
-
-def test_which_split_chooses_the_settings(tmp_path, monkeypatch) -> None:
-    scores = {"user-k-fold": [0.1, 0.2, 0.3], "leave-last-item": [0.1, 0.3, None]}
-    document = {
-        "dataset": "ml-100k",
-        "metric": "ndcg@10",
-        "configurations": [f"ease:regularization={value}" for value in (1.0, 2.0, 3.0)],
-        "scores": scores,
-        "agreements": [],
-    }
-    (tmp_path / "ml-100k.json").write_text(json.dumps(document))
-    monkeypatch.setattr(spaces_study.spaces_names, "__defaults__", (tmp_path,))
-    monkeypatch.setattr("pages.studies.metrics_view.SPACES", tmp_path)
-    app = AppTest.from_function(section, default_timeout=60)
-    app.query_params["by"] = "Which split chooses them"
-    app.run()
-    assert not app.exception
-    bodies = [one.proto.body for one in app.get("html")]
-    assert any("the best under &#x27;Per user, evenly&#x27; is EASE" in body for body in bodies)
-    assert [one.label for one in app.selectbox] == ["Best under", "Looked at under"]
-    assert "recorded under every split: 2 of 3 under 'Last item'." in app.caption[0].value
-    assert "the best under another in 2 of 2 cases" in app.caption[2].value
-    app.selectbox[0].select("leave-last-item").run()
-    assert not app.exception
-    assert app.selectbox[1].value == "user-k-fold"

@@ -16,11 +16,10 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own.plain import no_report
 from ecv_core.dataset.own.recognise import recognise
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.rights.settings import visitor
+from ecv_core.jobs.rights.actor import visitor
 from ecv_core.records.run import RunState
-from ecv_core.store.people import introduce
+from ecv_core.store.people import Quota, introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
-from ecv_core.store.quota import Quota
 from tests.pages.conftest import APP, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -43,7 +42,7 @@ def as_one(monkeypatch):
     """A new tab of this kind of person, in a dashboard of the mode that they are of."""
 
     def become(who):
-        app = AppTest.from_file(APP, default_timeout=30)
+        app = AppTest.from_file(APP, default_timeout=30).switch_page("run/run.py")
         monkeypatch.setenv("ECV_MODE", {"visitor": "public", "one person": ""}.get(who, "team"))
         if who in ("viewer", "editor"):
             monkeypatch.setenv("ECV_EDITORS", "ada")

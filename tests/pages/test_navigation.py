@@ -5,24 +5,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.util import calc_hash
 
+from ecv_core.records.run import RunState
+
 ORDER = [
-    *("Learn", "Data", "Run", "Which is best?", "How many folds?", "Baselines", "Splits", "Runs"),
-    *("Studies", "Replay"),
+    *("Home", "Learn", "Data", "Run", "Which is best?", "How many folds?", "Runs", "Replay"),
+    *("Studies", "Splits", "Baselines"),
 ]
-
-
 PATHS = [
-    "learn",
-    "data",
-    "",
-    "run",
-    "best",
-    "folds",
+    *("", "learn", "data", "run", "best", "folds", "runs", "replay", "studies", "splits"),
     "baselines",
-    "splits",
-    "runs",
-    "studies",
-    "replay",
 ]
 
 
@@ -37,12 +28,35 @@ def moved(app):
     return address.path, parse_qs(address.query)
 
 
-def test_the_pages_come_in_their_order_and_run_opens(app):
+def test_the_pages_come_in_their_order(app):
     app.run()
     pages = app._registered_pages.values()
     shown = [page["page_name"] for page in pages if page["url_pathname"] in PATHS]
     assert shown == ORDER
+
+
+def test_the_front_page_shows_a_race_and_four_doors(app):
+    app.switch_page("home/home.py").run()
     assert titles(app) == ["Know when you have evaluated enough"]
+    assert "stopped after **3 of 10 folds**" in app.markdown[0].value
+    doors = {link.proto.label for link in app.get("page_link")}
+    assert {"Learn it", "My data", "My scores", "Choose"} <= doors
+
+
+def test_one_press_on_the_front_page_runs_all_folds_though_they_are_there(app, a_run, store):
+    a_run([0.3] * 10, algorithm="multi-vae", full=True)
+    app.switch_page("home/home.py").run()
+    app.button(key="try-it").click().run()
+    (waiting,) = [run for run in store.runs() if run.state is RunState.QUEUED]
+    assert (waiting.spec.algorithm, waiting.k, waiting.spec.full) == ("multi-vae", 10, True)
+    assert waiting.folds == ()
+
+
+def test_a_link_from_when_run_was_the_front_page_leads_to_run(app):
+    app.switch_page("home/home.py")
+    app.query_params["algorithm"] = "EASE"
+    app.run()
+    assert moved(app) == ("run", {"algorithm": ["EASE"]})
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_the_second_page_of_a_run_asks_the_database_little(app, a_run):
     app.query_params["run"] = run.group
     app.run()
     with statements() as asked:
-        second = AppTest.from_file(app._script_path, default_timeout=30)
+        second = AppTest.from_file(app._script_path, default_timeout=30).switch_page("run/run.py")
         second.query_params["run"] = run.group
         second.run()
     assert not second.exception

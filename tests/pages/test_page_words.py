@@ -6,12 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ecv_core.energy.savings import energy_facts
-from ecv_core.records.errors import InputError
-from ecv_core.stopping import PAPERS_RULE, axis_of
-from pages.run.stop_settings import nearest_step
-from pages.shared.live.state import sentence
-from pages.shared.widgets.words import (
-    ago,
+from ecv_core.figures.words import (
     alpha_text,
     duration,
     saved_words,
@@ -19,6 +14,11 @@ from pages.shared.widgets.words import (
     watt_hours,
     watt_hours_range,
 )
+from ecv_core.records.errors import InputError
+from ecv_core.stopping import PAPERS_RULE, axis_of
+from pages.run.stop_settings import nearest_step
+from pages.shared.live.state import sentence
+from pages.shared.widgets.words import ago
 
 
 @pytest.mark.parametrize(

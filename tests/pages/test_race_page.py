@@ -1,4 +1,4 @@
-"""Race on the page Replay: what the lanes show, live and again; equivalents; a year of runs."""
+"""Race on the page Replay: what the lanes show, live and again; a year of runs."""
 
 import json
 from dataclasses import replace
@@ -134,37 +134,20 @@ def test_a_recorded_run_races_on_the_first_visit(app, recorded, a_run, store):
     (recorded / "a--b.json").write_text(json.dumps(run_document(run)))
     store.delete(run.run_id)
     open_race(app)
-    assert "20 mWh" in words(app)
-    assert "estimated" in words(app)
-
-
-def test_equivalents_can_be_switched_off_in_the_address(app, a_run):
-    a_run(SCORES, stopped_at=3, k=5)  # 72 J: 8 s of a 9 W lamp
-    open_race(app)
-    assert "about **8 s** of light from a 9 W LED lamp" in words(app)
-    app.toggle(key="equivalents-shown").set_value(False).run()
-    assert "LED" not in words(app)
-    assert app.query_params["equivalents"] in ("0", ["0"])
-
-
-def test_a_link_without_equivalents_shows_none(app, a_run):
-    a_run(SCORES, stopped_at=3, k=5)
-    open_race(app, equivalents="0")
-    assert "LED" not in words(app)
-    assert app.toggle(key="equivalents-shown").value is False
+    assert "10 mWh (estimated)" in words(app)
 
 
 def test_a_measured_energy_is_called_measured(app, a_run):
     a_run(SCORES, stopped_at=3, k=5, source="rapl")
     open_race(app)
-    assert "Saved in this one race, measured" in words(app)
+    assert "10 mWh (measured)" in words(app)
 
 
-def test_no_energy_recorded_is_a_sentence_and_nothing_is_compared(app, a_run):
+def test_no_energy_recorded_is_a_sentence_and_no_year_is_worked_out(app, a_run):
     a_run(SCORES, stopped_at=3, k=5, source="none")
     open_race(app)
     assert "No energy was recorded for this run, so only time is counted." in words(app)
-    assert not [one for one in app.toggle if one.key == "equivalents-shown"]
+    assert not app.metric
 
 
 def test_a_live_race_says_when_its_end_will_only_be_estimated(app, a_run):
@@ -210,24 +193,7 @@ def test_a_year_is_worked_out_from_this_run(app, a_run):
         "Computing time": "5.78 h",
     }
     assert "Germany: 381 g CO2e per kWh in 2023" in words(app)
-
-
-def test_a_year_from_machine_power_an_own_intensity_and_a_price(app, a_run):
-    a_run(SCORES, stopped_at=3, k=5)
-    open_race(app)
-    app.button_group(key="energy_of_a_fold").set_value("From machine power").run()
-    app.number_input(key="watts").set_value(300.0)
-    app.number_input(key="minutes_per_fold").set_value(2.0)
-    app.number_input(key="own_intensity").set_value(100.0)
-    app.number_input(key="price").set_value(0.25).run()
-    # 10,400 folds x 10 Wh = 104 kWh; x 0.1 kg = 10.4 kg; 20,800 min = 347 h; x 0.25 = 26
-    assert {one.label: one.value for one in app.metric} == {
-        "Energy": "104 kWh",
-        "Emissions (CO2e)": "10.4 kg",
-        "Computing time": "347 h",
-        "Money": "26",
-    }
-    assert "Your own value: 100 g CO2e per kWh" in words(app)
+    assert "about **12 h** of light from a 9 W LED lamp" in words(app)
 
 
 def test_the_folds_used_of_the_address_count_until_another_run_is_picked(app, a_run):
@@ -256,22 +222,6 @@ def test_the_year_says_how_much_one_fold_more_or_less_would_change():
     assert "0 of 0 folds" in at_scale_sentence(none, at_scale(none, 6), at_scale(none, 10))
 
 
-def pictures(app):
-    found = [one.proto.json for one in app.get("bidi_component")]
-    return [text for text in found if "seconds of computing" in text]
-
-
-def test_the_race_is_a_picture_to_save_once_it_is_asked_for(app, a_run):
-    run = a_run(SCORES, stopped_at=4, k=5)
-    open_race(app, run=run.run_id)
-    assert pictures(app) == []
-    app.session_state["race-still"] = True
-    app.run()
-    assert not app.exception
-    (picture,) = pictures(app)
-    assert "race of item-knn on synthetic" in picture
-
-
 def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
     runs = [a_run(SCORES, stopped_at=at, k=5) for at in (3, 3, 5)] + [a_run(SCORES[:2], k=5)]
     stops = stops_of(runs, 5)
@@ -285,7 +235,6 @@ def test_at_scale_the_study_gives_the_average_and_the_range(a_run):
         joules_per_fold=3.6e6,
         seconds_per_fold=1,
         grams_per_kwh=100,
-        price_per_kwh=None,
     )
     said = at_scale_sentence(work, at_scale(work, 1), at_scale(work, 5), stops)
     assert "stopped after 3 to 5 folds in the 3 recorded runs, 3.7 on average" in said

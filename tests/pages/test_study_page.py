@@ -10,7 +10,6 @@ from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.plans import STUDY, stored_plans
 from pages.shared.live.state import manager
-from pages.studies.choice import missing_sentence
 from pages.studies.live import grid_html, progress_words
 
 pytestmark = pytest.mark.usefixtures("recorded")
@@ -51,14 +50,12 @@ def start(app, algorithms):
     assert not app.exception
 
 
-def test_a_first_visitor_sees_the_recorded_study_and_what_is_missing(app, record):
+def test_a_first_visitor_sees_the_recorded_study(app, record):
     record("ml-100k", "popular")
     record("ml-100k", "item-knn", 0.5)
     open_study(app)
     assert app.select_slider(key="explore_alpha").value == 1e-4
-    shown = texts(app)
-    assert "**2 of 72 runs** are recorded, 2 of them among the paper's 30" in shown
-    assert "on every dataset" in shown
+    assert "**2 runs**: 1 dataset, 2 algorithms" in texts(app)
     assert not app.selectbox(key="new_rule").disabled
     assert not [one for one in app.selectbox if one.key == "study-choice"]  # nothing to choose yet
 
@@ -104,7 +101,7 @@ def test_an_unknown_study_in_the_address_is_a_sentence_and_the_recorded_one_is_s
     record("ml-100k", "popular")
     open_study(app, study="nope")
     assert "There is no study 'nope' here" in app.warning[0].value
-    assert "are recorded" in texts(app)
+    assert "**1 run**: 1 dataset, 1 algorithm" in texts(app)
 
 
 def test_cancel_all_and_resume(app, store):
@@ -157,16 +154,6 @@ def test_a_setting_that_cannot_be_is_a_sentence(app, key, value, words):
     assert app.button(key="start-study").disabled
 
 
-def test_missing_cells_are_named_once_where_an_algorithm_is_nowhere(a_run):
-    runs = [a_run(SCORES, dataset="ml-1m", algorithm=name) for name in ("popular", "ease")]
-    text = missing_sentence(runs)
-    assert "**2 of 72 runs**" in text
-    assert "**ItemKNN, ImplicitMF, MultiVAE, NeuMF" in text
-    assert "on every dataset" in text
-    assert "**Popularity, EASE** on MovieLens 100K" in text
-    assert "on MovieLens 1M" not in text
-
-
 def test_the_grid_says_state_folds_score_and_time_left(store, a_run):
     half = a_run(SCORES[:5], state=RunState.CANCELLED, algorithm="popular", full=True)
     failed = a_run([], state=RunState.FAILED, algorithm="ease", full=True, error="out of <memory>")
@@ -216,21 +203,3 @@ def test_a_split_that_the_data_cannot_serve_is_a_sentence_and_starts_nothing(app
     start(app, ["popular"])
     assert "basket" in " ".join(one.value for one in app.error)
     assert store.runs() == []
-
-
-def test_the_winner_and_the_order_by_selection_are_beside_figure_4(app, record):
-    for algorithm, shift in (("popular", -0.5), ("item-knn", 0.0), ("ease", 0.5)):
-        record("synthetic", algorithm, shift)
-    app.run()
-    open_study(app)
-    assert not [frame for frame in app.dataframe if "winner_right" in frame.value]
-    app.session_state["study-selection"] = True
-    app.run()
-    assert not app.exception
-    (table,) = [frame.value for frame in app.dataframe if "winner_right" in frame.value]
-    # The three are far apart in every fold, so that every order of the folds ranks them alike; but
-    # fold means alone need at least two of ten folds.
-    assert table[["dataset", "winner_right", "order_right"]].values.tolist() == [
-        ["synthetic", 100.0, 100.0]
-    ]
-    assert 20 <= table["winner_energy"].item() <= table["order_energy"].item() < 100

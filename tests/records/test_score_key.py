@@ -20,6 +20,7 @@ CHANGES = {
     "tracked": st.booleans(),
     "split": st.sampled_from(["user-k-fold", "imported"]),
     "split_params": PARAMS,
+    "own_metric": PARAMS,
     "folds_sha256": st.sampled_from([None, "1"]),
     "data_sha256": st.sampled_from([None, "1"]),
     "k": st.sampled_from([5, 10]),

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits import SPLITS, Past, leakage, split
-from ecv_core.splits.leakage import Leakage
+from ecv_core.splits.part_counts import Leakage
 
 
 def interactions_of(rows, *, baskets=False):

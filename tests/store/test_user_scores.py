@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecv_core.evaluation.novelty import NOVELTY_METRICS, Popularity
-from ecv_core.evaluation.ranking import HIT_METRICS, Ranked
+from ecv_core.evaluation.ranking import HIT_METRICS, NOVELTY_METRICS, Popularity, Ranked
 from ecv_core.records.errors import StoreError
 from ecv_core.records.run import UserScores
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.packing import START, pack_some
 from ecv_core.store.schema import user_scores
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
@@ -115,7 +113,7 @@ def test_a_fold_takes_less_than_two_fifths_of_its_bytes(store):
     assert_same(store.user_scores(run_id)[0], given)
 
 
-def test_folds_of_an_earlier_version_are_read_and_packed_a_few_at_a_time(store):
+def test_folds_of_an_earlier_version_are_read(store):
     given = [ranked_scores(10, seed=fold) for fold in range(3)]
     run_id = kept(store)
     with store.transaction("written") as connection:
@@ -132,15 +130,7 @@ def test_folds_of_an_earlier_version_are_read_and_packed_a_few_at_a_time(store):
                 for fold, one in enumerate(given)
             ],
         )
-    before = store.user_scores(run_id)
-    place = pack_some(store, START)
-    assert place == (run_id, 2)
-    assert pack_some(store, place) is None
-    with store.transaction("read") as connection:
-        rows = connection.execute(user_scores.select()).all()
-    assert all(len(row.scores) < one.values.nbytes for row, one in zip(rows, given, strict=True))
     for fold, one in enumerate(given):
-        assert_same(before[fold], one)
         assert_same(store.user_scores(run_id)[fold], one)
 
 

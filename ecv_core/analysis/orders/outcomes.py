@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.analysis.orders.subsets import FoldSubsets, Lattice, checked_scores
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Progress, no_progress
 from ecv_core.stopping.interval import differences_percent, running, t_factors
 
 QUANTILES = (0.5, 0.9, 0.95, 1.0)
@@ -203,7 +202,6 @@ class Orders:
         *,
         first: int = 1,
         costs: ArrayLike | None = None,
-        progress: Progress = no_progress,
     ) -> None:
         """Work out the steps.
 
@@ -214,12 +212,10 @@ class Orders:
             step: the rule.
             first: the first fold after which it can stop.
             costs: of each fold, in any unit; shape (k,); by default all cost the same.
-            progress: called with ("orders", n, k).
         """
         self.subsets = subsets
         self.half_widths = half_widths
         self.costs = None if costs is None else np.asarray(costs, dtype=np.float64)
-        self._progress = progress
         self._thresholds = _thresholds(subsets.lattice, step, first)
 
     def at(self, setting: float, *, within_percent: float | None = None) -> Outcome:
@@ -247,10 +243,7 @@ class Orders:
         width = max(1, _BLOCK // max(len(steps[0]) for steps in lattice.before[1:]))
         parts = [chosen[start : start + width] for start in range(0, len(chosen), width)]
         return _joined(
-            [
-                measures.curve(part, _walk(lattice, self._thresholds, part, self._progress))
-                for part in parts
-            ]
+            [measures.curve(part, _walk(lattice, self._thresholds, part)) for part in parts]
         )
 
     def breakpoints(self) -> NDArray[np.float64]:
@@ -312,13 +305,11 @@ def _walk(
     lattice: Lattice,
     thresholds: Sequence[NDArray[np.float64]],
     settings: NDArray[np.float64],
-    progress: Progress,
 ) -> NDArray[np.float64]:
     """The probability of stopping at each set; shape (2^k, settings)."""
     stops = np.zeros((len(lattice.masks), len(settings)))
     alive = np.ones((1, len(settings)))  # the probability of arriving unstopped, at this level
     for n in range(1, lattice.k + 1):
-        progress("orders", n, lattice.k)
         level, start = lattice.levels[n], lattice.levels[n - 1].start
         arriving = stops[level]
         going = np.zeros_like(arriving)

@@ -24,7 +24,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from ecv_core.analysis.selection.differences import Difference
@@ -192,6 +191,8 @@ def level_of_looks(error: float, k: int, *, endless: bool = False) -> float:
             steps = np.exp(-(((x - r * x[:, None]) / rest) ** 2) / 2) / (rest * np.sqrt(2 * np.pi))
             inside = (inside * weight) @ steps
         return float(1 - (inside * weight).sum() - error)
+
+    from scipy.optimize import brentq  # a fifth of a second, needed only here
 
     low, high = -float(ndtri(error)), -float(ndtri(error / len(looks)))
     return float(ndtr(-brentq(beyond, low - 1e-6, high + 1e-3)))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 import pandas as pd
 
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.frames import with_columns
 from ecv_core.records.interactions import Interactions, Part
-from ecv_core.splits import SPLITS, FoldParts, Strategy, check_need, leakage, split
+from ecv_core.splits import SPLITS, FoldParts, leakage, split
 from ecv_core.splits.part_counts import day
 
 _WORDS = {
@@ -57,48 +56,6 @@ def _rows(index: int, found: FoldParts) -> Iterator[dict[str, object]]:
         yield row
 
 
-# Table 2 of the paper on splits, for Ta-Feng, and a split of this project's copy beside it.
-
-
-TA_FENG = "ta-feng"
-SOURCE = "Meng, McCreadie, Macdonald, Ounis (2020), Tafeng."
-
-COLUMNS = ("split", "users", "items", "baskets", "training", "validation", "test")
-_ROWS = (
-    ("paper: leave one item", 9_238, 7_857, None, 444_207, 9_238, 9_238),
-    ("paper: leave one basket", 9_238, 7_857, 58_654, 346_378, 58_076, 58_229),
-    ("paper: global temporal", 1_997, 2_017, 20_190, 83_374, 26_408, 18_107),
-)
-
-
-def beside_paper(interactions: Interactions, split_id: str, parts: FoldParts) -> pd.DataFrame:
-    """The paper's three rows, and the chosen split as a fourth.
-
-    Args:
-        interactions: the prepared Ta-Feng.
-        split_id: how it was split.
-        parts: what one fold holds.
-    Returns: columns COLUMNS; users, items and baskets are those of the whole dataset.
-    """
-    counts = parts.counts
-    ours = (
-        f"here: {split_id}",
-        interactions.n_users,
-        interactions.n_items,
-        _baskets(interactions),
-        *(counts[part].interactions for part in (Part.TRAIN, Part.VALIDATION, Part.TEST)),
-    )
-    frame = pd.DataFrame([*_ROWS, ours], columns=list(COLUMNS))
-    return frame.astype({"baskets": "Int64"})
-
-
-def _baskets(interactions: Interactions) -> int | None:
-    if interactions.baskets is None:
-        return None
-    pairs = interactions.users.astype(np.int64) << 32 | interactions.baskets.astype(np.int64)
-    return len(np.unique(pairs))
-
-
 LEAKAGES_COLUMNS = {
     "split": "id of the strategy",
     "helps": "'anyone', 'item' or 'own': whose training interactions count as helping",
@@ -106,15 +63,6 @@ LEAKAGES_COLUMNS = {
 }
 """The columns of the frame."""
 HELPS = ("anyone", "item", "own")
-
-
-def why_not(strategy: Strategy, interactions: Interactions) -> str | None:
-    """What the dataset lacks for the strategy and what would work; None where it lacks nothing."""
-    try:
-        check_need(strategy, interactions, SPLITS.values())
-    except FoldsError as error:
-        return str(error)
-    return None
 
 
 @with_columns(LEAKAGES_COLUMNS)

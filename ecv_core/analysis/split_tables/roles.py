@@ -76,16 +76,16 @@ def roles(
     return found
 
 
-# A fold -> how its parts are spread over time, over each history, or over kinds of users.
+# A fold -> how its parts are spread over time, or over each history.
 
 
-TIME_BINS, HISTORY_BINS, GROUPS = 48, 20, 10
+TIME_BINS, HISTORY_BINS = 48, 20
 
 COLUMNS = {
     "part": "what the interactions are for",
-    "low": "where the bin begins: Unix seconds, percent of the history, or interactions per user",
+    "low": "where the bin begins: Unix seconds, or percent of the history",
     "high": "where it ends",
-    "count": "interactions in it; by activity the mean per user",
+    "count": "interactions in it",
 }
 """The columns of a spread."""
 
@@ -96,15 +96,13 @@ class Axis(StrEnum):
     TIME = "time"
     HISTORY = "history"
     """The place within each user's own history, from the first to the last interaction."""
-    ACTIVITY = "activity"
-    """Users from the least to the most active, in ten groups of equally many."""
 
 
 def axes(interactions: Interactions) -> tuple[Axis, ...]:
-    """What a dataset can be spread over, the most telling first."""
-    found = [Axis.ACTIVITY]
+    """What a dataset can be spread over, the most telling first; nothing without an order."""
+    found: list[Axis] = []
     if interactions.history is not None:
-        found.insert(0, Axis.HISTORY)
+        found.append(Axis.HISTORY)
     if interactions.timestamps is not None:
         found.insert(0, Axis.TIME)
     return tuple(found)
@@ -122,11 +120,9 @@ def spread(interactions: Interactions, roles: NDArray[np.int8], axis: Axis) -> p
     """
     if axis is Axis.TIME:
         return _over_time(np.asarray(interactions.timestamps), roles)
-    if axis is Axis.HISTORY:
-        edges = np.linspace(0, 100, HISTORY_BINS + 1)
-        place = np.minimum(_places(interactions) * HISTORY_BINS, HISTORY_BINS - 1)
-        return _frame(_table(place.astype(np.int64), roles, HISTORY_BINS), edges[:-1], edges[1:])
-    return _over_activity(interactions, roles)
+    edges = np.linspace(0, 100, HISTORY_BINS + 1)
+    place = np.minimum(_places(interactions) * HISTORY_BINS, HISTORY_BINS - 1)
+    return _frame(_table(place.astype(np.int64), roles, HISTORY_BINS), edges[:-1], edges[1:])
 
 
 def _over_time(times: NDArray[np.int64], roles: NDArray[np.int8]) -> pd.DataFrame:
@@ -135,20 +131,6 @@ def _over_time(times: NDArray[np.int64], roles: NDArray[np.int8]) -> pd.DataFram
     edges = first + np.arange(bins + 1) * ((last - first + 1) / bins)
     at = np.minimum((times - first) * bins // (last - first + 1), bins - 1)
     return _frame(_table(at, roles, bins), edges[:-1], edges[1:])
-
-
-def _over_activity(interactions: Interactions, roles: NDArray[np.int8]) -> pd.DataFrame:
-    sizes = np.bincount(interactions.users, minlength=interactions.n_users)
-    order = np.argsort(sizes, kind="stable")
-    order = order[sizes[order] > 0]
-    groups = min(GROUPS, len(order))
-    of_user = np.zeros(interactions.n_users, dtype=np.int64)
-    of_user[order] = np.arange(len(order)) * groups // max(len(order), 1)
-    members = np.bincount(of_user[order], minlength=groups)
-    starts = np.cumsum(members) - members
-    table = _table(of_user[interactions.users], roles, groups) / members
-    low, high = sizes[order[starts]], sizes[order[starts + members - 1]]
-    return _frame(table, low, high)
 
 
 def _places(interactions: Interactions) -> NDArray[np.float64]:
@@ -165,7 +147,7 @@ def _table(at: NDArray[np.int64], roles: NDArray[np.int8], bins: int) -> NDArray
 
 
 def _frame(
-    table: NDArray[np.int64] | NDArray[np.float64],
+    table: NDArray[np.int64],
     low: NDArray[np.generic],
     high: NDArray[np.generic],
 ) -> pd.DataFrame:

@@ -71,15 +71,12 @@ def explorable(run: _Whole) -> bool:
     return run.whole and exchangeable(run.spec.split)
 
 
-def tradeoff(
-    systems: Sequence[Scores], *, within_percent: float, confidence: float = 0.95
-) -> Tradeoff:
-    """Work out every curve, exactly, at the alphas of `alpha_grid`.
+def tradeoff(systems: Sequence[Scores], *, within_percent: float) -> Tradeoff:
+    """Work out every curve, exactly, at the alphas of `alpha_grid`; intervals are of 95 %.
 
     Args:
         systems: at least one.
         within_percent: the difference to count as close enough.
-        confidence: of the intervals.
     Raises: InputError for scores that cannot be explored.
     """
     k = max(system.k for system in systems)
@@ -88,7 +85,7 @@ def tradeoff(
             f"curves are worked out for up to {MAX_K} folds, but there are {k}; take the first "
             f"{MAX_K}, or ask for one alpha with: python -m ecv_core orders"
         )
-    walks = [exploration.explore(one, confidence=confidence) for one in systems]
+    walks = [exploration.explore(one) for one in systems]
     alphas = alpha_grid(walks)
     if k > _FINE_K:
         alphas = alphas[::PER_STEP]
@@ -99,10 +96,7 @@ def tradeoff(
         curves=tuple(curves),
         average=averaged(curves),
         baseline=averaged(
-            [
-                exploration.fixed(one, confidence=confidence, within_percent=within_percent)
-                for one in systems
-            ]
+            [exploration.fixed(one, within_percent=within_percent) for one in systems]
         )
         if same_k
         else None,

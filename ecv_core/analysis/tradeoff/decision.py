@@ -227,14 +227,12 @@ def decide(
     )
 
 
-def fixed_folds(
-    systems: Sequence[Scores], *, within_percent: float, confidence: float = 0.95
-) -> Candidate:
+def fixed_folds(systems: Sequence[Scores], *, within_percent: float) -> Candidate:
     """Always e folds, for e from 1 to the most folds of any system; those with fewer use all."""
     most = max(system.k for system in systems)
     curves = []
     for system in systems:
-        curve = exploration.fixed(system, confidence=confidence, within_percent=within_percent)
+        curve = exploration.fixed(system, within_percent=within_percent)
         rows = np.minimum(np.arange(most), system.k - 1)
         assert curve.within is not None
         curves.append(

@@ -25,6 +25,7 @@ from ecv_core.stopping.interval import running, t_factors
 
 DRAWS = 5000
 """Orders per dataset, as many as the paper draws."""
+_CONFIDENCE = 0.95
 ALL_ORDERS_K = 7
 """Folds up to which every order is counted: 7! = 5,040."""
 
@@ -58,7 +59,6 @@ def rankings(
     systems: Sequence[Scores],
     alphas: ArrayLike,
     *,
-    confidence: float = 0.95,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> list[Ranking]:
@@ -66,8 +66,7 @@ def rankings(
 
     Args:
         systems: of one dataset all with the same folds.
-        alphas: settings of the paper's rule; shape (alphas,).
-        confidence: of its intervals.
+        alphas: settings of the paper's rule, with intervals of 95 %; shape (alphas,).
         draws: orders per dataset, where these are not all of them.
         seed: same seed, same orders.
     Raises: InputError if systems of one dataset differ in k.
@@ -77,7 +76,7 @@ def rankings(
     for dataset in datasets:
         here = [system for system in systems if system.dataset == dataset]
         if len(here) > 1:
-            found.append(_ranking(dataset, here, np.asarray(alphas), confidence, draws, seed))
+            found.append(_ranking(dataset, here, np.asarray(alphas), draws, seed))
     return found
 
 
@@ -85,7 +84,6 @@ def _ranking(
     dataset: str,
     systems: Sequence[Scores],
     alphas: NDArray[np.float64],
-    confidence: float,
     draws: int,
     seed: int,
 ) -> Ranking:
@@ -96,7 +94,7 @@ def _ranking(
             "some another number; pick those of one number"
         )
     orders = _orders(k, draws, seed)
-    along = [_along(one.folds[orders], confidence) for one in systems]
+    along = [_along(one.folds[orders]) for one in systems]
     better = np.array([1.0 if one.higher_is_better else -1.0 for one in systems])
     whole = better * np.array([_mean(one.folds) for one in systems])
     goal = pair_signs(whole)
@@ -132,13 +130,13 @@ def _orders(k: int, draws: int, seed: int) -> NDArray[np.intp]:
 
 
 def _along(
-    shuffled: NDArray[np.float64], confidence: float
+    shuffled: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means after 1 .. k folds, and the least alpha that has stopped by then; (k, orders) each."""
     k = shuffled.shape[1]
     means, deviations = running(shuffled)
     means[:, -1] = _mean(shuffled[0])  # the same in every order, to the last digit
-    widths = 2 * t_factors(k, confidence) * deviations
+    widths = 2 * t_factors(k, _CONFIDENCE) * deviations
     first = EFold(alpha=1.0).first
     least = np.full(shuffled.shape, np.inf)
     for n in range(first, k):

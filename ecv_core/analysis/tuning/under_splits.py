@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ecv_core import fold, models, splits
 from ecv_core.analysis.tuning.spaces import contender_word, sampled, size_of, space_of, within
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
@@ -148,7 +148,7 @@ def compared(
                 {user: float(np.mean(values)) for user, values in sums.items()}
             )
     tables = {split: np.array(values) for split, values in scores.items()}
-    higher = METRICS[planned[0][0].metric].higher_is_better
+    higher = metric_of(planned[0][0]).higher_is_better
     return UnderSplits(
         dataset=planned[0][0].dataset,
         metric=metric,

@@ -1,49 +1,444 @@
-"""A file of one's own, in whatever form -> a dataset under a name: recognised, read, kept."""
+"""A file of one's own, in whatever form -> a dataset under a name: recognised, read, kept.
 
-from ecv_core.dataset._about import About
-from ecv_core.dataset.own.keeping import (
-    Corrections,
-    add_file,
-    added,
-    added_by,
-    check_name,
-    keep,
-    recognised,
-    remove,
-    rename,
-    suggested_name,
-)
-from ecv_core.dataset.own.working import (
-    ask_layout,
-    asked_layout,
-    examples_of,
-    folder_of,
-    forget,
-    take_in,
-    taken_in,
-    work_out,
-    worked_out,
-)
+While it is worked on it has a folder of its own, beside the kept datasets and named by a token that
+nobody can guess. What is done with it is in there too, so that a page that is reloaded goes on
+where it was. Kept datasets are in `added` below the data folder, a folder for each.
+"""
 
-__all__ = [
-    "About",
-    "Corrections",
-    "add_file",
-    "added",
-    "added_by",
-    "ask_layout",
-    "asked_layout",
-    "check_name",
-    "examples_of",
-    "folder_of",
-    "forget",
-    "keep",
-    "recognised",
-    "remove",
-    "rename",
-    "suggested_name",
-    "take_in",
-    "taken_in",
-    "work_out",
-    "worked_out",
-]
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import ecv_core.untrusted.bounded as bounded
+import ecv_core.untrusted.limits as limits
+from ecv_core.dataset._catalogue import (
+    ABOUT,
+    ADDED,
+    INTERACTIONS,
+    catalogue,
+    data_dir,
+    now,
+    read_about,
+)
+from ecv_core.dataset._catalogue import About as About  # also for those who take it from here
+from ecv_core.dataset._hashing import file_sha256
+from ecv_core.dataset.own.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
+from ecv_core.dataset.own.plain import Plain, Report, plain_file
+from ecv_core.dataset.own.reading import Reading, read_rows
+from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
+from ecv_core.dataset.ready import CORE, core_rows
+from ecv_core.records import codec
+from ecv_core.records.errors import DatasetError, InputError, UnknownName
+from ecv_core.records.interactions import Interactions
+from ecv_core.untrusted.files import replacing
+
+# A file that somebody gave, for as long as it is worked on: taken in, read, ready to be kept.
+
+
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+_STALE_SECONDS = 24 * 3600
+_FILE, _FILE_NAME = "file", "name.txt"
+_ASKED, _READ = "asked.json", "read.json"
+"""The layout that the owner asked for last, and the one by which the file was read."""
+_EXAMPLES = "examples.json"
+"""Rows that cannot be used; it goes with the file when the dataset is kept."""
+
+
+def take_in(write: Callable[[Path], object], file_name: str) -> str:
+    """Keep a file that somebody gave for as long as it is worked on.
+
+    Args:
+        write: writes it to the path that it is given.
+        file_name: what its owner calls it.
+    Returns: the token by which it is found again, for a day.
+    Raises: DatasetError if it cannot be written.
+    """
+    folder = working_folder()
+    try:
+        write(folder / _FILE)
+        (folder / _FILE_NAME).write_text(file_name[:200], encoding="utf-8", errors="replace")
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise unwritable(error) from error
+    return folder.name[1:]
+
+
+def working_folder() -> Path:
+    """A new folder in which a file can become a dataset. Raises: DatasetError."""
+    _remove_stale()
+    folder = folder_of(secrets.token_hex(16))
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise unwritable(error) from error
+    return folder
+
+
+def taken_in(token: str, report: Report) -> Plain:
+    """A file that `take_in` took, unpacked and looked through.
+
+    Raises: InputError if it is not here any more; DatasetError as `plain_file`.
+    """
+    folder = folder_of(token)
+    try:
+        name = (folder / _FILE_NAME).read_text(encoding="utf-8")
+    except OSError:
+        raise InputError(
+            "the file that this address names is not here any more: files that are not kept as a "
+            "dataset are forgotten after a day; drop it again"
+        ) from None
+    return plain_file(folder / _FILE, name, folder, report)
+
+
+def forget(token: str) -> None:
+    """Throw away a file that `take_in` took."""
+    shutil.rmtree(folder_of(token), ignore_errors=True)
+
+
+def work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
+    """Read a file, and write what becomes the dataset into `folder`, ready to be kept.
+
+    Raises: InputError, DatasetError as `read_rows`; DatasetError if it cannot be written, or read
+        within the limits of memory and time.
+    """
+    given = plain, layout, folder
+    if not plain.parquet and plain.size <= limits.READ_HERE_BYTES:
+        return _work_out(*given, report)
+    what = f"the file {plain.name}"
+    return bounded.in_child(_work_out, *given, what=what, error=DatasetError, report=report)
+
+
+def _work_out(plain: Plain, layout: Layout, folder: Path, report: Report) -> About:
+    reading = read_rows(plain, layout, plain.name, report)
+    try:
+        (folder / _READ).unlink(missing_ok=True)
+        report("write", 0, 1)
+        _write(reading.interactions, folder / INTERACTIONS)
+        about = _about(reading, plain, layout, file_sha256(folder / INTERACTIONS))
+        with replacing(folder / ABOUT) as part:
+            part.write_text(codec.written(about), encoding="utf-8")
+        _write_layout(folder / _READ, layout)
+        with replacing(folder / _EXAMPLES) as part:
+            part.write_text(json.dumps(reading.examples), encoding="utf-8")
+    except OSError as error:
+        raise unwritable(error) from error
+    return about
+
+
+def examples_of(token: str) -> dict[str, list[tuple[int, str]]]:
+    """Reason -> number and beginning of the first rows of a dropped file that cannot be used.
+
+    Empty where the file was not read, or not by this version.
+    """
+    with suppress(OSError, ValueError):
+        written = (folder_of(token) / _EXAMPLES).read_bytes()
+        return codec.read(dict[str, list[tuple[int, str]]], written)
+    return {}
+
+
+def _about(reading: Reading, plain: Plain, layout: Layout, sha256: str) -> About:
+    data = reading.interactions
+    rows = core_rows(data, CORE)
+    return About(
+        sha256=sha256,
+        source=plain.name,
+        source_sha256=plain.sha256,
+        added_at=now(),
+        rows=reading.rows,
+        kept=len(data),
+        unused=dict(reading.unused),
+        columns={role: layout.names[at] for role, at in layout.roles},
+        raw_users=data.n_users,
+        raw_items=data.n_items,
+        users=_distinct(data.users[rows]),
+        items=_distinct(data.items[rows]),
+        interactions=len(rows),
+    )
+
+
+def _distinct(codes: np.ndarray) -> int:
+    return int(np.count_nonzero(np.bincount(codes))) if len(codes) else 0
+
+
+def _write(data: Interactions, path: Path) -> None:
+    def ids(codes: np.ndarray, texts: np.ndarray) -> pa.DictionaryArray:
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts.tolist()))
+
+    columns = {
+        "user_id": ids(data.users, data.user_ids),
+        "item_id": ids(data.items, data.item_ids),
+        "rating": data.ratings,
+        "timestamp": data.timestamps,
+        "basket": data.baskets,
+    }
+    table = pa.table({role: values for role, values in columns.items() if values is not None})
+    with replacing(path) as part:
+        pq.write_table(table, part, compression="zstd", compression_level=1)
+
+
+def folder_of(token: str) -> Path:
+    """The folder of a file that `take_in` took. Raises: InputError for what can be no token."""
+    if not _TOKEN.fullmatch(token):
+        raise InputError("the address names no file; drop it again")
+    return data_dir() / ADDED / f".{token}"
+
+
+def new_folder() -> Path:
+    """A path for what nobody is to find."""
+    return folder_of(secrets.token_hex(16))
+
+
+def ask_layout(token: str, layout: Layout) -> None:
+    """Remember what the owner asked for, for when the page is opened again."""
+    if asked_layout(token) != layout:
+        with suppress(OSError):
+            _write_layout(folder_of(token) / _ASKED, layout)
+
+
+def asked_layout(token: str) -> Layout | None:
+    """What was asked for last; None where nothing was."""
+    return _layout(folder_of(token) / _ASKED)
+
+
+def worked_out(folder: Path, layout: Layout) -> About | None:
+    """What `work_out` found with this layout; None where it has not."""
+    return read_about(folder) if _layout(folder / _READ) == layout else None
+
+
+def _write_layout(path: Path, layout: Layout) -> None:
+    with replacing(path) as part:
+        part.write_text(codec.written(layout), encoding="utf-8")
+
+
+def _layout(path: Path) -> Layout | None:
+    try:
+        return codec.read(Layout, path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def unwritable(error: OSError) -> DatasetError:
+    """The sentence about a data folder that takes nothing."""
+    return DatasetError(
+        f"{data_dir()} cannot be written to ({error.strerror or error}); free some space, or set "
+        "ECV_DATA_DIR to a folder that can"
+    )
+
+
+def _remove_stale() -> None:
+    with suppress(OSError):
+        for folder in (data_dir() / ADDED).glob(".*"):
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+# Datasets that are kept: under a name, renamed, removed; each in one step or not at all.
+
+
+_ADDED_BY = "added-by.txt"
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_]|-(?!-)){0,62}")
+
+
+def check_name(name: str) -> None:
+    """Refuse what can be no id of a new dataset. Raises: InputError."""
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"'{name[:70]}' cannot be the name of a dataset: it takes 1 to 63 letters, digits, _ "
+            "and single -, and begins with a letter or digit"
+        )
+    if any(name.lower() == known.lower() for known in catalogue()):
+        raise InputError(
+            f"there is a dataset '{name}' already; choose another name, or remove that one first"
+        )
+
+
+def suggested_name(file_name: str) -> str:
+    """A free name for a dataset, made of that of its file."""
+    stem = Path(file_name).name.split(".")[0].lower()
+    name = re.sub(r"[^a-z0-9_]+", "-", stem).strip("-_")[:50] or "my-data"
+    name = name if _NAME.fullmatch(name) else "my-data"
+    taken = {known.lower() for known in catalogue()}
+    more = (name, *(f"{name}-{number}" for number in range(2, 1000)))
+    return next(one for one in more if one not in taken)
+
+
+def keep(folder: Path, name: str, *, added_by: str = "") -> About:
+    """Make a dataset of what `work_out` wrote.
+
+    Args:
+        folder: where it wrote.
+        name: of the dataset.
+        added_by: the id of a person, see `added_by`.
+    Raises: InputError for a name that cannot be or is taken; DatasetError if nothing of it could
+        ever be evaluated, or it cannot be written.
+    """
+    check_name(name)
+    about = read_about(folder)
+    if about is None or not (folder / INTERACTIONS).is_file():
+        raise InputError("there is nothing to keep; read the file first")
+    if not about.interactions and "rating" not in about.columns:
+        raise DatasetError(
+            f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
+            "can be evaluated; use a denser or larger file"
+        )
+    if added_by:
+        try:
+            (folder / _ADDED_BY).write_text(added_by, encoding="utf-8")
+        except OSError as error:
+            raise unwritable(error) from error
+    _move(folder, _kept(name), name)
+    for path in _kept(name).iterdir():  # what it was made of is needed no more
+        if path.name not in (INTERACTIONS, ABOUT, _ADDED_BY):
+            with suppress(OSError):
+                path.unlink()
+    return about
+
+
+def rename(name: str, new: str) -> None:
+    """Give an added dataset another name. Raises: UnknownName; InputError as `check_name`."""
+    check_added(name)
+    check_name(new)
+    _move(_kept(name), _kept(new), new)
+
+
+def remove(name: str) -> None:
+    """Delete an added dataset; its runs stay. Raises: UnknownName; DatasetError."""
+    check_added(name)
+    folder = new_folder()
+    try:
+        _kept(name).rename(folder)
+    except OSError as error:
+        raise unwritable(error) from error
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def added() -> dict[str, About]:
+    """The added datasets that are in the data folder, by name."""
+    found = {}
+    with suppress(OSError):
+        for folder in sorted((data_dir() / ADDED).iterdir()):
+            about = read_about(folder) if _NAME.fullmatch(folder.name) else None
+            if about is not None:
+                found[folder.name] = about
+    return found
+
+
+def added_by(name: str) -> str:
+    """The id of the person who added a dataset; empty where that is nobody in particular.
+
+    Raises: UnknownName.
+    """
+    check_added(name)
+    with suppress(FileNotFoundError):
+        return (_kept(name) / _ADDED_BY).read_text(encoding="utf-8")
+    return ""
+
+
+def check_added(name: str) -> None:
+    """Refuse what is no added dataset of the data folder. Raises: UnknownName."""
+    if not _NAME.fullmatch(name) or not (_kept(name) / INTERACTIONS).is_file():
+        raise UnknownName("added dataset", name[:100], added())
+
+
+def _kept(name: str) -> Path:
+    return data_dir() / ADDED / name
+
+
+def _move(folder: Path, target: Path, name: str) -> None:
+    try:
+        os.rename(folder, target)  # onto a kept dataset it fails
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise InputError(f"there is a dataset '{name}' already; choose another name") from None
+        raise unwritable(error) from error
+
+
+# A path and corrections to what is recognised -> a dataset under a name.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrections:
+    """What the owner of a file knows better than `recognise`; None leaves what it found."""
+
+    encoding: str | None = None
+    separator: str | None = None
+    header: bool | None = None
+    quotes: bool | None = None
+    unit: TimeUnit | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Role -> a column's name, or its number from 1; NONE where no column has the role."""
+
+
+def recognised(plain: Plain, asked: Corrections) -> Recognised:
+    """What a file is, with these corrections.
+
+    Raises: DatasetError for what is no table; UnknownName for a column, separator or encoding.
+    """
+    found = recognise(plain)
+    layout = found.layout
+    form = {
+        name: value
+        for name in ("encoding", "separator", "header", "quotes")
+        if (value := getattr(asked, name)) is not None and value != getattr(layout, name)
+    }
+    if form and layout.form is Form.PARQUET:
+        raise InputError(
+            f"the file {plain.name} is Parquet, which has no {' and no '.join(form)}; leave it out"
+        )
+    if asked.separator not in (None, *SEPARATORS):
+        raise UnknownName("separator", asked.separator or "", SEPARATORS)
+    if asked.encoding not in (None, *ENCODINGS):
+        raise UnknownName("encoding", asked.encoding or "", ENCODINGS)
+    if form:
+        found = look_again(plain, replace(layout, **form))
+        layout = found.layout
+    places = {
+        role: None if column == NONE and NONE not in layout.names else layout.place(column)
+        for role, column in asked.columns.items()
+    }
+    if places:
+        layout = layout.with_roles(places)
+        if "timestamp" in places:
+            layout = with_unit(layout, found.rows)
+    if asked.unit is not None:
+        layout = replace(layout, unit=asked.unit)
+    return replace(found, layout=layout)
+
+
+def add_file(name: str, path: Path, asked: Corrections, report: Report) -> tuple[About, Layout]:
+    """Add a file as a dataset.
+
+    Args:
+        name: the id of the dataset.
+        path: of the file.
+        asked: corrections to what is recognised.
+        report: called as it goes on; what it raises ends the reading, and nothing is kept.
+    Returns: what was kept, and how the file was read.
+    Raises: InputError, DatasetError with what is wrong with the name, the columns or the file.
+    """
+    check_name(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        plain = plain_file(path, path.name, Path(scratch), report)
+        layout = recognised(plain, asked).layout
+        folder = working_folder()
+        try:
+            work_out(plain, layout, folder, report)
+            return keep(folder, name), layout
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

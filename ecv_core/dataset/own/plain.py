@@ -78,8 +78,6 @@ class Plain:
     parquet: bool
     utf8: bool
     """Whether all of it is valid UTF-8."""
-    lines: int
-    """Of text, blank ones too."""
 
 
 @contextmanager
@@ -236,7 +234,7 @@ def _chosen(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
 def _looked_through(path: Path, name: str, report: Report, *, sha256: str | None) -> Plain:
     digest = hashlib.sha256()
     decoder = codecs.getincrementaldecoder("utf-8")()
-    utf8, breaks, done, last = True, 0, 0, b""
+    utf8, done = True, 0
     with opened(path) as file:
         size = _size(file)
         start = file.read(64)
@@ -249,10 +247,6 @@ def _looked_through(path: Path, name: str, report: Report, *, sha256: str | None
                 digest.update(chunk)
             if not parquet:
                 utf8 = utf8 and _decodes(decoder, chunk)
-                breaks += chunk.count(b"\n")
-                if last == b"\r" or b"\r" in chunk:  # a lone one breaks a line, as of old Macs
-                    breaks += chunk.count(b"\r") - (last + chunk).count(b"\r\n")
-                last = chunk[-1:]
             report("look", done, size)
     return Plain(
         path=path,
@@ -261,7 +255,6 @@ def _looked_through(path: Path, name: str, report: Report, *, sha256: str | None
         sha256=sha256 or digest.hexdigest(),
         parquet=parquet,
         utf8=utf8 and (parquet or _decodes(decoder, b"", final=True)),
-        lines=breaks + (last not in (b"\n", b"\r")),
     )
 
 

@@ -218,7 +218,7 @@ def recognise(plain: Plain) -> Recognised:
 
 
 def _parquet(plain: Plain) -> Recognised:
-    from ecv_core.dataset.own.parquet import parquet_head
+    from ecv_core.dataset.own.rows import parquet_head
 
     with refusals(plain.name):
         names, rows = parquet_head(plain.path, SAMPLE)

@@ -6,9 +6,8 @@ import math
 
 import pandas as pd
 
-from ecv_core.analysis.tradeoff import CarryOver, FoldsAdvice, Option
-from ecv_core.analysis.tradeoff.decision import ALL_FOLDS
-from ecv_core.figures.words import counted
+from ecv_core.analysis.tradeoff.decision import ALL_FOLDS, CarryOver, FoldsAdvice, Option
+from ecv_core.figures.words import counted, joined
 from ecv_core.stopping import RULES
 from ecv_core.stopping.base import AT_LEAST
 
@@ -68,7 +67,7 @@ def same_cost_sentence(found: FoldsAdvice, cost: str = "energy") -> str:
     if not others:
         return ""
     costs = "cost" if len(others) > 1 else "costs"
-    text = f"{_joined(others, 'and')} {costs} the same, to half a percentage point of the {cost}."
+    text = f"{joined(others)} {costs} the same, to half a percentage point of the {cost}."
     return text[:1].upper() + text[1:]
 
 
@@ -171,7 +170,3 @@ def _left_out_sentence(checks: tuple[CarryOver, ...]) -> str:
 
 def _cost(one: Option, cost: str) -> str:
     return f"{one.outcome.cost_percent:.0f} % of the {cost}"
-
-
-def _joined(words: list[str], last: str) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"

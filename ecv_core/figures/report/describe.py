@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ecv_core import stopping
-from ecv_core.analysis.tradeoff import FoldsAdvice
+from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,

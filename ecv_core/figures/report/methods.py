@@ -20,6 +20,7 @@ from ecv_core.figures.words import (
     FORECAST,
     counted,
     grams,
+    joined,
     metric_label,
     watt_hours,
     watt_hours_range,
@@ -262,8 +263,3 @@ def version_sentence(made_with: Mapping[str, Any], software: str) -> str:
 def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:
     """What is said of each, every text once."""
     return list(dict.fromkeys(words(one) for one in items))
-
-
-def joined(words: Sequence[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
-from ecv_core.jobs.plans.select import SelectPlan, selection_book
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.run import Run, RunState
 from ecv_core.records.spec import RunSpec
@@ -30,6 +29,8 @@ def plan_of(
     """
     record = plan_behind(store, run.group)
     if record is not None and record.kind == SELECTION:
+        from ecv_core.jobs.plans.select import SelectPlan, selection_book
+
         left = store.left_queue(record.plan_id, run.run_id)
         plan = SelectPlan.of(record, speculate=speculate)
         return plan, selection_book(store, record, says, left=left)

@@ -19,7 +19,7 @@ from ecv_core.analysis.selection.document import verdict_sentence, winner_mean
 from ecv_core.analysis.selection.names import parse_contender
 from ecv_core.analysis.selection.replay import Played, follow, joules_of
 from ecv_core.analysis.selection.rounds import Budget, Terms, Until
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
@@ -194,7 +194,7 @@ class SelectPlan:
         """Each with the folds that there are, over the same users."""
         found = []
         for name, spec in self.named:
-            per_user = METRICS[spec.metric].per_user
+            per_user = metric_of(spec).per_user
             folds = known.folds(spec, user_scores=per_user).values()
             usable = [fold for fold in folds if fold.user_scores is not None or not per_user]
             found.append(replace(scores_of(spec, usable), name=name))
@@ -401,7 +401,7 @@ def named_contenders(
 
 def terms_for(spec: RunSpec, **asked: Any) -> Terms:  # noqa: ANN401  checked by Terms
     """What is asked of contenders that are run with this spec; see `Terms` for the names."""
-    return Terms(k=spec.k, higher_is_better=METRICS[spec.metric].higher_is_better, **asked)
+    return Terms(k=spec.k, higher_is_better=metric_of(spec).higher_is_better, **asked)
 
 
 def tracked_names(store: Store, dataset: str) -> set[str]:

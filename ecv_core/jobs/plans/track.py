@@ -28,8 +28,7 @@ from ecv_core.jobs.executors import Here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.run import AidsPlan
-from ecv_core.jobs.tracking.handed import Handed
-from ecv_core.jobs.tracking.reported import Measured, measure
+from ecv_core.jobs.tracking import Handed, Measured, measure
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, Run, RunState
 from ecv_core.records.spec import RunSpec

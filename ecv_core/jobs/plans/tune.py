@@ -1,12 +1,11 @@
 """A tuning: configurations drawn, run as a selection or with all folds; the choice meets new data.
 
 Every fold is in the database the moment it is known, and a fold that is there is never computed
-again: the same tuning started once more goes on where it was cut off.
-"""
+again: the same tuning started once more goes on where it was cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,14 +26,13 @@ from ecv_core.analysis.tuning.spaces import (
 )
 from ecv_core.analysis.tuning.under_splits import UnderSplits, compared
 from ecv_core.energy.expected import KnownCosts
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import metric_of
 from ecv_core.fold.shared import shares_with
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.book import Book, Says
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
-from ecv_core.jobs.plan import ScoresKnown, Task
-from ecv_core.jobs.plans.folds import FoldsPlan, groups
+from ecv_core.jobs.plan import ScoresKnown, Task, folds_of
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.jobs.plans.select import Standing, compute
 from ecv_core.records.errors import InputError
@@ -48,6 +46,67 @@ from ecv_core.store.listing import RunList
 from ecv_core.store.recorded import recorded_runs
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
+
+# Some folds of some configurations, whatever their scores: those that share work together.
+
+
+class FoldsPlan:
+    """The folds that are missing, group after group, fold after fold."""
+
+    independent = False
+
+    def __init__(
+        self, specs: Iterable[RunSpec], folds: Collection[int], *, share: bool = True
+    ) -> None:
+        """Nothing is computed yet.
+
+        Args:
+            specs: with the rule 'never'; those of one group must be alike but for parameters.
+            folds: which folds each is to have.
+            share: whether configurations that share work are computed together.
+        """
+        self._folds = folds
+        self._groups = groups(specs, share=share)
+
+    def next(self, known: ScoresKnown, under_way: Collection[Task]) -> Iterator[Task]:
+        """Each fold that somebody of a group lacks, of all of the group who lack it.
+
+        Nothing any more once a run has ended without its folds.
+        """
+        if any(known.ended(spec) for group in self._groups for spec in group):
+            return
+        going = folds_of(under_way)
+        for group in list(self._groups):
+            lacks = {spec: _missing(spec, self._folds, known) for spec in group}
+            if not any(lacks.values()):
+                self._groups.remove(group)
+            for index in self._folds:
+                wanted = [spec for spec in group if index in lacks[spec]]
+                asked = [replace(spec, only_folds=tuple(lacks[spec])) for spec in wanted]
+                task = Task(specs=tuple(asked), fold=index)
+                if asked and going.isdisjoint(task.folds):
+                    yield task
+
+
+def groups(specs: Iterable[RunSpec], *, share: bool = True) -> list[list[RunSpec]]:
+    """Configurations that share work, in the order of the first of each; others by themselves.
+
+    Args:
+        specs: of configurations.
+        share: False leaves each by itself.
+    """
+    found: dict[object, list[RunSpec]] = {}
+    for place, spec in enumerate(specs):
+        common = shares_with(spec) if share else None
+        alike = replace(spec, params=())
+        found.setdefault(place if common is None else (alike, common), []).append(spec)
+    return list(found.values())
+
+
+def _missing(spec: RunSpec, folds: Collection[int], known: ScoresKnown) -> list[int]:
+    there = known.folds(spec)
+    return [index for index in folds if index not in there]
+
 
 Trouble = Callable[[str | None], object]
 
@@ -101,11 +160,53 @@ class Tuned:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence or two."""
-        return tuning_sentence(self)
+        tuning, standing = self.tuning, self.standing
+        names = [one.name for one in standing.contenders]
+        verdict = standing.sentence(names, tuning.spec.dataset)
+        if not tuning.all_folds:
+            return verdict
+        best = standing.contenders[self.best]
+        share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
+        return (
+            f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
+            f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
+            f"folds. {verdict}"
+        )
 
     def document(self) -> dict[str, Any]:
-        """The tuning as plain JSON values, as `tune --json` writes it."""
-        return tuning_document(self)
+        """What `tune --json` writes: the selection's, with the space and each configuration."""
+        tuning, standing = self.tuning, self.standing
+        assert standing.played is not None
+        played = replace(standing.played, joules_of_all_folds=standing.joules_expected)
+        names = [one.name for one in standing.contenders]
+        return {
+            "dataset": tuning.spec.dataset,
+            "algorithm": tuning.spec.algorithm,
+            "space": {name: list(values) for name, values in tuning.space.items()},
+            "left_out": {name: list(values) for name, values in tuning.left_out.items()},
+            "sampler": tuning.sampler,
+            "all_folds": tuning.all_folds,
+            "best": {
+                "contender": names[self.best],
+                "params": dict(self.configurations[self.best]),
+                "mean": float(np.nanmean(standing.contenders[self.best].folds)),
+            },
+            "configurations": [
+                {
+                    "contender": one.name,
+                    "params": dict(params),
+                    "scores": {
+                        str(at): float(score)
+                        for at, score in enumerate(one.folds)
+                        if not np.isnan(score)
+                    },
+                }
+                for one, params in zip(standing.contenders, self.configurations, strict=True)
+            ],
+            "selection": selection_document(
+                standing.contenders, standing.terms, tuning.spec.metric_name, played
+            ),
+        }
 
     def __repr__(self) -> str:
         return f"<Tuned: {self.sentence}>"
@@ -187,7 +288,7 @@ def make_tuning(
     model = models.algorithm(algorithm)
     wanted = space_of(model, space, own or {})
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
-    if not METRICS[spec.metric].per_user:
+    if not metric_of(spec).per_user:
         raise InputError(
             f"configurations are compared by every user's score, but {spec.metric} has one value "
             "per fold; choose a metric such as ndcg"
@@ -202,7 +303,7 @@ def make_tuning(
         k=spec.k,
         confidence=confidence,
         indifference=indifference,
-        higher_is_better=METRICS[spec.metric].higher_is_better,
+        higher_is_better=metric_of(spec).higher_is_better,
     )
     return Tuning(
         spec=spec,
@@ -368,7 +469,7 @@ def meet_aside(
         and replace(other, params=spec.params).same_scores(spec)
     }
     scores = np.stack([one.folds for one in tuned.standing.contenders])
-    sign = 1 if METRICS[chosen.metric].higher_is_better else -1
+    sign = 1 if metric_of(chosen).higher_is_better else -1
     return Aside(
         run_id=run.run_id,
         score=results.folds(spec)[0].score,
@@ -390,56 +491,4 @@ def aside_spec(spec: RunSpec) -> RunSpec:
         min_folds=1,
         full=False,
         only_folds=(),
-    )
-
-
-def tuning_document(tuned: Tuned) -> dict[str, Any]:
-    """What `tune --json` writes: that of the selection, with the space and each configuration."""
-    tuning, standing = tuned.tuning, tuned.standing
-    assert standing.played is not None
-    played = replace(standing.played, joules_of_all_folds=standing.joules_expected)
-    names = [one.name for one in standing.contenders]
-    return {
-        "dataset": tuning.spec.dataset,
-        "algorithm": tuning.spec.algorithm,
-        "space": {name: list(values) for name, values in tuning.space.items()},
-        "left_out": {name: list(values) for name, values in tuning.left_out.items()},
-        "sampler": tuning.sampler,
-        "all_folds": tuning.all_folds,
-        "best": {
-            "contender": names[tuned.best],
-            "params": dict(tuned.configurations[tuned.best]),
-            "mean": float(np.nanmean(standing.contenders[tuned.best].folds)),
-        },
-        "configurations": [
-            {
-                "contender": one.name,
-                "params": dict(params),
-                "scores": {
-                    str(at): float(score)
-                    for at, score in enumerate(one.folds)
-                    if not np.isnan(score)
-                },
-            }
-            for one, params in zip(standing.contenders, tuned.configurations, strict=True)
-        ],
-        "selection": selection_document(
-            standing.contenders, standing.terms, tuning.spec.metric_name, played
-        ),
-    }
-
-
-def tuning_sentence(tuned: Tuned) -> str:
-    """What was found, in a sentence or two."""
-    tuning, standing = tuned.tuning, tuned.standing
-    names = [one.name for one in standing.contenders]
-    verdict = standing.sentence(names, tuning.spec.dataset)
-    if not tuning.all_folds:
-        return verdict
-    best = standing.contenders[tuned.best]
-    share = sum(standing.folds) / len(standing.folds) / tuning.spec.k
-    return (
-        f"{best.name} has the best mean of all {tuning.spec.k} folds on {tuning.spec.dataset}: "
-        f"{best.folds.mean():.4f}. A selection would have needed {100 * share:.3g} % of the "
-        f"folds. {verdict}"
     )

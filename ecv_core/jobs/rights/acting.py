@@ -15,8 +15,7 @@ from ecv_core.fold import import_folds
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.study import Cell
-from ecv_core.jobs.rights.actor import Action, Actor, PersonRole, check, refusal
-from ecv_core.jobs.rights.settings import Limits, Settings
+from ecv_core.jobs.rights.actor import Action, Actor, Limits, PersonRole, Settings, check, refusal
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import RightsError
 from ecv_core.records.run import Run
@@ -24,9 +23,8 @@ from ecv_core.records.spec import RunSpec, Task
 from ecv_core.stopping import cheap_models
 from ecv_core.store.imports import import_run
 from ecv_core.store.listing import Label, label_runs
-from ecv_core.store.people import introduce, starters, used_by
+from ecv_core.store.people import introduce, lost_seconds, starters, used_by
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plan
-from ecv_core.store.quota import lost_seconds
 from ecv_core.store.store import Store
 
 if TYPE_CHECKING:

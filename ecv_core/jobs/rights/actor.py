@@ -1,12 +1,17 @@
-"""Who asks for a change, and what a role allows: the rules, and nothing of how it is done."""
+"""Who asks for a change and what a role allows; who has which role, as the environment says."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 
-from ecv_core.records.errors import RightsError
+from ecv_core.models import ALGORITHMS
+from ecv_core.records.errors import InputError, RightsError
+from ecv_core.store.people import Quota
 
 
 class PersonRole(StrEnum):
@@ -92,3 +97,176 @@ def check(action: Action, actor: Actor, *belongs_to: str) -> None:
     """Refuse what `refusal` speaks against. Raises: RightsError."""
     if why := refusal(action, actor, *belongs_to):
         raise RightsError(why)
+
+
+# What the environment says.
+
+
+QUICK = ("popular", "item-knn", "user-knn", "ease", "implicit-mf", "rp3beta", "bias")
+"""What visitors run unless ECV_PUBLIC_ALGORITHMS says otherwise: seconds a fold on MovieLens 1M."""
+EVERYBODY = "*"
+_ADDRESS = re.compile(r"[!-?A-~]+@[!-?A-~]+")
+"""In ASCII with one at-sign: of other letters lower() makes those of somebody else's address."""
+_MOST = 1_000_000
+SIGNED_IN_SECONDS = 3600
+"""After signing in one is let in for so long: who was removed at the provider is out by then."""
+
+
+class Mode(StrEnum):
+    """Who uses a dashboard."""
+
+    PRIVATE = ""
+    """One person, who may do everything."""
+    PUBLIC = "public"
+    TEAM = "team"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What visitors of a public dashboard may run."""
+
+    algorithms: tuple[str, ...] = QUICK
+    datasets: tuple[str, ...] = ()
+    """Ids; empty for all that are on this machine."""
+    seconds: int = 60
+    """That a run may take, all its folds together."""
+    quota: Quota = field(default_factory=lambda: Quota(runs_per_hour=10, waiting=10))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment says."""
+
+    mode: Mode = Mode.PRIVATE
+    limits: Limits = field(default_factory=Limits)
+    editors: frozenset[str] = frozenset()
+    """Email addresses in lower case, `@domain`, subjects of the provider, or EVERYBODY."""
+    viewers: frozenset[str] = frozenset()
+
+    @property
+    def seconds_per_run(self) -> int | None:
+        """After which a run is ended; None without such a limit."""
+        return self.limits.seconds if self.mode is Mode.PUBLIC else None
+
+
+def settings() -> Settings:
+    """As the environment has them now.
+
+    Raises: InputError for a value that means nothing, in one sentence: nobody is let in then.
+    """
+    asked = os.environ.get("ECV_MODE", "").strip()
+    if asked not in [mode.value for mode in Mode]:
+        raise InputError(
+            f"ECV_MODE must be 'public' or 'team', or not set for one person, but is '{asked[:40]}'"
+        )
+    mode = Mode(asked)
+    for name in ("ECV_EDITORS", "ECV_VIEWERS"):
+        if mode is not Mode.TEAM and os.environ.get(name, "").strip():
+            raise InputError(
+                f"{name} says who of a team may do what, but ECV_MODE is not 'team', so nobody "
+                f"would have to sign in; set ECV_MODE=team, or do not set {name}"
+            )
+    if mode is Mode.PUBLIC:
+        return Settings(mode=mode, limits=_limits())
+    if mode is Mode.TEAM:
+        editors = _listed("ECV_EDITORS")
+        if not editors:
+            raise InputError(
+                "ECV_MODE=team needs ECV_EDITORS, who may run and change things: email addresses "
+                f"or @domains with commas, or {EVERYBODY} for everybody who signs in"
+            )
+        viewers = _listed("ECV_VIEWERS") or frozenset({EVERYBODY})
+        return Settings(mode=mode, editors=editors, viewers=viewers)
+    return Settings()
+
+
+def visitor(secret: str) -> Actor:
+    """A visitor of a public dashboard.
+
+    Args:
+        secret: what only this visitor's browser holds; a hash of it is kept, and not the secret.
+    """
+    mark = sha256(f"e-fold visitor {secret}".encode()).hexdigest()[:24]
+    return Actor(id=f"visitor:{mark}", role=PersonRole.VISITOR)
+
+
+def member(claims: Mapping[str, object], known: Settings, now: float) -> Actor:
+    """Who a provider of OpenID Connect says that somebody is.
+
+    Issuer and subject name a person for good. A subject may be any text that the provider lets
+    somebody choose, so one with an at-sign counts only together with its issuer, and never as an
+    email address or a domain. An address counts where the provider has verified that it is theirs.
+
+    Args:
+        claims: of the identity token; empty for somebody who is not signed in.
+        known: who has which role.
+        now: Unix seconds; who signed in longer ago than `SIGNED_IN_SECONDS` is nobody.
+    """
+    issuer, subject = str(claims.get("iss") or ""), str(claims.get("sub") or "")
+    if not (issuer and subject) or signed_in_until(claims) <= now:
+        return Actor(id="", role=PersonRole.NOBODY)
+    names = {EVERYBODY, f"{issuer}#{subject}", *([] if "@" in subject else [subject])}
+    email = str(claims.get("email") or "").strip()
+    if claims.get("email_verified") in (True, "true") and _ADDRESS.fullmatch(email):
+        names |= {email.lower(), f"@{email.lower().partition('@')[2]}"}
+    role = next(
+        (
+            role
+            for role, listed in (
+                (PersonRole.EDITOR, known.editors),
+                (PersonRole.VIEWER, known.viewers),
+            )
+            if listed & names
+        ),
+        PersonRole.NOBODY,
+    )
+    name = str(claims.get("name") or email or subject)
+    return Actor(id=f"{issuer}#{subject}", role=role, name=name[:80])
+
+
+def signed_in_until(claims: Mapping[str, object]) -> float:
+    """The time, in Unix seconds, at which one has to sign in again; 0 where no token says when."""
+    issued = claims.get("iat")
+    return issued + SIGNED_IN_SECONDS if isinstance(issued, int | float) else 0.0
+
+
+def _limits() -> Limits:
+    usual = Limits()
+    algorithms = _names("ECV_PUBLIC_ALGORITHMS") or usual.algorithms
+    if unknown := [name for name in algorithms if name not in ALGORITHMS]:
+        raise InputError(
+            f"ECV_PUBLIC_ALGORITHMS names '{unknown[0][:40]}', which is no algorithm; choose from: "
+            f"{', '.join(ALGORITHMS)}"
+        )
+    return Limits(
+        algorithms=algorithms,
+        datasets=_names("ECV_PUBLIC_DATASETS"),
+        seconds=_number("ECV_PUBLIC_SECONDS", usual.seconds),
+        quota=Quota(
+            runs_per_hour=_number("ECV_PUBLIC_RUNS_PER_HOUR", usual.quota.runs_per_hour),
+            waiting=_number("ECV_PUBLIC_QUEUE", usual.quota.waiting),
+        ),
+    )
+
+
+def _number(name: str, usual: int) -> int:
+    asked = os.environ.get(name, "").strip()
+    if not asked:
+        return usual
+    if not (asked.isascii() and asked.isdigit() and len(asked) <= 7 and 1 <= int(asked) <= _MOST):
+        raise InputError(
+            f"{name} must be a whole number from 1 to {_MOST}, but is '{asked[:40]}'; without it "
+            f"it is {usual}"
+        )
+    return int(asked)
+
+
+def _names(name: str) -> tuple[str, ...]:
+    parts = os.environ.get(name, "").split(",")
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def _listed(name: str) -> frozenset[str]:
+    """Email addresses do not tell capital letters apart; subjects do, so both spellings count."""
+    names = _names(name)
+    return frozenset(names) | {one.lower() for one in names if "@" in one}

@@ -10,10 +10,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute
 
 from ecv_core.records.codec import shown
 from ecv_core.records.errors import FoldsError, InputError
@@ -33,16 +34,11 @@ from ecv_core.splits.exchange.files import (
     read_folds,
 )
 from ecv_core.splits.fold_matrices import checked_parts
-from ecv_core.splits.leakage import leakage
-from ecv_core.splits.part_counts import PartCounts, day, fold_parts
+from ecv_core.splits.part_counts import PartCounts, day, fold_parts, leakage
 from ecv_core.splits.registry import SPLITS
 from ecv_core.splits.strategies import MAX_K
 from ecv_core.untrusted.files import read_at_most
 from ecv_core.untrusted.limits import MAX_FOLDS_BYTES, MAX_FOLDS_TABLE, MEGABYTE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 # A split in words: how it was made and what is in it, as papers ask authors to release.
 
@@ -236,8 +232,6 @@ def _description(interactions: Interactions, folds: Folds, form: str) -> bytes:
 
 
 def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, bytes]]:
-    import pyarrow as pa
-
     if deals(folds):
         yield "folds.csv", folds_csv(interactions, folds)
         return
@@ -263,8 +257,6 @@ def _recbole_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[s
 
 def _recbole_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
     """RecBole's atomic columns with their types: ids, and rating and time where there are any."""
-    import pyarrow as pa
-
     ids = id_columns(interactions, rows)
     columns = dict(zip(RECBOLE_COLUMNS, ids.values(), strict=True))
     for name, values in (
@@ -359,9 +351,6 @@ def _folds(archive: zipfile.ZipFile, name: str, interactions: Interactions) -> F
 
 def _csv_parts(content: bytes, name: str, interactions: Interactions) -> NDArray[np.int8]:
     """The Part of each interaction from a table with a column 'part'; shape (interactions,)."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     table = parse(content, name, ("user_id", "item_id", "part"))
     codes = compute.index_in(table["part"], value_set=pa.array(list(WORDS.values())))
     if codes.null_count:
@@ -375,8 +364,6 @@ def _inter_parts(
     files: dict[str, str], member: Member, name: str, interactions: Interactions
 ) -> NDArray[np.int8]:
     """The Part of each interaction from one RecBole dataset; shape (interactions,)."""
-    import pyarrow as pa
-
     for needed in ("part1", "part3"):
         if needed not in files:
             raise FoldsError(f"{name} has no {needed} beside {next(iter(files.values()))}")

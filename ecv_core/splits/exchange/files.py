@@ -8,10 +8,11 @@ import io
 import re
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute, csv
 
 from ecv_core.records.codec import shown
 from ecv_core.records.errors import FoldsError
@@ -20,10 +21,6 @@ from ecv_core.splits.strategies import MAX_K
 from ecv_core.untrusted.disarming import armed, disarmed
 from ecv_core.untrusted.files import content_of, read_at_most, replacing
 from ecv_core.untrusted.limits import MAX_FOLDS_BYTES, MEGABYTE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 # Fold files on disk: read, written in one step, and kept under their content's hash.
 
@@ -148,9 +145,6 @@ def _codes(
     column: pa.ChunkedArray, ids: NDArray[np.str_], kind: str, name: str, dataset: str
 ) -> NDArray[np.int32]:
     """The code of each id; shape (rows,)."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     known = pa.array(ids)
     codes = compute.index_in(armed(column), value_set=known)
     if codes.null_count:  # another program's file has them as they are
@@ -175,9 +169,6 @@ def parse(content: bytes, name: str, columns: tuple[str, ...], delimiter: str = 
         delimiter: between columns.
     Raises: FoldsError.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
     first_line = repr(delimiter.join(columns)).strip("'")
     try:
         if not content.strip():
@@ -270,8 +261,6 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
 
     Raises: FoldsError if they are no folds in which every interaction is held out exactly once.
     """
-    import pyarrow as pa
-
     if not deals(folds) or folds.assignment is None:
         raise FoldsError(
             f"the split '{folds.strategy}' does not hold every interaction out exactly once, so "
@@ -294,8 +283,6 @@ def deals(folds: Folds) -> bool:
 
 def id_columns(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
     """The user and item ids of these interactions, as columns of a table."""
-    import pyarrow as pa
-
     users, items = pa.array(interactions.users[rows]), pa.array(interactions.items[rows])
     return {
         "user_id": pa.array(interactions.user_ids).take(users),
@@ -310,9 +297,6 @@ def disarmed_ids(interactions: Interactions, rows: NDArray[np.intp]) -> dict[str
 
 def csv_text(columns: dict[str, pa.Array], delimiter: str = ",") -> bytes:
     """Columns as delimited text in UTF-8 under a line with their names."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     table = pa.table(columns)
     text = b""
     for quoting in ("none", "needed"):  # Arrow's "needed" quotes all text, so try without first
@@ -343,9 +327,6 @@ def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
 
 def _fold_numbers(column: pa.ChunkedArray, name: str) -> NDArray[np.int16]:
     """The fold of each row; shape (rows,)."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     whole = compute.match_substring_regex(column, r"^\d{1,9}$")
     bad = column.filter(compute.invert(whole))
     if not len(bad):

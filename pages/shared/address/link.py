@@ -36,7 +36,6 @@ def copy_link(
     params: Mapping[str, str | Sequence[str]] | None = None,
     *,
     without: str = "",
-    key: str = "copy-link",
 ) -> None:
     """A button that copies the page's address, with what is at its default written out.
 
@@ -46,13 +45,12 @@ def copy_link(
     Args:
         params: query parameter -> its value, or its values, for when the address leaves it out.
         without: what the page shows and no address can carry, such as 'the fold file'; it is said.
-        key: the same key is the same button.
     """
     written = {
         name: [value] if isinstance(value, str) else list(value)
         for name, value in (params or {}).items()
     }
-    _link(key=key, data={"params": written, "without": without})
+    _link(key="copy-link", data={"params": written, "without": without})
 
 
 def chosen(*keys: str) -> dict[str, list[str]]:

@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ecv_core.jobs.rights.actor import PersonRole
-from ecv_core.jobs.rights.settings import Mode, settings
+from ecv_core.jobs.rights.actor import Mode, PersonRole, settings
 from pages.shared.live.acting import who
 from pages.shared.live.state import sentences
 from pages.shared.widgets.component import component
@@ -41,7 +40,8 @@ _OLD: dict[str, tuple[str, dict[str, str]]] = {
 
 # Streamlit writes white on the primary colour, which is unreadable on a dark page's light blue.
 # A link in a caption would be paler than the caption, so it has the caption's own ink and its line.
-# What has a visitor's browser keep its cookie takes no room.
+# The first screenful of a page has its answer and its picture, and so less room above than usual.
+# What has a visitor's browser keep its cookie takes no room, nor does what mends the menu.
 # Streamlit's own Stop, of every look at a run that goes on, flashes beside a run's Cancel.
 # The line of what runs has a row of its own on a narrow screen, its buttons the next.
 # On the page of a run nothing moves as its results come: the bar has room for its words, the box of
@@ -51,10 +51,11 @@ _STYLE = """
 <style>
 [data-testid="stBaseButton-primary"]:not(:disabled),
 [data-testid="stMultiSelect"] [data-tag-index] :is(span, svg) { color: light-dark(#fff, #0b1620); }
+[data-testid="stMainBlockContainer"] { padding-top: 4.5rem; }
 [data-testid="stCaptionContainer"] a { color: inherit; }
 [data-testid="stStatusWidget"] button,
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-told-"]) { display: none; }
-.st-key-keep-visitor { position: absolute; }
+.st-key-keep-visitor, .st-key-menu-mended { position: absolute; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
 }
@@ -89,12 +90,15 @@ _MANY_MODULES = 200
 """So many are loaded only where a page is opened for the first time."""
 
 _lead = component(__file__, "ecv_lead_to", html="", js="lead_to.js")
+_menu = component(__file__, "ecv_menu", html="", js="menu.js")
 _press = component(__file__, "ecv_press_link", html="", js="press_link.js")
 
 
 def look() -> None:
     """The little that the theme and Streamlit's layout cannot say; call once per run of the app."""
     st.html(_STYLE)
+    with st.container(key="menu-mended"):
+        _menu(key="menu", data={})
 
 
 @contextmanager

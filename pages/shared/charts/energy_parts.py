@@ -16,7 +16,7 @@ from ecv_core.energy.parts import (
     energy_parts,
     parts_sentence,
 )
-from pages.shared.widgets.words import estimate
+from ecv_core.figures.words import estimate
 
 _COLOURS = {
     PROCESSOR["rapl"]: "#0072b2",

@@ -195,7 +195,7 @@ const controls = (player) => {
       play.replaceChildren(icon(player.playing ? "pause" : "play"));
     }
   };
-  return [row, hint];
+  return data.autoplay ? [row] : [row, hint]; // whoever comes to watch needs no keys
 };
 
 const hints = (player) => {

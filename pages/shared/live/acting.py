@@ -10,8 +10,18 @@ import time
 import streamlit as st
 
 from ecv_core.jobs.rights.acting import Acting, Handling
-from ecv_core.jobs.rights.actor import OWNER, Action, Actor, PersonRole, refusal
-from ecv_core.jobs.rights.settings import Mode, member, settings, signed_in_until, visitor
+from ecv_core.jobs.rights.actor import (
+    OWNER,
+    Action,
+    Actor,
+    Mode,
+    PersonRole,
+    member,
+    refusal,
+    settings,
+    signed_in_until,
+    visitor,
+)
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
 from pages.shared.live.state import escaped, manager, sentence, store

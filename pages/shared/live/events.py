@@ -41,7 +41,7 @@ _SHARED = "shared"
 
 _BUSY_SECONDS, _IDLE_SECONDS, _LEAST_SECONDS = 0.5, 2.0, 0.1
 """Between two looks: while something runs, while nothing does, and whatever happens."""
-_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE = 1.0, 0.2
+_SELDOM_SECONDS, _SELDOM_SECONDS_PER_PAGE = 1.0, 0.3
 """Between two times that pages draw a part anew which may wait: at least, and for each page. So the
 more watch the less often each draws, and together they leave the machine to the fold."""
 _PATIENCE_SECONDS = 2.0

@@ -17,10 +17,10 @@ import psutil
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ecv_core.jobs.rights.settings import Mode, settings
+from ecv_core.jobs.rights.actor import Mode, settings
 from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunState
-from ecv_core.store.totals import Totals
+from ecv_core.store.going import Totals
 from pages.shared.live.state import manager, store
 from pages.shared.live.tabs import tabs
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from ecv_core.figures.words import counted, duration, run_title
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import InputError, StoreError
 from ecv_core.records.run import Run, RunState
@@ -18,7 +19,6 @@ from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_sec
 from pages.shared.live.state import escaped, manager, store
 from pages.shared.live.watch import follow, follow_server, shared, watch
 from pages.shared.widgets.component import component
-from pages.shared.widgets.words import counted, duration, run_title
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

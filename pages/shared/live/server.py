@@ -22,7 +22,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from ecv_core.jobs.manager import RUN
-from ecv_core.jobs.rights.settings import settings
+from ecv_core.jobs.rights.actor import settings
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
 from pages.shared.live.events import events

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from ecv_core.figures.words import counted
+from ecv_core.figures.words import (
+    algorithm_title,
+    counted,
+    dataset_title,
+    in_order,
+    titles_of,
+)
 from ecv_core.records.run import Run
+from ecv_core.records.spec import RunSpec
 from pages.shared.address.link import label_from_link
 from pages.shared.live.state import KEPT
 
@@ -46,8 +53,6 @@ def pick_several(
     label: str,
     titles: Mapping[str, str],
     key: str,
-    *,
-    strict: bool = False,
     **about: Any,  # noqa: ANN401  arguments of the widget
 ) -> list[str]:
     """Some of several pills, at first all; what was picked among others goes.
@@ -56,10 +61,9 @@ def pick_several(
         label: of the pills.
         titles: what can be picked -> as shown.
         key: of the widget, and in the address.
-        strict: whether an address that names none of them is said.
         about: help and what else the pills take.
     """
-    label_from_link(key, titles, strict=strict)
+    label_from_link(key, titles, strict=True)
     options = list(titles)
     if not set(st.session_state.get(key, options)) <= set(options):
         st.session_state[key] = options
@@ -100,6 +104,30 @@ def picked_line(label: str, *, key: str) -> tuple[DeltaGenerator, DeltaGenerator
         words = st.container(width="content")
         widgets = st.popover(label, icon=":material/tune:", width="content")
     return words, widgets
+
+
+def pick_runs(
+    runs: Sequence[Run], offered: Sequence[RunSpec] = (), *, prefix: str = ""
+) -> list[Run]:
+    """The runs of the datasets and algorithms that are picked, in the order of both; all at first.
+
+    Args:
+        runs: to pick among.
+        offered: specs whose datasets and algorithms can be picked, so that the choice stays as
+            runs come in; by default those of the runs.
+        prefix: of the keys of both widgets, and of their names in the address.
+    """
+    specs = list(offered) or [run.spec for run in runs]
+    datasets = in_order(spec.dataset for spec in specs)
+    algorithms = in_order(spec.algorithm for spec in specs)
+    rows = pick_several("Datasets", titles_of(datasets, dataset_title), f"{prefix}datasets")
+    columns = pick_several(
+        "Algorithms", titles_of(algorithms, algorithm_title), f"{prefix}algorithms"
+    )
+    return sorted(
+        (run for run in runs if run.spec.dataset in rows and run.spec.algorithm in columns),
+        key=lambda run: (datasets.index(run.spec.dataset), algorithms.index(run.spec.algorithm)),
+    )
 
 
 def runs_words(runs: Sequence[Run]) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 
 import ecv_core.dataset as datasets
 from ecv_core.dataset import DatasetEntry
+from ecv_core.figures.words import dataset_title, titles_of
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.errors import EcvError
 from ecv_core.records.spec import Task
@@ -15,7 +16,6 @@ from pages.shared.address.link import label_from_link
 from pages.shared.live.acting import handling, why_not
 from pages.shared.live.state import KEPT, escaped, sentence, sentences
 from pages.shared.widgets.glossary import explained
-from pages.shared.widgets.words import dataset_title, titles_of
 
 DEFAULT = "synthetic"
 

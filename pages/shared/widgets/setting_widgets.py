@@ -215,7 +215,7 @@ def usual_k(split_id: str) -> None:
 
 
 def _usual_k(split_id: str | None) -> int:
-    return SPLITS[split_id].default_k if split_id in SPLITS else SETTINGS[K].default
+    return SPLITS[split_id].default_k if split_id and split_id in SPLITS else SETTINGS[K].default
 
 
 def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:

@@ -8,11 +8,11 @@ import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT
+from ecv_core.figures.words import alpha_text
 from pages.shared.address.link import step_from_link
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.component import component
 from pages.shared.widgets.glossary import explained
-from pages.shared.widgets.words import alpha_text
 
 _watch = component(
     __file__,

@@ -3,22 +3,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
 
+from ecv_core.figures.words import algorithm_title, dataset_title
 from ecv_core.records.frames import column_texts
 from ecv_core.untrusted.disarming import csv_of
-from pages.shared.widgets.words import algorithm_title, dataset_title
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
 
-HIGHEST = 380
-"""Pixels of the table; a longer one scrolls."""
+ROWS, HIGHEST = 12, 460
+"""Rows up to which a table is as high as they are, and the pixels of a longer one."""
+
+
+def table(
+    frame: Any,  # noqa: ANN401  what `st.dataframe` takes
+    columns: Mapping[str, ColumnConfig | str | None] | None = None,
+    *,
+    key: str,
+    alt: str,
+    placeholder: str = "-",
+    **more: Any,  # noqa: ANN401  arguments of `st.dataframe`
+) -> None:
+    """A table without its index, as high as its rows as far as there are few.
+
+    Args:
+        frame: what it holds; has a length.
+        columns: name -> head, or how it is shown; see `number`.
+        key: of the table on the page.
+        alt: what it holds, in a sentence.
+        placeholder: for what is missing.
+        more: width and what else the table takes.
+    """
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=columns,
+        placeholder=placeholder,
+        height="content" if len(frame) <= ROWS else HIGHEST,
+        key=key,
+        alt=alt,
+        **more,
+    )
+
+
+def number(label: str | None, form: str = "localized", said: str | None = None) -> ColumnConfig:
+    """A column of numbers: its head, or None for its name; their format; what they are."""
+    return st.column_config.NumberColumn(label, format=form, help=said)
 
 
 def chart_table(
@@ -39,19 +75,15 @@ def chart_table(
         rows: draws the part of the page with the table; by default it is drawn as it is.
     """
 
-    def table() -> None:
+    def numbers() -> None:
         frame = make()
-        st.dataframe(
+        said = column_texts(frame).items()
+        table(
             frame,
-            hide_index=True,
-            placeholder="",
-            height="content" if len(frame) <= 9 else HIGHEST,
-            column_config={
-                name: st.column_config.Column(help=text)
-                for name, text in column_texts(frame).items()
-            },
+            {name: st.column_config.Column(help=text) for name, text in said},
             key=f"{key}-rows",
             alt=f"The numbers behind: {alt}",
+            placeholder="",
         )
 
     @st.fragment  # of its own: a button that is drawn anew fails those who press the one before
@@ -65,7 +97,7 @@ def chart_table(
         )
         if expander.open:
             with expander:
-                (rows or (lambda draw: draw()))(table)
+                (rows or (lambda draw: draw()))(numbers)
 
     with st.container(horizontal=True, gap="small", key=f"chart-data-{key}"):
         box()
@@ -183,13 +215,7 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
     def ground(row: pd.Series) -> list[str]:
         return [MARKED if row.get("best") else ""] * len(row)
 
-    def real(label: str, digits: int, help_text: str) -> ColumnConfig:
-        return st.column_config.NumberColumn(label, format=f"%.{digits}f", help=help_text)
-
-    def estimate(label: str, help_text: str) -> ColumnConfig:
-        return st.column_config.NumberColumn(label, format="%.2g", help=help_text)
-
-    st.dataframe(
+    st.dataframe(  # what is styled has no length
         shown.style.apply(ground, axis=1),
         hide_index=True,
         column_config={
@@ -200,37 +226,30 @@ def runs_table(frame: pd.DataFrame, columns: Sequence[str], *, key: str) -> None
                 width=36,
             ),
             "name": st.column_config.TextColumn("run", pinned=True),
-            "mean": real("mean", 4, "At the stop, or so far."),
-            "low": real(
-                "from",
-                4,
-                f"Lower end of its interval{_HOLDS}",
-            ),
-            "high": real(
-                "to",
-                4,
-                f"Upper end of its interval{_HOLDS}",
-            ),
+            "mean": number("mean", "%.4f", "At the stop, or so far."),
+            "low": number("from", "%.4f", f"Lower end of its interval{_HOLDS}"),
+            "high": number("to", "%.4f", f"Upper end of its interval{_HOLDS}"),
             "folds": st.column_config.TextColumn("folds used"),
             "stop": st.column_config.TextColumn("stop", help="The fold after which it stopped."),
-            "k-fold mean": real("k-fold mean", 4, "Mean of all folds, where all have run."),
-            "difference %": real(
+            "k-fold mean": number("k-fold mean", "%.4f", "Mean of all folds, where all have run."),
+            "difference %": number(
                 "difference to k-fold, %",
-                2,
+                "%.2f",
                 "Between the mean at the stop and the k-fold mean.",
             ),
-            "energy Wh": estimate("energy Wh", "Of the folds used."),
-            "grams CO2e": estimate("grams CO2e", "Of the folds used."),
-            "seconds": real("seconds", 1, "Computing time of the folds used."),
-            "saved Wh": estimate(
+            "energy Wh": number("energy Wh", "%.2g", "Of the folds used."),
+            "grams CO2e": number("grams CO2e", "%.2g", "Of the folds used."),
+            "seconds": number("seconds", "%.1f", "Computing time of the folds used."),
+            "saved Wh": number(
                 "saved Wh",
+                "%.2g",
                 "Of the folds that were not needed; a forecast, the middle of a range, where they "
                 "did not run.",
             ),
-            "saved %": real("saved %", 0, "Of the energy of all k folds."),
+            "saved %": number("saved %", "%.0f", "Of the energy of all k folds."),
         },
         placeholder="-",
-        height="content" if len(shown) <= 12 else 460,
+        height="content" if len(shown) <= ROWS else HIGHEST,
         key=key,
         alt=f"{len(shown)} runs with their means, folds used and energy",
     )

@@ -1,4 +1,4 @@
-"""Numbers and states -> the words and units that pages show."""
+"""States and moments -> the words that pages show; all others are those of the library."""
 
 from __future__ import annotations
 
@@ -7,52 +7,9 @@ from html import escape
 
 import streamlit as st
 
-from ecv_core.figures.words import (
-    algorithm_title,
-    alpha_text,
-    counted,
-    dataset_title,
-    duration,
-    estimate,
-    grams,
-    in_order,
-    metric_label,
-    rule_words,
-    run_name,
-    run_title,
-    saved_words,
-    small_number,
-    titles_of,
-    watt_hours,
-    watt_hours_range,
-)
+from ecv_core.figures.words import metric_label, run_title
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.listing import ListedRun
-
-__all__ = [
-    "STATES",
-    "ago",
-    "algorithm_title",
-    "alpha_text",
-    "counted",
-    "dataset_title",
-    "duration",
-    "estimate",
-    "grams",
-    "in_order",
-    "large",
-    "metric_label",
-    "rule_words",
-    "run_label",
-    "run_name",
-    "run_title",
-    "saved_words",
-    "small_number",
-    "state_badge",
-    "titles_of",
-    "watt_hours",
-    "watt_hours_range",
-]
 
 STATES: dict[RunState, tuple[str, str]] = {
     RunState.QUEUED: (":material/hourglass_empty:", "gray"),

@@ -97,13 +97,6 @@ def test_the_precision_rule_needs_users_of_every_fold():
         explore(Scores(folds=np.arange(17.0), users=np.ones((17, 5))), "precision")
 
 
-def test_progress_is_told():
-    seen = []
-    scores = Scores(folds=np.array([0.1, 0.2, 0.35]))
-    explore(scores, progress=lambda *step: seen.append(step)).at(1e-3)
-    assert seen == [("orders", 1, 3), ("orders", 2, 3), ("orders", 3, 3)]
-
-
 def test_a_rule_of_ones_own_can_be_walked():
     # Stops as soon as fold 0 has been seen: its place is uniform over the orders.
     subsets = FoldSubsets([0.1, 0.2, 0.3, 0.4])

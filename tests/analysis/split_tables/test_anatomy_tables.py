@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ecv_core import splits
-from ecv_core.analysis.split_tables.parts import beside_paper, leakages, parts_frame, why_not
+from ecv_core.analysis.split_tables.parts import leakages, parts_frame
 from ecv_core.analysis.split_tables.toy import toy
 from ecv_core.records.interactions import Interactions, Part
 from ecv_core.splits import SPLITS, fold_parts, split
@@ -56,14 +55,6 @@ def test_without_any_order_nothing_is_known():
     assert leakages(without(toy(), "timestamps", "baskets"), 42).empty
 
 
-def test_what_a_dataset_lacks_is_said_with_what_would_work():
-    bare = without(toy(), "timestamps", "baskets")
-    assert why_not(splits.strategy("user-k-fold"), bare) is None
-    reason = why_not(splits.strategy("leave-last-basket"), bare)
-    assert "the toy has no baskets" in reason
-    assert "it can be split by user-k-fold, record-k-fold" in reason
-
-
 @pytest.mark.parametrize("split_id", SPLITS)
 def test_the_parts_of_a_fold_add_up_to_the_dataset(split_id):
     data = toy()
@@ -88,16 +79,3 @@ def test_days_are_dates_where_they_can_be():
     assert day(0) == "1970-01-01"
     assert day(None) == ""
     assert day(10**17) == "100000000000000000"
-
-
-def test_the_papers_rows_are_as_printed_and_ours_follows():
-    data = toy()
-    folds = split(data, "leave-last-basket", 1, 42, {"validation": True})
-    frame = beside_paper(data, "leave-last-basket", fold_parts(data, folds, 0))
-    item, basket = (frame.iloc[row][["training", "validation", "test"]].sum() for row in (0, 1))
-    assert item == basket == 462_683  # two splits of the same data
-    ours = frame.iloc[3]
-    assert ours["split"] == "here: leave-last-basket"
-    assert (ours["users"], ours["items"]) == (10, 12)
-    assert ours["baskets"] == 55  # visits, counted by hand: 7 + 5 + 7 + 6 + 4 + 7 + 5 + 5 + 6 + 3
-    assert ours[["training", "validation", "test"]].sum() == len(data)

@@ -1,7 +1,6 @@
 """How parts are spread: by hand, and nothing is lost on any axis."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,9 +30,9 @@ def cells(frame):
 
 
 def test_a_dataset_is_shown_over_what_it_knows():
-    assert axes(data([0, 1], times=[5, 6])) == (Axis.TIME, Axis.HISTORY, Axis.ACTIVITY)
-    assert axes(data([0, 1], baskets=[0, 0])) == (Axis.HISTORY, Axis.ACTIVITY)
-    assert axes(data([0, 1])) == (Axis.ACTIVITY,)
+    assert axes(data([0, 1], times=[5, 6])) == (Axis.TIME, Axis.HISTORY)
+    assert axes(data([0, 1], baskets=[0, 0])) == (Axis.HISTORY,)
+    assert axes(data([0, 1])) == ()
 
 
 def test_over_time_each_second_has_its_bin_while_they_are_few():
@@ -77,20 +76,6 @@ def test_within_a_history_equal_moments_stand_together():
     ]
 
 
-def test_by_activity_each_group_has_the_mean_per_user():
-    # users with 1, 1 and 4 interactions are three groups of one user each
-    users = [0, 1, 2, 2, 2, 2]
-    found = spread(data(users), roles_of(0, 0, 0, 0, 0, InteractionRole.TEST), Axis.ACTIVITY)
-    assert found[["part", "low", "high", "count"]].values.tolist() == [
-        ["training", 1, 1, 1],
-        ["training", 1, 1, 1],
-        ["training", 4, 4, 3],
-        ["test", 1, 1, 0],
-        ["test", 1, 1, 0],
-        ["test", 4, 4, 1],
-    ]
-
-
 @st.composite
 def split_data(draw):
     size = draw(st.integers(1, 60))
@@ -110,20 +95,3 @@ def test_no_interaction_is_lost_or_counted_twice(made):
         found = spread(interactions, parts, axis)
         assert found.groupby("part")["count"].sum().to_dict() == wanted
         assert (found["low"] < found["high"]).all()
-
-
-@given(split_data())
-def test_groups_by_activity_are_in_order_and_hold_every_interaction(made):
-    interactions, parts = made
-    sizes = np.bincount(interactions.users)
-    active = np.sort(sizes[sizes > 0])
-    found = spread(interactions, parts, Axis.ACTIVITY)
-    groups = found.groupby(found.groupby("part").cumcount())["count"].sum()
-    members = np.array([len(one) for one in np.array_split(active, min(10, len(active)))])
-    assert sorted(members) == sorted(
-        np.bincount(np.arange(len(active)) * min(10, len(active)) // len(active))
-    )
-    weights = np.bincount(np.arange(len(active)) * min(10, len(active)) // len(active))
-    assert float(np.sum(groups * weights)) == pytest.approx(len(interactions))
-    lows = found[found["part"] == found["part"].iloc[0]]["low"]
-    assert lows.is_monotonic_increasing

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import cheapest, leave_one_dataset_out
+from ecv_core.analysis.tradeoff.decision import cheapest, leave_one_dataset_out
 from ecv_core.records.run import Scores
 
 

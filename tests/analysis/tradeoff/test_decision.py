@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import Candidate, decide, fixed_folds
-from ecv_core.analysis.tradeoff.decision import percent_needed
+from ecv_core.analysis.tradeoff.decision import Candidate, decide, fixed_folds, percent_needed
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 

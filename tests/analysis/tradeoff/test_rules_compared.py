@@ -7,7 +7,7 @@ import pytest
 
 from ecv_core.analysis.exploration import explore, fixed, outcome
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.curves import slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.rules import (
     MANY_DRAWS,
     RULES_COLUMNS,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecv_core.analysis.exploration import explore
-from ecv_core.analysis.tradeoff import slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.curves import slider_alphas, tradeoff
 from ecv_core.analysis.tradeoff.ranks import rankings
 from ecv_core.analysis.tradeoff.study_frames import (
     CELLS_COLUMNS,

@@ -5,13 +5,11 @@ import pytest
 
 from ecv_core.analysis.exploration import explore
 from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
-from ecv_core.analysis.tradeoff import (
+from ecv_core.analysis.tradeoff.curves import averaged, slider_alphas, tradeoff
+from ecv_core.analysis.tradeoff.frames import (
     STOPS_COLUMNS,
     TRADEOFF_COLUMNS,
-    averaged,
-    slider_alphas,
     stops_frame,
-    tradeoff,
     tradeoff_frame,
 )
 from ecv_core.analysis.tradeoff.rules import RuleCurve, walked

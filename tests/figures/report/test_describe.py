@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ecv_core.analysis.tradeoff import Candidate, decide, fixed_folds
+from ecv_core.analysis.tradeoff.decision import Candidate, decide, fixed_folds
 from ecv_core.figures.report.advice import (
     checked_sentence,
     decision_sentence,

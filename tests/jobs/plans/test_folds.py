@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs.plans.folds import FoldsPlan
+from ecv_core.jobs.plans.tune import FoldsPlan
 from ecv_core.records.run import FoldResult
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.configurations import specs_of

@@ -15,8 +15,7 @@ from ecv_core.energy.meter import NoMeter
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.computing import Compute, Results
 from ecv_core.jobs.executors import Here
-from ecv_core.jobs.plans.folds import groups
-from ecv_core.jobs.plans.tune import Tuning, expected_of, make_tuning, tune
+from ecv_core.jobs.plans.tune import Tuning, expected_of, groups, make_tuning, tune
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, RunState, UserScores
 from ecv_core.records.spec import RunSpec

@@ -7,11 +7,10 @@ import pytest
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.queue import Queue
 from ecv_core.jobs.rights.acting import Acting, Handling
-from ecv_core.jobs.rights.actor import Actor, PersonRole
-from ecv_core.jobs.rights.settings import Limits, Mode, Settings
+from ecv_core.jobs.rights.actor import Actor, Limits, Mode, PersonRole, Settings
 from ecv_core.records.run import RunState
 from ecv_core.store.engine import database_url
-from ecv_core.store.quota import Quota
+from ecv_core.store.people import Quota
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import fold_result
 

@@ -13,9 +13,8 @@ from ecv_core.records.errors import RightsError
 from ecv_core.records.run import Run, RunState
 from ecv_core.stopping import moments, rule_for
 from ecv_core.store.listing import Label, label_runs
-from ecv_core.store.people import people_names
+from ecv_core.store.people import add_lost, people_names
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan, stored_plans
-from ecv_core.store.quota import add_lost
 from ecv_core.store.schema import folds, labels
 from tests.fake_folds import fold_result
 from tests.jobs.rights.conftest import ADA, BEN, OTHER_VISITOR, SPEC, VERA, VISITOR

@@ -16,21 +16,15 @@ def test_recorded_runs_are_preselected_so_that_the_page_is_never_blank(app, reco
     assert app.select_slider(key="explore_alpha").value == 1e-4
     assert "### On these recorded runs, at most 2 % from the 10-fold mean in 95 %" in texts(app)
     assert "**2 runs**: 2 datasets, 2 algorithms" in texts(app)
-    # datasets as in the catalogue, algorithms as in the registry
-    assert "Not recorded: Popularity on Synthetic, ItemKNN on MovieLens 100K." in texts(app)
 
 
-def test_one_press_unpicks_everything_and_another_picks_it_again(app, record):
+def test_with_nothing_picked_the_page_says_what_to_pick(app, record):
     record("synthetic", "item-knn")
-    record("ml-100k", "popular")
     open_explore(app)
-    app.button(key="pick-all").click().run()
+    next(one for one in app.get("button_group") if one.key == "datasets").set_value([]).run()
     assert not app.exception
     assert "Pick at least one dataset and one algorithm" in app.info[0].value
     assert not app.select_slider
-    app.button(key="pick-all").click().run()
-    assert not app.exception
-    assert app.select_slider(key="explore_alpha").value == 1e-4
 
 
 def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
@@ -147,18 +141,6 @@ def test_a_column_that_numbers_the_folds_is_asked_about(app):
     assert not app.exception
     assert "The column 'fold' seems to number the folds" in texts(app)
     assert "1 system with 10 folds each" in texts(app)
-    assert app.selectbox(key="order-system").options == ["a"]
-
-
-def test_the_system_box_follows_the_choice(app, record, a_run):
-    record("ml-100k", "popular")
-    a_run(SCORES, stopped_at=4)
-    open_explore(app)
-    assert app.selectbox(key="order-system").value == "Popularity on MovieLens 100K"
-    app.get("button_group")[0].set_value("My runs").run()
-    assert not app.exception
-    box = app.selectbox(key="order-system")
-    assert (box.value, box.options) == ("ItemKNN on Synthetic", ["ItemKNN on Synthetic"])
 
 
 def test_the_decision_can_be_cited_and_described(app, record):

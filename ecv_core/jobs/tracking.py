@@ -1,10 +1,11 @@
-"""What other code reports of a fold -> its scores, every value checked."""
+"""What other code is handed of a fold, and what it reports of it, every value checked."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +13,147 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecv_core.dataset as datasets
-from ecv_core import evaluation, stopping
+from ecv_core import evaluation, splits, stopping
 from ecv_core.dataset import ready as rated
-from ecv_core.evaluation import METRICS, Evaluation, Kind
-from ecv_core.evaluation.any_scores import AnyScores
+from ecv_core.evaluation import Evaluation, Kind, check_computed_here, metric_of
 from ecv_core.evaluation.rating import errors_by_user
-from ecv_core.jobs.tracking.handed import Handed
-from ecv_core.jobs.tracking.tables import codes_of, finite, known_columns, some
+from ecv_core.evaluation.task import AnyScores
+from ecv_core.fold import data_of, fold_seed, folds_of
 from ecv_core.records.errors import InputError
-from ecv_core.records.interactions import Part
+from ecv_core.records.interactions import Interactions, Part
 from ecv_core.records.run import AMOUNT, UserScores
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.stopping import StoppingRule
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Columns and ids of tables that other code gives, checked against the dataset.
+
+
+def known_columns(table: pd.DataFrame, needed: Sequence[str], way_out: str) -> None:
+    """Refuse a table that lacks a column. Raises: InputError."""
+    if missing := [name for name in needed if name not in table.columns]:
+        has = ", ".join(map(str, table.columns))[:200] or "none"
+        raise InputError(f"the table has no column '{missing[0]}' (it has: {has}); {way_out}")
+
+
+def codes_of(
+    ids: Collection[Any], known: NDArray[np.str_], what: str, dataset: str
+) -> NDArray[np.intp]:
+    """Ids as codes of the dataset; numbers and texts that read the same are the same.
+
+    Args:
+        ids: as other code has them.
+        known: code -> id.
+        what: 'user' or 'item'.
+        dataset: for the error.
+    Raises: InputError for an id that the dataset does not have.
+    """
+    import pandas as pd
+
+    values = pd.Series(list(ids))
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (values % 1 == 0).all():
+        values = values.astype(np.int64)  # as pandas turns whole numbers into where one is missing
+    codes: NDArray[np.intp] = pd.Index(known.astype(object)).get_indexer(
+        values.astype(str).astype(object)
+    )
+    if len(wrong := np.flatnonzero(codes < 0)):
+        more = f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""
+        raise InputError(
+            f"there is no {what} '{values.iloc[wrong[0]]}'{more} in {dataset} as it is prepared; "
+            f"use the {what} ids of fold.train and fold.test"
+        )
+    return codes
+
+
+def finite(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """A column's numbers. Raises: InputError for what is none, or is not finite."""
+    import pandas as pd
+
+    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
+    if len(wrong := np.flatnonzero(~np.isfinite(values))):
+        raise InputError(
+            f"row {wrong[0] + 1} of the table has the {column} '{table[column].iloc[wrong[0]]}', "
+            "which is no finite number"
+        )
+    return values
+
+
+def some(ids: NDArray[np.str_], codes: NDArray[np.integer]) -> str:
+    """The first of these by its id, with how many more there are: '17 (and 3 more)'."""
+    more = f" (and {len(codes) - 1:,} more)" if len(codes) > 1 else ""
+    return f"'{ids[codes[0]]}'{more}"
+
+
+# A fold as other code gets it: tables with the dataset's own ids.
+
+
+class Handed:
+    """One fold of a tracked run. Its tables are made when they are first looked at."""
+
+    def __init__(self, spec: RunSpec, index: int) -> None:
+        """Fold `index` of a run.
+
+        Raises: FoldsError where it has nothing to learn from, or nothing held out; DatasetError.
+        """
+        self.index = index
+        """Which fold it is, 0 .. k-1."""
+        self.seed = fold_seed(spec.seed, index)
+        """Of this fold's random choices, from the run's seed."""
+        self.data: Interactions = data_of(spec)
+        self.parts: NDArray[np.int8] = splits.usable_parts(self.data, folds_of(spec), index)
+        self._spec = spec
+
+    @cached_property
+    def matrices(self) -> splits.FoldMatrices:
+        """The same as sparse matrices, users and items as codes."""
+        return splits.fold_matrices(self.data, folds_of(self._spec), self.index)
+
+    @cached_property
+    def train(self) -> pd.DataFrame:
+        """What may be learnt from: `user_id`, `item_id`, and `rating` and `timestamp` where the
+        dataset has them; ids as the dataset writes them, whole numbers where all of them are."""
+        return self._table(Part.TRAIN)
+
+    @cached_property
+    def test(self) -> pd.DataFrame:
+        """What is held out, with the columns of `train`."""
+        return self._table(Part.TEST)
+
+    @cached_property
+    def validation(self) -> pd.DataFrame:
+        """What the split sets aside from training, with the columns of `train`; mostly empty."""
+        return self._table(Part.VALIDATION)
+
+    def __repr__(self) -> str:
+        counts = np.bincount(self.parts, minlength=len(Part))
+        return (
+            f"<fold {self.index} of {self.data.dataset}: {counts[Part.TRAIN]:,} interactions to "
+            f"learn from, {counts[Part.TEST]:,} held out>"
+        )
+
+    def _table(self, part: Part) -> pd.DataFrame:
+        import pandas as pd
+
+        data, chosen = self.data, self.parts == part
+        columns = {
+            "user_id": as_given(data.user_ids)[data.users[chosen]],
+            "item_id": as_given(data.item_ids)[data.items[chosen]],
+        }
+        for name, values in (("rating", data.ratings), ("timestamp", data.timestamps)):
+            if values is not None:
+                columns[name] = values[chosen]
+        return pd.DataFrame(columns)
+
+
+def as_given(ids: NDArray[np.str_]) -> NDArray[np.str_] | NDArray[np.int64]:
+    """Ids as whole numbers where every one of them is written as one, else as text."""
+    try:
+        numbers = ids.astype(np.int64)
+    except (ValueError, OverflowError):
+        return ids.astype(object)
+    return numbers if (numbers.astype(ids.dtype) == ids).all() else ids.astype(object)
 
 
 # Tables of recommended items, or of predicted ratings -> arrays, every row checked.
@@ -202,7 +329,12 @@ class Measured:
 
 
 def measure(
-    spec: RunSpec, handed: Handed, reported: object, *, rule: StoppingRule | None = None
+    spec: RunSpec,
+    handed: Handed,
+    reported: object,
+    *,
+    rule: StoppingRule | None = None,
+    said: bool = True,
 ) -> Measured:
     """The scores of a fold from what was reported of it.
 
@@ -214,8 +346,14 @@ def measure(
             predicted ratings, or users' scores; or scores of users x items, in the order of the
             matrices, or a fitted model with `score(users)`.
         rule: that stops the run, where the spec does not say it.
+        said: whether anybody has said which metric the run is scored by.
     Raises: InputError with what is wrong and the way out.
     """
+    if not said and _are_scores(reported):
+        raise InputError(
+            f"what these scores of fold {handed.index} are is not known; say it where the run "
+            f"begins: metric='{spec.metric_name}', or one of your own, metric=ecv.Metric('clicks')"
+        )
     if isinstance(reported, bool | str | bytes) or reported is None:
         raise InputError(f"fold {handed.index} was reported as {reported!r}; {_WAYS}")
     if isinstance(reported, Real | np.number):
@@ -229,6 +367,14 @@ def measure(
     if len(getattr(reported, "shape", ())) == 2 or callable(getattr(reported, "score", None)):
         return _of_scores(spec, handed, reported)
     raise InputError(f"fold {handed.index} was reported as a {type(reported).__name__}; {_WAYS}")
+
+
+def _are_scores(reported: object) -> bool:
+    """Whether the scores themselves are reported, and not what is evaluated here."""
+    if hasattr(reported, "columns"):
+        return "item_id" not in reported.columns
+    of_users = isinstance(reported, Mapping) or hasattr(reported, "to_numpy")
+    return of_users or isinstance(reported, Real | np.number)
 
 
 def _of_table(spec: RunSpec, handed: Handed, table: Any) -> Measured:  # noqa: ANN401  a DataFrame
@@ -246,6 +392,7 @@ def _of_scores(spec: RunSpec, handed: Handed, scores: object) -> Measured:
             "scores of users x items are ranked, and this run is scored by predicted ratings; "
             "report a table of user_id, item_id and prediction, or use a metric of ranking"
         )
+    check_computed_here(spec)
     parts = handed.matrices
     result = evaluation.evaluate(
         AnyScores(scores, parts.train.shape),
@@ -280,7 +427,7 @@ def _number(spec: RunSpec, handed: Handed, score: float, rule: StoppingRule | No
 
 
 def _of_users(spec: RunSpec, handed: Handed, users: list[Any], scores: list[Any]) -> Measured:
-    known = METRICS[spec.metric]
+    known = metric_of(spec)
     if not known.per_user and spec.task is not Task.RATINGS:
         raise InputError(
             f"{known.title} has one value per fold and none per user; report that number, or "
@@ -331,11 +478,12 @@ def _ratings_of(spec: RunSpec, errors: Any, held: Any) -> Evaluation:  # noqa: A
 
 
 def _lists(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
-    known = METRICS[spec.metric]
+    known = metric_of(spec)
     if known.kind not in evaluation.OF_LISTS:
         raise InputError(
             f"{known.title} does not follow from lists of recommendations; report user -> score"
         )
+    check_computed_here(spec)
     lists, note = lists_of(spec, handed, table)
     result = evaluation.evaluate_lists(
         lists,
@@ -344,11 +492,13 @@ def _lists(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
         [n for n in spec.cutoffs if n <= spec.n],  # longer lists than asked for are not known
         train=handed.matrices.train,
         candidates=spec.candidates,
+        also=(spec.metric,),
     )
     return _measured(spec, result, note)
 
 
 def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured:
+    check_computed_here(spec)
     held = handed.parts == Part.TEST
     assert handed.data.ratings is not None  # a run of RMSE or MAE is refused without
     return _measured(
@@ -358,6 +508,7 @@ def _predictions(spec: RunSpec, handed: Handed, table: pd.DataFrame) -> Measured
             handed.data.ratings[held],
             handed.data.users[held],
             rated.scale_of(handed.data, datasets.entry(spec.dataset).scale),
+            metric_of(spec),
         ),
     )
 
@@ -374,9 +525,11 @@ def _measured(spec: RunSpec, result: Evaluation, note: str = "") -> Measured:
 
 def _check(spec: RunSpec, score: float, whose: str) -> None:
     """Refuse what no value of the metric can be."""
-    known = METRICS[spec.metric]
+    known = metric_of(spec)
     if not math.isfinite(score) or abs(score) > AMOUNT:
         raise InputError(f"{whose} must be a finite number, but is {score}")
+    if known.is_own:
+        return
     if known.kind in _SHARES and not -_ROUNDING <= score <= 1 + _ROUNDING:
         raise InputError(f"{whose} is {score:g}, but {known.title} is from 0 to 1")
     if known.kind in (Kind.RATINGS, Kind.PROBABILITIES) and score < 0:

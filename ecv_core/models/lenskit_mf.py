@@ -1,0 +1,267 @@
+"""Matrix factorization by alternating least squares, implicit and of ratings, through LensKit."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ecv_core.models import training_parameters as common
+from ecv_core.models.base import Algorithm, Report, with_source
+from ecv_core.records.errors import RunError
+from ecv_core.records.interactions import Pairs, Ratings
+from ecv_core.records.parameters import Parameter
+from ecv_core.records.run import Progress, no_progress
+from ecv_core.records.spec import Task
+
+if TYPE_CHECKING:
+    import torch
+    from lenskit.data import Dataset
+
+# LensKit made ready: its thread pools set up once, and what its compiled part panics at said.
+
+
+def load_lenskit(*modules: str) -> None:
+    """Import LensKit and these of its modules; set its thread pools up once, torch's stay.
+
+    Left alone LensKit sets torch to one thread, and warns and logs if torch is already in use.
+    """
+    for module in ("pandas", "lenskit.data", "lenskit.pipeline", *modules):
+        import_module(module)
+    import torch
+    from lenskit.parallel import config
+
+    if config._config is None:
+        threads = torch.get_num_threads()
+        log = logging.getLogger(config.__name__)
+        level = log.level
+        log.setLevel(logging.ERROR)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                config.initialize(processes=1, threads=threads, backend_threads=threads)
+        finally:
+            log.setLevel(level)
+
+
+@contextmanager
+def panics_as(sentence: str) -> Iterator[None]:
+    """Turn a panic of LensKit's compiled part, which is no Exception, into a RunError.
+
+    It panics on a singular system.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise RunError(sentence) from error
+
+
+# Implicit feedback: the whole matrix of users and items.
+
+
+_DIVERGED = (
+    "implicit-mf could not be trained: its equations have no finite solution in single precision; "
+    "try a higher regularization, a lower weight or fewer factors"
+)
+
+
+class ImplicitMF:
+    """LensKit's ImplicitMFScorer, trained epoch by epoch and scored in blocks.
+
+    LensKit scores one user at a time through a pipeline, which is too slow here; only its trainer
+    is used. As in its pipeline, users are solved once more against the final items.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Load what it needs: a second, once per process, that no fit should be charged for."""
+        load_lenskit("lenskit.als")
+        self._params = params
+
+    def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
+        import torch
+
+        epochs = self._params["epochs"]
+        progress("fit", 0, epochs)
+        from lenskit.als import ImplicitMFScorer
+        from lenskit.training import TrainingOptions
+
+        scorer = ImplicitMFScorer(
+            embedding_size=self._params["factors"],
+            epochs=epochs,
+            regularization=self._params["regularization"],
+            weight=self._params["weight"],
+        )
+        options = TrainingOptions(rng=np.random.default_rng(seed))
+        trainer = scorer.create_trainer(dataset_of(train), options)  # type: ignore[no-untyped-call]
+        with panics_as(_DIVERGED):
+            for epoch in range(epochs):
+                trainer.train_epoch()
+                progress("fit", epoch + 1, epochs)
+            trainer.als_half_epoch(epochs + 1, trainer.u_ctx)
+        users, items = scorer.user_embeddings, scorer.item_embeddings
+        if users is None or not (np.isfinite(users).all() and np.isfinite(items).all()):
+            raise RunError(_DIVERGED)
+        self._users, self._items = torch.from_numpy(users), torch.from_numpy(items)
+
+    def score(self, users: NDArray[np.intp]) -> torch.Tensor:
+        import torch
+
+        return self._users[torch.from_numpy(users)] @ self._items.T
+
+
+def dataset_of(train: csr_array) -> Dataset:
+    """A training part as LensKit has it; user and item ids are the codes of rows and columns."""
+    import pandas as pd
+    from lenskit.data import from_interactions_df
+
+    users, items = train.shape
+    frame = pd.DataFrame(
+        {
+            "user_id": np.repeat(np.arange(users), np.diff(train.indptr)),
+            "item_id": train.indices,
+        }
+    )
+    return from_interactions_df(frame, users=np.arange(users), items=np.arange(items))
+
+
+IMPLICIT_MF = Algorithm(
+    id="implicit-mf",
+    title="ImplicitMF",
+    summary=(
+        "Factorises the whole user-item matrix, with more weight on what users have (iALS). "
+        "Fits in seconds; strong when its weight and regularization suit the data, weak when not."
+    ),
+    paper="Hu, Koren, Volinsky (2008): Collaborative filtering for implicit feedback datasets",
+    parameters=with_source(
+        common.SEARCH,
+        common.factors(64),
+        Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
+        Parameter(
+            "regularization",
+            40.0,
+            "Pulls vectors towards zero; more for small or sparse data.",
+            low=1e-6,
+            high=1e6,
+        ),
+        Parameter(
+            "weight",
+            8.0,
+            "How much more an interaction counts than a missing one.",
+            low=1e-3,
+            high=1e6,
+        ),
+    ),
+    build=ImplicitMF,
+)
+
+
+# Ratings, with biases, through LensKit's pipeline.
+
+
+_RATINGS_DIVERGED = (
+    "biased-als could not be trained: its equations have no finite solution in single precision; "
+    "try a higher regularization or a smaller dimension"
+)
+
+
+class BiasedALS:
+    """LensKit's BiasedMFScorer, trained epoch by epoch, and its pipeline for predictions.
+
+    The pipeline solves a user's vector once more against the final items, and falls back to
+    LensKit's biases for users and items without a rating.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Load what it needs, so that no fold is charged for it."""
+        load_lenskit("lenskit.als", "lenskit.batch")
+        self._params = params
+
+    def predict(
+        self, train: Ratings, asked: Pairs, *, seed: int, report: Report
+    ) -> NDArray[np.float64]:
+        epochs = self._params["epochs"]
+        report(0, epochs)
+        import pandas as pd
+        from lenskit.als import BiasedMFScorer
+        from lenskit.batch import predict
+        from lenskit.data import ItemList, ItemListCollection, from_interactions_df
+        from lenskit.pipeline import predict_pipeline
+        from lenskit.training import TrainingOptions
+
+        scorer = BiasedMFScorer(
+            embedding_size=self._params["dimension"],
+            epochs=epochs,
+            regularization=self._params["regularization"],
+            damping=self._params["damping"],
+        )
+        frame = pd.DataFrame(
+            {"user_id": train.users, "item_id": train.items, "rating": train.values}
+        )
+        data = from_interactions_df(frame, rating_col="rating")
+        options = TrainingOptions(rng=np.random.default_rng(seed))
+        with panics_as(_RATINGS_DIVERGED):
+            trainer = scorer.create_trainer(data, options)  # type: ignore[no-untyped-call]
+            for epoch in range(epochs):
+                trainer.train_epoch()
+                if epoch + 1 < epochs:
+                    report(epoch + 1, epochs)
+            trainer.finalize()
+        if scorer.user_embeddings is None or not (
+            np.isfinite(scorer.user_embeddings).all() and np.isfinite(scorer.item_embeddings).all()
+        ):
+            raise RunError(_RATINGS_DIVERGED)
+        scorer.trained_epochs = epochs  # the pipeline trains what is left, the biases
+        pipeline = predict_pipeline(scorer)
+        pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))
+        predicted: NDArray[np.float64] = np.empty(len(asked))
+        order = np.argsort(asked.users, kind="stable")
+        users, starts = np.unique(asked.users[order], return_index=True)
+        places = dict(zip(users.tolist(), np.split(order, starts[1:]), strict=True))
+        lists = ItemListCollection.from_dict(
+            {user: ItemList(item_ids=asked.items[rows]) for user, rows in places.items()}, "user_id"
+        )
+        for key, answers in predict(pipeline, lists, n_jobs=1):
+            predicted[places[key[0]]] = answers.scores()
+        report(epochs, epochs, predicted)
+        return predicted
+
+
+BIASED_ALS = Algorithm(
+    id="biased-als",
+    title="Biased MF (ALS)",
+    summary=(
+        "Biased matrix factorization of ratings by alternating least squares, as LensKit has it. "
+        "Seconds; few settings, and weaker than the Bayesian models."
+    ),
+    paper="Zhou, Wilkinson, Schreiber, Pan (2008): Large-Scale Parallel Collaborative Filtering",
+    task=Task.RATINGS,
+    parameters=with_source(
+        "LensKit 2025.8",
+        Parameter("dimension", 50, "Length of a vector.", low=1, high=2048),
+        Parameter("epochs", 10, "Passes over all users and all items.", low=1, high=1000),
+        Parameter(
+            "regularization",
+            0.1,
+            "Pulls vectors towards zero, times the number of ratings.",
+            low=1e-6,
+            high=1e6,
+        ),
+        Parameter(
+            "damping",
+            5.0,
+            "Ratings without deviation that every user and item is given, for the biases.",
+            low=0,
+            high=1e6,
+        ),
+    ),
+    build=BiasedALS,
+)

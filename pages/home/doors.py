@@ -1,0 +1,64 @@
+"""The four ways in: learn, try, my data, my scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from ecv_core.figures.words import algorithm_title
+from ecv_core.fold.spec import make_spec
+from ecv_core.records.errors import EcvError
+from pages.shared.address.navigation import go
+from pages.shared.live.acting import acting
+from pages.shared.live.state import sentence, sentences
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+_ALGORITHM = "multi-vae"
+"""On the embedded data a fold takes it about two seconds: a hall can follow, and nobody waits."""
+
+
+def doors() -> None:
+    """A box for each, side by side where there is room."""
+    learn, live, data, scores = st.columns(4, gap="small")
+    with _door(learn, "Why do scores differ from fold to fold, and when is it enough?"):
+        st.page_link("learn/learn.py", label="Learn it", icon=":material/school:")
+    with _door(
+        live, f"Ten folds of {algorithm_title(_ALGORITHM)} on embedded data, in half a minute."
+    ):
+        _try_it()
+    with _door(data, "A table of ratings, clicks or purchases: which is best on it?"):
+        st.page_link("data/data.py", label="My data", icon=":material/upload_file:")
+    with _door(scores, "Scores of folds from anywhere: how many were needed?"):
+        st.page_link(
+            "folds/folds.py",
+            label="My scores",
+            icon=":material/tune:",
+            query_params={"source": "My file"},
+        )
+
+
+def _door(column: DeltaGenerator, question: str) -> DeltaGenerator:
+    box = column.container(border=True, height="stretch", vertical_alignment="distribute")
+    box.markdown(question)
+    return box
+
+
+def _try_it() -> None:
+    spec = make_spec(dataset="synthetic", algorithm=_ALGORITHM, full=True)
+    why_not = acting().start_refusal([spec])
+    row = st.container(horizontal=True, vertical_alignment="center")
+    if row.button(
+        "Try it live",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="try-it",
+        disabled=why_not is not None,
+    ):
+        with sentences():  # computed anew, for there is nothing to see of what is there already
+            go("run/run.py", {"run": acting().start([spec], anew=True)})
+    if why_not:
+        st.caption(sentence(EcvError(why_not)))
+    row.page_link("run/run.py", label="Choose", icon=":material/settings:")
