@@ -17,8 +17,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import datasets, ensemble, linear_model, naive_bayes, neighbors, neural_network
-from sklearn import svm, tree
+from sklearn import (
+    datasets,
+    ensemble,
+    linear_model,
+    naive_bayes,
+    neighbors,
+    neural_network,
+    svm,
+    tree,
+)
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -27,9 +35,29 @@ from ecv_core.estimators.folds import Table
 from ecv_core.estimators.scoring import Scoring
 
 KEEL = (
-    "australian german crx saheart pima wdbc ionosphere sonar spambase magic letter "
-    "satimage segment vowel phoneme banana ring twonorm titanic tic-tac-toe vehicle contraceptive"
-).split()
+    "australian",
+    "german",
+    "crx",
+    "saheart",
+    "pima",
+    "wdbc",
+    "ionosphere",
+    "sonar",
+    "spambase",
+    "magic",
+    "letter",
+    "satimage",
+    "segment",
+    "vowel",
+    "phoneme",
+    "banana",
+    "ring",
+    "twonorm",
+    "titanic",
+    "tic-tac-toe",
+    "vehicle",
+    "contraceptive",
+)
 ROWS = 2500
 """At most so many rows of a table, drawn by chance."""
 SEED = 42
@@ -125,7 +153,8 @@ def main(folder: str, out: str) -> None:
                 tasks = [(scaled, at) for at in range(table.k)]
                 made = lambda one: Scoring(one, scoring)  # noqa: B023, E731
                 for at, fold in enumerate(table.computed(tasks, made, None, error_score="raise")):
-                    assert fold.found is not None and fold.told is not None
+                    assert fold.found
+                    assert fold.told
                     scores[row, at] = fold.score("score")
                     seconds[row, at] = fold.found["fit_time"][0] + fold.found["score_time"][0]
                     samples[row, fold.told.units] = fold.told.values

@@ -269,7 +269,7 @@ def _name(estimator: Any, scorer: object) -> str:
 def _by_unit(found: Values, units: NDArray[np.intp], score: float) -> Told:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
     who, where = np.unique(units, return_inverse=True)
-    parts = np.bincount(where, weights=found - score) * (len(who) / len(units))
+    parts: Values = np.bincount(where, weights=found - score) * (len(who) / len(units))
     return Told(units=who, values=score + parts)
 
 

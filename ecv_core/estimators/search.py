@@ -323,7 +323,7 @@ class _Differences:
 
     def __init__(self, race: _Race, candidates: Sequence[int]) -> None:
         self._race, self._candidates = race, candidates
-        self._squares: dict[tuple[int, int, int], tuple[float, float]] = {}
+        self._squares: dict[tuple[int, int, int], tuple[float, float, bool]] = {}
         self._kinds = [
             tuple(type(value) for value in race.candidates[one].values() if hasattr(value, "fit"))
             for one in candidates
@@ -350,9 +350,12 @@ class _Differences:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
         if self._race.table.apart:  # nobody comes twice: each fold's spread is all there is to know
             known = [self._spread(a, b, at) for at in rows]
-            squares, people = (np.array(part) for part in zip(*known, strict=True))
+            squares, people, counted = (np.array(part) for part in zip(*known, strict=True))
+            # Of right and wrong, not even one difference yet is no proof that there will be none:
+            # half a one is expected (Jeffreys' prior), or small tables would be decided at once.
+            total = squares.sum() if squares.any() or not counted.all() else 0.5
             with np.errstate(invalid="ignore", divide="ignore"):
-                return float(squares.sum() / np.maximum(people - 1, 0).sum() / people.mean())
+                return float(total / np.maximum(people - 1, 0).sum() / people.mean())
         both = [[self._told(one, at) for at in rows] for one in (a, b)]
         if any(told is None for one in both for told in one):
             return np.nan
@@ -366,18 +369,18 @@ class _Differences:
             tables.append(values)
         return paired_variance(tables[0], tables[1], range(len(rows)))
 
-    def _spread(self, a: int, b: int, at: int) -> tuple[float, float]:
-        """The sum of squares of the samples' differences about their mean in a fold, and their
-        number; where all are alike, as if one in two more had differed (Jeffreys' prior)."""
+    def _spread(self, a: int, b: int, at: int) -> tuple[float, float, bool]:
+        """Of the samples' differences in a fold: the sum of squares about their mean, how many they
+        are, and whether each sample is right or wrong. NaN where samples tell nothing."""
         key = (a, b, at) if a < b else (b, a, at)
         if key not in self._squares:
+            self._squares[key] = np.nan, np.nan, False
             mine, theirs = self._told(a, at), self._told(b, at)
-            if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
-                self._squares[key] = np.nan, np.nan
-            else:
+            if mine is not None and theirs is not None and np.array_equal(mine.units, theirs.units):
                 apart = mine.values - theirs.values
+                counted = np.isin((mine.values, theirs.values), (0, 1)).all()
                 squares = float(((apart - apart.mean()) ** 2).sum())
-                self._squares[key] = squares, float(len(apart))
+                self._squares[key] = squares, float(len(apart)), bool(counted)
         return self._squares[key]
 
     def _told(self, one: int, at: int) -> Told | None:

@@ -32,10 +32,9 @@ from ecv_core.records.run import Energy, FoldResult, RunState, UserScores, no_pr
 from ecv_core.records.run import Run as RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
-from ecv_core.stopping import StoppingRule
+from ecv_core.stopping import StoppingRule, record_of
 from ecv_core.stopping.doubts import doubt
 from ecv_core.stopping.precision import Precision
-from ecv_core.stopping.registering import record_of
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import open_store
 

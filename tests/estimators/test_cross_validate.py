@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-from sklearn import model_selection  # noqa: E402
-from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
-from sklearn.datasets import load_breast_cancer, load_diabetes  # noqa: E402
-from sklearn.dummy import DummyClassifier  # noqa: E402
-from sklearn.exceptions import FitFailedWarning  # noqa: E402
-from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
-from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit  # noqa: E402
-from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import StandardScaler  # noqa: E402
-from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn import model_selection
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-import ecv_core as ecv  # noqa: E402
+import ecv_core as ecv
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -128,7 +128,7 @@ class Fails(ClassifierMixin, BaseEstimator):
     """Cannot be fitted without one of the samples."""
 
     def fit(self, X, y):
-        if not (X == CANCER[0][0]).all(axis=1).any():
+        if not (CANCER[0][0] == X).all(axis=1).any():
             raise ValueError("where is the first sample?")
         self.classes_ = np.unique(y)
         return self

@@ -139,9 +139,9 @@ def test_a_scorer_of_ones_own_is_asked_by_blocks():
 
 def test_a_scorer_that_looks_elsewhere_has_no_samples():
     estimator = LogisticRegression().fit(X[HALF], TWO[HALF])
+
+    def size(model, X, y):
+        return float(np.abs(model.coef_).sum() + X.shape[1])
+
     with pytest.raises(InputError, match="the samples tell nothing of the score 'size'"):
-
-        def size(model, X, y):
-            return float(np.abs(model.coef_).sum() + X.shape[1])
-
         sample_scores(estimator, X[80:], TWO[80:], range(80), size)

@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-import sklearn  # noqa: E402
-from sklearn.base import BaseEstimator, RegressorMixin, clone  # noqa: E402
-from sklearn.datasets import load_breast_cancer, load_diabetes  # noqa: E402
-from sklearn.exceptions import FitFailedWarning  # noqa: E402
-from sklearn.linear_model import Lasso, LogisticRegression, Ridge  # noqa: E402
-from sklearn.model_selection import (  # noqa: E402
+import sklearn
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     RepeatedKFold,
     TimeSeriesSplit,
     cross_val_score,
 )
-from sklearn.naive_bayes import GaussianNB  # noqa: E402
-from sklearn.pipeline import Pipeline, make_pipeline  # noqa: E402
-from sklearn.preprocessing import StandardScaler  # noqa: E402
-from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
-import ecv_core as ecv  # noqa: E402
+import ecv_core as ecv
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
