@@ -278,9 +278,8 @@ def _balanced(held: Held) -> tuple[float, Values]:
     return float(np.mean(scores)), np.asarray(np.mean(influences, axis=0))
 
 
-STATISTICS: dict[str, Statistic] = {
+_MEANS: dict[str, Statistic] = {
     "accuracy_score": _mean_of(lambda held: held.truth == held.told),
-    "balanced_accuracy_score": _balanced,
     "top_k_accuracy_score": _mean_of(_top_k),
     "log_loss": _mean_of(lambda held: -np.log(held.probabilities())),
     "brier_score_loss": _mean_of(_brier),
@@ -291,6 +290,11 @@ STATISTICS: dict[str, Statistic] = {
     "mean_pinball_loss": _mean_of(_pinball),
     "mean_poisson_deviance": _mean_of(_poisson),
     "mean_gamma_deviance": _mean_of(_gamma),
+}
+OWN_SCORES = frozenset(_MEANS)
+"""Of these each sample has a score of its own."""
+STATISTICS: dict[str, Statistic] = _MEANS | {
+    "balanced_accuracy_score": _balanced,
     "root_mean_squared_error": _root_of(_squares),
     "root_mean_squared_log_error": _root_of(_log_squares),
     "r2_score": _r2,

@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import process_routing
 
-from ecv_core.estimators.per_sample import Held, Values, values
+from ecv_core.estimators.per_sample import OWN_SCORES, Held, Values, values
 from ecv_core.records.errors import InputError
 
 _RESPONSES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 _BLOCKS = 20
 """Of the jackknife of a score that has no formula here: so often it is worked out again."""
+_FEW = 10
+"""Samples of a class that tell something of a score which is no mean."""
 _USUAL = {ClassifierMixin.score: "accuracy_score", RegressorMixin.score: "r2_score"}
 """What estimators' own `score` is, where they did not write one themselves."""
 
@@ -157,8 +159,14 @@ class Scoring:
         truth, score = np.asarray(y), float(score)
         method = _usual_score(responses.estimator, metadata)
         metric, options = ("", {}) if not _made(scorer) else _parsed(scorer)
-        if not metric and method and repr(scorer).endswith(".score"):
-            metric, options = _USUAL[method], {"response_method": "predict"}
+        if not metric and repr(scorer).endswith(".score"):
+            # One that somebody wrote anew may be the usual one all the same, as that of k-NN is:
+            # then its value says so, for what is predicted once more.
+            usual = "accuracy_score" if is_classifier(responses.estimator) else "r2_score"
+            metric = _USUAL[method] if method else usual
+            options = {"response_method": "predict"}
+            if not method and hasattr(responses.estimator, "predict"):
+                responses.predict(responses.X)
         asked = re.findall(r"\w+", options.get("response_method", ""))
         response = next((responses.told[name] for name in asked if name in responses.told), None)
         found = None
@@ -177,6 +185,8 @@ class Scoring:
             )
         if found is not None:
             self.told = _by_unit(found, self.units, score)
+            if metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
+                self.told = _by_unit(found, _rare(truth, self.units), score)
         elif not metadata:
             self.told = _by_blocks(scorer, responses, truth, self.units, score)
 
@@ -269,8 +279,26 @@ def _name(estimator: Any, scorer: object) -> str:
 def _by_unit(found: Values, units: NDArray[np.intp], score: float) -> Told:
     """Of groups: a group's part is the sum of its samples' parts, times groups over samples."""
     who, where = np.unique(units, return_inverse=True)
-    parts: Values = np.bincount(where, weights=found - score) * (len(who) / len(units))
-    return Told(units=who, values=score + parts)
+    parts = np.bincount(where, weights=found - score) * (len(who) / len(units))
+    return Told(units=who, values=np.asarray(score + parts, np.float64))
+
+
+def _rare(truth: NDArray[Any], units: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Samples as blocks, each with its part of every class, where a class is rare.
+
+    Scores such as ROC AUC vary with the few samples of a rare class, however many others there are:
+    as many blocks say how well that variance is known (as random groups; Wolter 2007, chapter 2).
+    Of fewer than ten it is not known at all: all of them are one block, and folds have to tell.
+    """
+    _, of_class, counts = np.unique(truth, return_inverse=True, return_counts=True)
+    if counts.min() >= _BLOCKS or len(np.unique(units)) < len(units):
+        return units
+    blocks = counts.min() if counts.min() >= _FEW else 1
+    block = np.empty(len(units), np.intp)
+    for one in range(len(counts)):
+        mine = np.flatnonzero(of_class == one)
+        block[mine] = np.arange(len(mine)) % blocks
+    return np.array([units[block == one].min() for one in range(blocks)], np.intp)[block]
 
 
 def _by_blocks(

@@ -174,3 +174,37 @@ def test_time_series_run_whole():
     found = ecv.cross_validate(Ridge(), *DIABETES, cv=TimeSeriesSplit(4), rule=ecv.Never())
     assert found["fold"].tolist() == [0, 1, 2, 3]
     assert found.run.spec.fold_order == (0, 1, 2, 3)
+
+
+def test_it_is_kept_as_it_goes_on():
+    seen = []
+    kept, plain = (
+        ecv.cross_validate(
+            PIPELINE,
+            *CANCER,
+            rule=ecv.Precision(0.03),
+            keep=keep,
+            name="my pipeline",
+            dataset="cancer",
+            on_fold=lambda run: seen.append(len(run.scores)),
+        )
+        for keep in (True, False)
+    )
+    (found,) = ecv.runs()
+    assert found.run_id == kept.run.run_id
+    assert (found.spec.algorithm, found.spec.dataset) == ("my pipeline", "cancer")
+    assert found.record.state.value == "finished"
+    assert (found.scores, found.stopped_at) == (plain.run.scores, plain.run.stopped_at)
+    assert [one.decision for one in found.record.moments] == [
+        one.decision for one in plain.run.record.moments
+    ]
+    assert seen == [*range(1, len(found.scores) + 1)] * 2
+    assert kept.sentence.startswith("my pipeline, accuracy on cancer: Stopped after ")
+
+
+def test_what_fails_leaves_a_run_that_says_so():
+    with pytest.raises(ValueError, match="where is the first sample"):
+        ecv.cross_validate(Fails(), *CANCER, cv=KFold(5), error_score="raise", keep=True)
+    (found,) = ecv.runs()
+    assert found.record.state.value == "interrupted"
+    assert "where is the first sample" in found.record.error

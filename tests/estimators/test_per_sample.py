@@ -9,15 +9,17 @@ sklearn = pytest.importorskip("sklearn")
 from sklearn import metrics  # noqa: E402
 from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.metrics import get_scorer, make_scorer  # noqa: E402
+from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 
+from ecv_core.estimators.per_sample import Held, values  # noqa: E402
 from ecv_core.estimators.scoring import Scoring, sample_scores  # noqa: E402
 from ecv_core.records.errors import InputError  # noqa: E402
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(160, 4))
 NOISY = X @ [1.0, 2.0, -1.0, 0.0] + RNG.normal(size=160)
-TWO = (NOISY > 0.8).astype(int)
-THREE = np.digitize(NOISY, [-1.0, 1.0])
+TWO = (NOISY > 0).astype(int)
+THREE = np.digitize(NOISY, np.quantile(NOISY[80:], [1 / 3, 2 / 3]))
 POSITIVE = np.exp(NOISY / 3)
 HALF = slice(0, 80)
 
@@ -74,24 +76,31 @@ def test_values_are_the_derivatives_by_the_weight_of_each_sample(scoring, y):
 def test_roc_auc_by_hand():
     # Positives told 3 and 1, negatives 2 and 0: three of four pairs in order. DeLong's components
     # are 1 and 1/2 of the positives, 1/2 and 1 of the negatives.
-    class Told:
-        classes_ = np.array([0, 1])
-        _estimator_type = "classifier"
+    held = Held(
+        truth=np.array([1, 1, 0, 0]),
+        told=np.array([3.0, 1.0, 2.0, 0.0]),
+        classes=np.array([0, 1]),
+        weights=np.ones(4),
+    )
+    assert values("roc_auc_score", 0.75, held) == pytest.approx([1.25, 0.25, 0.25, 1.25])
+    assert values("roc_auc_score", 0.76, held) is None  # another function of that name
 
-        def __sklearn_tags__(self):
-            return LogisticRegression().__sklearn_tags__()
 
-        def decision_function(self, X):
-            return X[:, 0]
+def test_a_rare_class_says_how_well_its_score_is_known():
+    y = np.zeros(160, int)
+    y[::8] = 1
+    score, samples = told(LogisticRegression(), y, "roc_auc")
+    assert len(samples.values) == 10  # positives of the second half
+    assert samples.values.mean() == pytest.approx(score)
+    assert len(told(LogisticRegression(), y, "accuracy")[1].values) == 80
+    y[96] = 0
+    assert len(told(LogisticRegression(), y, "roc_auc")[1].values) == 1  # nine tell nothing
 
-        def fit(self, X, y):
-            return self
 
-    scoring = Scoring(Told(), "roc_auc")
-    scoring.units = np.arange(4)
-    scores = np.array([[3.0], [1.0], [2.0], [0.0]])
-    assert scoring(Told(), scores, np.array([1, 1, 0, 0])) == 0.75
-    assert scoring.told.values == pytest.approx([1.25, 0.25, 0.25, 1.25])
+def test_an_estimators_own_score_may_be_the_usual_one():
+    _, samples = told(KNeighborsClassifier(), TWO, None)
+    right = KNeighborsClassifier().fit(X[HALF], TWO[HALF]).predict(X[80:]) == TWO[80:]
+    assert samples.values.tolist() == right.tolist()
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "average_precision", "f1", "matthews_corrcoef"])
