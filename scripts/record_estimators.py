@@ -71,7 +71,7 @@ CLASSIFIERS: dict[str, Any] = {
     "random forest": ensemble.RandomForestClassifier(60, random_state=SEED),
     "extra trees": ensemble.ExtraTreesClassifier(60, random_state=SEED),
     "histogram boosting": ensemble.HistGradientBoostingClassifier(max_iter=60, random_state=SEED),
-    "MLP": neural_network.MLPClassifier((50,), max_iter=60, random_state=SEED),
+    "MLP": neural_network.MLPClassifier(hidden_layer_sizes=(50,), max_iter=60, random_state=SEED),
 }
 REGRESSORS: dict[str, Any] = {
     "linear": linear_model.LinearRegression(),
@@ -83,7 +83,7 @@ REGRESSORS: dict[str, Any] = {
     "random forest": ensemble.RandomForestRegressor(60, random_state=SEED),
     "extra trees": ensemble.ExtraTreesRegressor(60, random_state=SEED),
     "histogram boosting": ensemble.HistGradientBoostingRegressor(max_iter=60, random_state=SEED),
-    "MLP": neural_network.MLPRegressor((50,), max_iter=60, random_state=SEED),
+    "MLP": neural_network.MLPRegressor(hidden_layer_sizes=(50,), max_iter=60, random_state=SEED),
 }
 
 
@@ -122,9 +122,11 @@ def _keel(path: Path) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
 
 
 def main(folder: str, out: str) -> None:
-    """Record every table that is there."""
-    kept: dict[str, NDArray[Any]] = {}
+    """Record every table that is there, but for those that are recorded."""
+    kept: dict[str, NDArray[Any]] = dict(np.load(out)) if Path(out).exists() else {}
     for name, X, y, classes in tables(Path(folder)):
+        if f"{name}/fold" in kept:
+            continue
         began = time.process_time()
         if classes:  # no class that is in fewer samples than there are folds
             often = np.isin(y, np.flatnonzero(np.bincount(y) >= 10))
