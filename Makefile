@@ -3,6 +3,7 @@
 # make test      set everything up and run the tests, in a real browser too; ARGS=... for pytest
 # make test-all  also the tests that take long and guard what is rare
 # make check     format, lint, types, import rules
+# make docs      the documents as a site, in build/docs
 # make bench     side-by-side speed and memory
 # make torture   kills, disks, databases, hostile files and sessions; ARGS="--seed 1 --kills 20"
 
@@ -10,7 +11,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run setup test test-all check bench torture format
+.PHONY: run setup test test-all check docs bench torture format
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run-ready
@@ -41,6 +42,15 @@ check: $(VENV)/.dev-ready
 format: $(VENV)/.dev-ready
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+docs: .venv-docs/.ready
+	NO_MKDOCS_2_WARNING=true .venv-docs/bin/mkdocs build --quiet --strict
+	@echo "the site is in build/docs/*/index.html"
+
+.venv-docs/.ready: requirements-docs.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	@touch $@
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks.models $(ARGS)

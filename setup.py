@@ -3,6 +3,8 @@
 Recorded tunings stay in the project: they are three quarters of its data.
 """
 
+import re
+import tomllib
 from pathlib import Path
 
 from setuptools import find_namespace_packages, find_packages, setup
@@ -19,7 +21,29 @@ KINDS = ("html", "jinja", "j2", "css", "js", "svg", "tex", "toml")
 BESIDE_CODE = [f"**/*.{kind}" for kind in KINDS]
 PAGES = find_namespace_packages(include=["pages", "pages.*"])
 
+
+def for_an_index() -> str:
+    """The README as a package index shows it: links lead to the project's address, if it has one.
+
+    That is `Source` of [project.urls] in pyproject.toml. Without it words stay, and pictures go.
+    """
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    home = project.get("urls", {}).get("Source")
+
+    def link(found: re.Match[str]) -> str:
+        image, text, target = found.groups()
+        if re.match(r"\w+:", target):
+            return found[0]
+        if home is None:
+            return "" if image else text
+        return f"{image}[{text}]({home}/{'raw' if image else 'blob'}/main/{target})"
+
+    return re.sub(r"(!?)\[([^\]]*)\]\(([^)]+)\)", link, Path("README.md").read_text("utf-8"))
+
+
 setup(
+    long_description=for_an_index(),
+    long_description_content_type="text/markdown",
     packages=[
         *find_packages(include=["ecv_core", "ecv_core.*"]),
         "ecv_core.data",

@@ -2,6 +2,7 @@
 
 python -m benchmarks.coverage             prints the tables of docs/method.md, in some minutes
 python -m benchmarks.coverage --recorded  only those of recorded runs, in half a minute
+python -m benchmarks.coverage --trade-off folds on recorded runs against what other priors hold
 
 Recorded runs: in how many orders of the folds the score at the stop is within the tolerance,
 exactly. Adversaries: made scores of users in folds, 2,000 runs each, of models whose training adds
@@ -17,11 +18,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
 from scipy.stats import chi2
 
+import ecv_core.stopping.fold_variance as variance
 from ecv_core.analysis.exploration import explore
 from ecv_core.lessons.stops import at_the_stop
 from ecv_core.models import ALGORITHMS
@@ -311,6 +315,113 @@ def _print_adversaries() -> None:
     table(heads, rows)
 
 
+Half = Callable[[FoldVariance], Floats]
+"""Half widths for K folds."""
+
+
+def _with_prior(shared: float) -> Half:
+    """The precision rule's, with another probability that folds share something."""
+    count = len(variance._EFFECTS) - 1
+    prior = np.concatenate([[1 - shared], np.full(count, shared / count)])
+    with np.errstate(divide="ignore"), patch.object(variance, "_PRIOR", prior):
+        error = min(variance.simulated_look_error(K, PROMISED, runs=200_000), 1 - PROMISED)
+
+    def half(known: FoldVariance) -> Floats:
+        with (
+            np.errstate(divide="ignore"),
+            patch.multiple(variance, _PRIOR=prior, look_error=lambda k, confidence: error),
+        ):
+            return known.half_widths(K, PROMISED)
+
+    return half
+
+
+def _moderated(d0: float) -> Half:
+    """Student's t with the variance (d0 u + (e - 1) s2) / (d0 + e - 1), all looks together."""
+
+    def parts(known: FoldVariance) -> tuple[Floats, Floats]:
+        more: Floats = known.sizes.astype(np.float64) - 1
+        sum_of = d0 * known.users + more * np.where(more > 0, known.observed, 0.0)
+        left = np.maximum(1 / known.sizes - 1 / K, 0)
+        error: Floats = np.sqrt(sum_of / (d0 + more) * left)
+        return error, d0 + more
+
+    scores = np.random.default_rng(1).standard_normal((100_000, K))
+    means, observed = running(scores)
+    error, freedom = parts(_known(np.ones_like(scores), observed))
+    off = np.abs(means - means[:, -1:])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        likely = 2 * stdtr(freedom, -off.ravel() / error).reshape(scores.shape)
+    level = float(np.quantile(likely[:, :-1].min(axis=1), 1 - PROMISED))
+
+    def half(known: FoldVariance) -> Floats:
+        error, freedom = parts(known)
+        found: Floats = -stdtrit(freedom, level / 2) * error
+        return found
+
+    return half
+
+
+def _known(users: Floats, observed: Floats) -> FoldVariance:
+    """After 1 to K folds of each run, users known exactly; shapes (runs, K)."""
+    return FoldVariance(
+        sizes=np.broadcast_to(np.arange(1, K + 1), users.shape).ravel(),
+        users=users.ravel(),
+        users_freedom=np.full(users.size, 1e9),
+        observed=observed.ravel(),
+    )
+
+
+def _stopped(means: Floats, half: Floats, tolerance: float) -> tuple[float, float]:
+    """Share of runs within the tolerance at the stop, and mean folds; arrays (runs, K)."""
+    with np.errstate(invalid="ignore"):
+        stops = half <= tolerance * np.abs(means)
+    stops[:, -1] = True
+    at = stops.argmax(axis=1)
+    off = np.abs(means[np.arange(len(means)), at] - means[:, -1])
+    return float((off <= tolerance * np.abs(means[:, -1])).mean()), float(at.mean() + 1)
+
+
+def _print_trade_off(tolerance: float = 0.03, orders: int = 500, runs: int = 2000) -> None:
+    """What each bound costs on recorded runs, and holds there and against fold effects."""
+    rng = np.random.default_rng(0)
+    every = np.array([rng.permutation(K) for _ in range(orders)])
+    sets = np.cumsum(1 << every, axis=1) - 1
+    chosen = ((np.arange(1, 2**K)[:, None] >> np.arange(K)) & 1).astype(np.bool_)
+    cells = []
+    for scores in recorded().values():
+        assert scores.users is not None
+        means = (chosen @ scores.folds) / chosen.sum(axis=1)
+        cells.append((means[sets], fold_variance(scores.users, chosen)))
+    bounds = {f"prior probability {one:g}": _with_prior(one) for one in (0, 0.05, 0.1, 0.2, 0.3)}
+    bounds |= {f"moderated, d0 = {one}": _moderated(one) for one in (6, 12, 24)}
+    heads = [
+        "bound for all looks",
+        "folds at 3 %",
+        "least of the runs",
+        "worst of x3",
+        "x10",
+        "x30",
+    ]
+    rows = []
+    for name, half in bounds.items():
+        kept = [_stopped(means, half(known)[sets], tolerance) for means, known in cells]
+        cols = [f"{np.mean([folds for _, folds in kept]):.2f}"]
+        cols.append(_percent(min(within for within, _ in kept)))
+        for times in (3, 10, 30):
+            worst = 1.0
+            for size in SIZES:
+                spread = size * tolerance
+                noise = rng.standard_normal((runs, K)) * spread * np.sqrt(1 + times)
+                means, observed = running(1 + noise)
+                known = _known(np.full((runs, K), spread**2), observed)
+                found = _stopped(means, half(known).reshape(means.shape), tolerance)
+                worst = min(worst, found[0])
+            cols.append(_percent(worst))
+        rows.append([name, *cols])
+    table(heads, rows)
+
+
 def _print_stops() -> None:
     heads = ["stop after", "share of runs", "Student's t holds", "allowing for the stop"]
     rows = [
@@ -322,6 +433,9 @@ def _print_stops() -> None:
 
 def main() -> None:
     """Measure and print."""
+    if "--trade-off" in sys.argv[1:]:
+        _print_trade_off()
+        return
     _print_recorded()
     if "--recorded" not in sys.argv[1:]:
         _print_adversaries()

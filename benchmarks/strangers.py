@@ -30,6 +30,7 @@ import psutil
 from websockets.exceptions import WebSocketException
 
 import ecv_core.dataset as datasets
+from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
 from tests.browser.stranger import Stranger, half_a_message, upload
 
@@ -80,11 +81,13 @@ class Crowd:
         return "done"
 
     def start(self, chance: random.Random, address: str) -> str:
-        """Start a run."""
+        """Start a run, or be refused one more, with the button there is."""
         query = f"dataset=synthetic&algorithm=popular&seed={chance.randrange(10**6)}"
         with Stranger(self.port, query=query, address=address) as tab:
+            if "Start" not in tab.buttons:
+                return "no button that can be pressed"
             tab.run("Start")
-        return "done"
+        return "pressed"
 
     def send(self, chance: random.Random, address: str) -> str:
         """Send files to a session of theirs."""
@@ -173,6 +176,8 @@ def main() -> None:
             crowd.over.set()
             watching.join()
             left = server.memory_info().rss - before
+            runs = open_store(dashboard.database_url).runs()
+            started = Counter(run.state.value for run in runs if run.started_by)
             log = dashboard.log.read_text()
             tracebacks = log.count("Traceback") - log.count("DecodeError: ")
         finally:
@@ -183,9 +188,10 @@ def main() -> None:
     print(
         f"memory before {before >> 20} MB, grew by {grown >> 20} MB at most and {left >> 20} MB at "
         f"the end; the owner's run took {statistics.median(alone):.3f} processor seconds alone "
-        f"and {lost:+.1f} % beside {asked.strangers} strangers; {tracebacks} tracebacks"
+        f"and {lost:+.1f} % beside {asked.strangers} strangers, who started "
+        f"{started.total()} runs {dict(started)}; {tracebacks} tracebacks"
     )
-    sys.exit(grown > MEMORY << 20 or lost > LOSS or tracebacks > 0)
+    sys.exit(grown > MEMORY << 20 or lost > LOSS or tracebacks > 0 or not started)
 
 
 if __name__ == "__main__":

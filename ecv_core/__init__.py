@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ecv_core.library.data import metrics as metrics
     from ecv_core.library.data import split as split
     from ecv_core.library.evaluate import evaluate as evaluate
+    from ecv_core.library.figure import figure as figure
     from ecv_core.library.in_memory import Data as Data
     from ecv_core.library.in_memory import add as add
     from ecv_core.library.order import orders as orders
@@ -69,6 +70,7 @@ _HOMES = {
     "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
     "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
+    "ecv_core.library.figure": ("figure",),
     "ecv_core.library.in_memory": ("Data", "add"),
     "ecv_core.library.order": ("orders",),
     "ecv_core.library.run": ("Run", "Runs", "report", "runs"),
@@ -127,6 +129,7 @@ __all__ = [
     "datasets",
     "errors",
     "evaluate",
+    "figure",
     "fold_matrices",
     "load",
     "metrics",

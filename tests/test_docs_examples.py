@@ -176,7 +176,8 @@ from scipy.sparse import csr_array
 
 from ecv_core import fold
 from ecv_core.analysis.comparison import differences
-from ecv_core.cli.run_command import parse_spec
+from ecv_core.cli import parse
+from ecv_core.cli.run_command import spec_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SCORES, RunSpec
 from ecv_core.store.command import command_for
@@ -193,7 +194,7 @@ def test_it_is_checked():
 def test_the_command_of_a_run_repeats_it():
     command = command_for(HALF)
     assert "--training-share 0.5" in command
-    assert parse_spec(shlex.split(command)[3:]) == HALF
+    assert spec_of(parse(shlex.split(command)[3:])) == HALF
     assert "--training-share" not in command_for(replace(HALF, training_share=1.0))
 
 

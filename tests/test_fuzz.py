@@ -24,12 +24,12 @@ JSON = st.recursive(
 
 
 @pytest.mark.slow
-def test_five_hundred_cases_in_a_process_of_one_gigabyte():
+def test_two_hundred_cases_in_a_process_of_one_gigabyte():
     """`make torture` has five thousand."""
-    words = [sys.executable, "-m", "benchmarks.fuzz", "--cases", "500", "--seed", "18"]
+    words = [sys.executable, "-m", "benchmarks.fuzz", "--cases", "200", "--seed", "18"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert done.stdout.startswith("500 cases (")
+    assert done.stdout.startswith("200 cases (")
 
 
 @settings(max_examples=50)

@@ -68,3 +68,16 @@ def test_a_command_loads_what_it_needs_only(arguments: list[str]) -> None:
     loaded, _ = loaded_by(f"from ecv_core.cli import main; exit_code = main({arguments!r})")
     unused = {"plotly", "pandas", "torch", "lenskit", "streamlit", "sqlalchemy", "codecarbon"}
     assert loaded & unused == set()
+
+
+def test_a_quick_run_loads_neither_torch_nor_pandas(tmp_path: Path) -> None:
+    words = f"""
+        import os
+        os.environ["ECV_DATABASE_URL"] = "sqlite:///{tmp_path}/runs.sqlite"
+        from ecv_core.cli import main
+        exit_code = main(["run", "synthetic", "popular", "-k", "2"])
+"""
+    loaded_by(words.strip())  # the machine's processor is looked at once a boot
+    loaded, ended = loaded_by(words.strip().replace('"2"]', '"3"]'))
+    assert ended == 0
+    assert loaded & {"torch", "pandas", "lenskit", "streamlit", "plotly"} == set()

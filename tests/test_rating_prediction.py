@@ -8,7 +8,8 @@ import pytest
 
 import ecv_core.dataset as datasets
 from ecv_core import fold, stopping
-from ecv_core.cli.run_command import parse_spec
+from ecv_core.cli import parse
+from ecv_core.cli.run_command import spec_of
 from ecv_core.dataset._load import read
 from ecv_core.dataset.ready import scale_of
 from ecv_core.fold import spec
@@ -56,7 +57,7 @@ def test_the_command_of_a_run_says_it_again_and_leaves_out_what_is_usual():
     known = rating_spec("sgd-mf", metric="mae", seed=7)
     words = command_for(known).split()
     assert "--split" not in words
-    assert parse_spec(words[3:]) == known
+    assert spec_of(parse(words[3:])) == known
     assert "--metric" not in command_for(replace(known, metric="rmse"))
 
 

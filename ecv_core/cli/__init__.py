@@ -6,17 +6,18 @@ import argparse
 import errno
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn
 
 from ecv_core._version import __version__
 from ecv_core.cli.output import BAD_INPUT, FAILED, INTERRUPTED, OK
-from ecv_core.records.errors import EcvError, InputError, RunError, Terminated
+from ecv_core.records.errors import EcvError, InputError, RunError, Terminated, UnknownName
 from ecv_core.records.plugins import naming_code
 
 
@@ -48,6 +49,9 @@ COMMANDS = {
     "run": Command("evaluate an algorithm on a dataset", "run_command", "run_options"),
     "resume": Command("go on with a run that was cut off", "runs_commands", "resume_options"),
     "runs": Command("the runs there are, and which can go on", "runs_commands", "runs_options"),
+    "show": Command("what a run found, and each of its folds", "runs_commands", "show_options"),
+    "export": Command("a run as JSON, for `import`", "runs_commands", "export_options"),
+    "delete": Command("delete runs", "runs_commands", "delete_options"),
     "study": Command(
         "datasets x algorithms x splits, recorded; resumable", "study_command", "study_options"
     ),
@@ -82,8 +86,12 @@ COMMANDS = {
         "a picture for a paper, in a column's width", "figure_command", "figure_options"
     ),
     "dashboard": Command("the pages, in a browser", "dashboard_command", "dashboard_options"),
-    "backup": Command("all runs as one file, while in use", "backup_commands", "backup_options"),
-    "restore": Command("all runs from such a file", "backup_commands", "restore_options"),
+    "completion": Command(
+        "a script with which a shell completes commands and options", "manual", "completion_options"
+    ),
+    "man": Command("the manual page, for man -l", "manual", "man_options"),
+    "backup": Command("all runs as one file, while in use", "share_commands", "backup_options"),
+    "restore": Command("all runs from such a file", "share_commands", "restore_options"),
 }
 """Every command, in the order in which `--help` lists them."""
 
@@ -94,7 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _told_to_end(), _warnings_shown():
             options = parse(arguments)
             command: Callable[[argparse.Namespace], int] = options.command
-            with naming_code():  # what is typed here may name code to import
+            if getattr(options, "meter", None):
+                import_module("ecv_core.cli.options").use_meters(options)
+            with naming_code(), _quiet(options.quiet):  # what is typed here may name code to import
                 return command(options)
     except RunError as error:
         return _complain(error, FAILED)
@@ -112,6 +122,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno != errno.ENAMETOOLONG:
             raise
         return _complain(f"{str(error.filename)[:100]}... is too long for a file name", BAD_INPUT)
+
+
+@contextmanager
+def _quiet(asked: bool) -> Iterator[None]:
+    """Nothing on the way: no progress, no notes; the result and errors alone."""
+    if not asked:
+        yield
+        return
+    with open(os.devnull, "w", encoding="utf-8") as nothing, redirect_stderr(nothing):
+        yield
 
 
 class _Line(logging.Handler):
@@ -165,12 +185,28 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
     Raises: InputError for arguments that make no command.
     """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        raise UnknownName("command", words[0], COMMANDS)
+    parser, _ = parsers()
+    options = parser.parse_args(words)
+    number = re.fullmatch("[0-9]{1,6}", str(getattr(options, "folds", None)))
+    if number and not os.path.exists(options.folds):
+        if options.k not in (None, int(options.folds)):
+            raise InputError(f"-k {options.k} and --folds {options.folds} differ; leave one out")
+        options.k, options.folds = int(options.folds), None  # a number of them is no file
+    return options
+
+
+def parsers() -> tuple[argparse.ArgumentParser, dict[str, _Lazy]]:
+    """The parser of the command line, and that of each command, which knows its options later."""
     parser = _Parser(prog=program(), description="e-fold cross-validation", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"e-fold {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Lazy)
-    for command_name, command in COMMANDS.items():
-        commands.add_parser(command_name, help=command.help, declared=command)
-    return parser.parse_args(arguments)
+    return parser, {
+        name: commands.add_parser(name, help=command.help, declared=command)
+        for name, command in COMMANDS.items()
+    }
 
 
 class _Parser(argparse.ArgumentParser):
@@ -186,12 +222,19 @@ class _Lazy(_Parser):
         super().__init__(allow_abbrev=False, **options)
         self._declared: Command | None = declared
 
-    def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+    def declare(self) -> None:
+        """Learn the options."""
         if (command := self._declared) is not None:
             self._declared = None
             home = import_module(f"{__name__}.{command.module}")
             declare: Callable[[argparse.ArgumentParser], None] = getattr(home, command.options)
             declare(self)
+            self.add_argument(
+                "-q", "--quiet", action="store_true", help="no progress and no notes; errors alone"
+            )
+
+    def parse_known_args(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        self.declare()
         return super().parse_known_args(*given, **named)
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import ecv_core.dataset as datasets
+from ecv_core.cli import program
 from ecv_core.cli.options import named_values
 from ecv_core.cli.output import OK
 from ecv_core.dataset import own
@@ -56,9 +57,7 @@ def list_datasets(options: argparse.Namespace) -> int:
     print(f"{'dataset':<22}{'users':>9}{'items':>9}{'interactions':>14}  where")
     for row in rows:
         counts = [f"{row[name]:,}" if row[name] else "?" for name in COUNTS]
-        where = (
-            "on disk" if row["on_disk"] else f"not here: python -m ecv_core download {row['id']}"
-        )
+        where = "on disk" if row["on_disk"] else f"not here: {program()} download {row['id']}"
         print(f"{row['id']:<22}{counts[0]:>9}{counts[1]:>9}{counts[2]:>14}  {where}")
     return OK
 
@@ -188,7 +187,7 @@ def add(options: argparse.Namespace) -> int:
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
     print(f"{layout.form.value}: {columns}", file=sys.stderr)
     print("\n".join(summary(about)))
-    print(f"kept as {options.name}: python -m ecv_core run {options.name} item-knn")
+    print(f"kept as {options.name}: {program()} run {options.name} item-knn")
     return OK
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -16,7 +17,6 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
 from ecv_core.records.spec import SETTINGS, Setting
-from ecv_core.splits import SPLITS
 
 if TYPE_CHECKING:
     from ecv_core.jobs.book import GivesUp
@@ -153,7 +153,7 @@ def _several(known: Setting, text: str) -> tuple[int | str, ...]:
 # How folds and other programs use the machine, of the commands that compute.
 
 
-OF_MACHINE = ("share_machine", "wait_for_quiet")
+OF_MACHINE = ("share_machine", "wait_for_quiet", "no_energy")
 
 
 def add_machine_options(parser: argparse.ArgumentParser) -> None:
@@ -180,6 +180,8 @@ def add_split_options(parser: argparse.ArgumentParser, **of_seed: Any) -> None: 
         parser: of the command.
         of_seed: what is otherwise with the seed in this command, as for `add_argument`.
     """
+    from ecv_core.splits import SPLITS
+
     add_setting(parser, "split", help=f"one of {', '.join(SPLITS)}")
     parser.add_argument(
         "--split-param", action="append", default=[], metavar="NAME=VALUE", help="of the split"
@@ -199,6 +201,14 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         help="compute on a cluster: local:3, tcp://host:8786, slurm, pbs, lsf or htcondor; "
         "ECV_CLUSTER says it too",
     )
+    parser.add_argument(
+        "--meter",
+        action="append",
+        default=[],
+        metavar="METER",
+        help="measure this machine with shelly:ADDRESS, slurm or a command that prints watts; give "
+        "it again for a second one; ECV_METER says it too",
+    )
     parser.add_argument("--nodes", type=int, metavar="N", help="of slurm, pbs, lsf or htcondor")
     parser.add_argument(
         "--site", metavar="FILE.toml", help="partition, account, walltime, ... of a node"
@@ -210,6 +220,21 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with several nodes: so many folds more than the rule is sure to need (default 1)",
     )
+
+
+def use_meters(options: argparse.Namespace) -> None:
+    """Have folds measured by the meters that `--meter` names.
+
+    Raises: InputError for one that cannot be, or does not answer now.
+    """
+    if options.on or os.environ.get("ECV_CLUSTER"):
+        raise InputError(
+            "--meter measures this machine, and --on computes elsewhere; name the meters of a node "
+            "in its own ECV_METER"
+        )
+    from ecv_core.jobs.metering import NAME, checked
+
+    os.environ[NAME] = "\n".join(map(checked, options.meter))
 
 
 @contextmanager

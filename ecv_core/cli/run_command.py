@@ -6,13 +6,10 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import ecv_core.dataset as datasets
 from ecv_core import models, stopping
-from ecv_core.cli import parse
-from ecv_core.cli.data_commands import fetch
 from ecv_core.cli.options import (
     OF_SPLITS,
     add_place,
@@ -20,6 +17,7 @@ from ecv_core.cli.options import (
     add_split_options,
     asked_rule_params,
     asked_settings,
+    gives_up,
     named_values,
     place_of,
 )
@@ -43,7 +41,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset")
     parser.add_argument("algorithm")
     add_split_options(parser)
-    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a model's parameter"
     )
@@ -93,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
     """Run it here, fold by fold, with a progress bar."""
     check_target(options.json)
     if options.download:
+        from ecv_core.cli.data_commands import fetch
+
         fetch(datasets.entry(options.dataset))
     spec = spec_of(options)
     check_data(spec)
@@ -145,7 +145,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from ecv_core.figures.words import watt_hours
-    from ecv_core.jobs.book import GivesUp, Says
+    from ecv_core.jobs.book import Says
     from ecv_core.jobs.driver import drive
     from ecv_core.jobs.plans.behind import plan_of
     from ecv_core.store.document import run_document
@@ -179,8 +179,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
             name = "RMSE" if spec.task is Task.RATINGS else "inner nDCG@100"
             bar.set_description(f"{words}, {name} {curve[-1]:.4f}" if curve else words)
 
-        trouble = GivesUp(partial(tqdm.write, file=sys.stderr))
-        says = Says(fold=on_fold, trouble=trouble)
+        says = Says(fold=on_fold, trouble=gives_up())
         with place_of(options, show) as executor:
             plan, book = plan_of(store, run, says, speculate=options.speculate)
             drive(plan, book, executor)
@@ -188,7 +187,7 @@ def carry_out(store: Store, run: Run, options: argparse.Namespace) -> int:
     write_json(run_document(run), options.json)
     book.check_finished()
     if options.json != "-":
-        print(_summary(run))
+        print(summary(run))
         for name, folds in aid_folds(book.results, spec).items():
             joules = sum(result.energy.joules for result in folds.values())
             cost = f"{len(folds)} folds, {watt_hours(joules)}"
@@ -257,7 +256,8 @@ def _energy(run: Run) -> str:
     return f"{text}; {SOURCES[facts.source]}. {said}".rstrip(". ")
 
 
-def _summary(run: Run) -> str:
+def summary(run: Run) -> str:
+    """What a run found, line by line."""
     from ecv_core.figures.words import interval_lines, metric_label, reused_words, run_name, verdict
 
     lines = [
@@ -269,12 +269,3 @@ def _summary(run: Run) -> str:
         f"run {run.run_id}",
     ]
     return "\n".join(line for line in lines if line)
-
-
-def parse_spec(arguments: Sequence[str]) -> RunSpec:
-    """The spec that `run ...` with these arguments would evaluate.
-
-    Raises: InputError for arguments that make no run.
-    """
-
-    return spec_of(parse(arguments))

@@ -1,4 +1,4 @@
-"""`runs` and `resume`: the runs there are, and going on with one that was cut off."""
+"""`runs`, `show`, `export`, `delete` and `resume`: what can be done with runs that are there."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import argparse
 from ecv_core.cli import program
 from ecv_core.cli.options import add_place
 from ecv_core.cli.output import OK, check_target, write_json
-from ecv_core.cli.run_command import check_data, go_on
-from ecv_core.figures.words import counted
+from ecv_core.cli.run_command import check_data, go_on, summary
+from ecv_core.figures.words import counted, run_name
 from ecv_core.jobs.owner import recover
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import RunState
+from ecv_core.records.run import Run, RunState
+from ecv_core.store.document import run_document
 from ecv_core.store.listing import ListedRun, RunList
-from ecv_core.store.store import open_store
+from ecv_core.store.recorded import recorded_run
+from ecv_core.store.schema import UNDO_MINUTES
+from ecv_core.store.store import Store, open_store
 
 
 def runs_options(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +35,26 @@ def resume_options(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON; - for stdout")
     parser.set_defaults(command=resume)
+
+
+def show_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `show`."""
+    parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
+    parser.add_argument("--json", metavar="FILE", help="write it as JSON; - for stdout")
+    parser.set_defaults(command=show)
+
+
+def export_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `export`."""
+    parser.add_argument("run_id", metavar="RUN", help="its id, or the beginning of it")
+    parser.add_argument("-o", "--output", metavar="FILE.json", help="- for stdout")
+    parser.set_defaults(command=export)
+
+
+def delete_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `delete`."""
+    parser.add_argument("run_ids", metavar="RUN", nargs="+", help="ids, or the beginnings of them")
+    parser.set_defaults(command=delete)
 
 
 def runs(options: argparse.Namespace) -> int:
@@ -66,10 +89,7 @@ def resume(options: argparse.Namespace) -> int:
     check_target(options.json)
     store = open_store()
     recover(store)
-    ids = [row.run_id for row in RunList(store).rows() if row.run_id.startswith(options.run_id)]
-    if len(ids) > 1 and options.run_id not in ids:
-        raise InputError(f"{len(ids)} runs begin with '{options.run_id}'; give more of the id")
-    run = store.run(ids[0] if len(ids) == 1 else options.run_id)
+    run = _run(store, options.run_id)
     if run.spec.tracked:
         raise InputError(
             f"the folds of run {run.run_id} are computed by other code, '{run.spec.algorithm}'; "
@@ -83,6 +103,51 @@ def resume(options: argparse.Namespace) -> int:
         )
     check_data(run.spec)
     return go_on(store, run, options, full=options.full)
+
+
+def show(options: argparse.Namespace) -> int:
+    """Say what a run found, and each of its folds."""
+    check_target(options.json)
+    run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
+    write_json(run_document(run), options.json)
+    if options.json != "-":
+        print(summary(run))
+        for moment in run.moments:
+            score = f"fold {moment.fold}: {run.spec.metric_name} {moment.score:.4f}"
+            print(f"{score}. {moment.decision.reason}")
+    return OK
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write a run as JSON, as the page and `run --json` do."""
+    run = recorded_run(options.run_id) or _run(open_store(), options.run_id)
+    target = options.output or f"e-fold-{run.run_id}.json"
+    check_target(target)
+    write_json(run_document(run), target)
+    if target != "-":
+        print(f"{target}: {run_name(run)}; '{program()} import {target}' keeps it elsewhere")
+    return OK
+
+
+def delete(options: argparse.Namespace) -> int:
+    """Delete runs; none of them where one cannot be."""
+    store = open_store()
+    recover(store)
+    runs = [_run(store, run_id) for run_id in dict.fromkeys(options.run_ids)]
+    for run in runs:
+        if run.state.active:
+            raise InputError(f"run {run.run_id} is {run.state}; cancel it before you delete it")
+    for run_id in store.remove([run.run_id for run in runs]):
+        print(f"run {run_id} is deleted; for {UNDO_MINUTES} minutes the page Runs brings it back")
+    return OK
+
+
+def _run(store: Store, asked: str) -> Run:
+    """The run with this id, or whose id begins so. Raises: InputError."""
+    ids = [row.run_id for row in RunList(store).rows() if row.run_id.startswith(asked)]
+    if len(ids) > 1 and asked not in ids:
+        raise InputError(f"{len(ids)} runs begin with '{asked}'; give more of the id")
+    return store.run(ids[0] if len(ids) == 1 else asked)
 
 
 def _sentence(rows: list[ListedRun], options: argparse.Namespace) -> str:

@@ -148,7 +148,7 @@ def select_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower-is-better", action="store_true", help="of the scores in FILE")
     parser.add_argument("--metric", help="what the score is (default ndcg)")
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
-    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     add_split_options(parser, default=None, metavar="SEED", help="fixes every random choice")
     add_place(parser)
     add_machine_options(parser)

@@ -28,7 +28,7 @@ def track_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("algorithm", metavar="NAME", help="what your model is to be called")
     parser.add_argument("dataset")
     add_split_options(parser)
-    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     parser.add_argument(
         "--param",
         action="append",

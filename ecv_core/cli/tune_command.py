@@ -98,7 +98,7 @@ def tune_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "confidence")
     add_setting(parser, "metric")
     parser.add_argument("-n", type=int, default=10, help="length of the recommendation list")
-    parser.add_argument("--folds", metavar="FILE", help="use these released folds")
+    parser.add_argument("--folds", metavar="N|FILE", help="as -k; or released folds, a file")
     add_split_options(parser)
     add_place(parser)
     add_machine_options(parser)

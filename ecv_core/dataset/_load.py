@@ -370,6 +370,12 @@ def _encode(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], NDArray[np.str_
 
 def ids_of(texts: pa.StringArray) -> NDArray[np.str_]:
     """Ids as numpy has them, all at the width of the longest. Raises: Unreadable."""
+    check_ids(texts)
+    return np.array(texts.to_pylist(), dtype=np.str_)
+
+
+def check_ids(texts: pa.StringArray) -> None:
+    """Refuse ids that are too long, or too many of that length. Raises: Unreadable."""
     import pyarrow.compute as pc
 
     longest = pc.max(pc.utf8_length(texts)).as_py() or 1
@@ -380,7 +386,6 @@ def ids_of(texts: pa.StringArray) -> NDArray[np.str_]:
             f"it has {len(texts):,} ids with up to {longest} characters, which together take more "
             f"than {limits.MAX_ID_BYTES >> 20:,} MB of memory; shorten the longest"
         )
-    return np.array(texts.to_pylist(), dtype=np.str_)
 
 
 def _in_order(known: DatasetEntry, path: Path, file: SourceFile) -> bool:

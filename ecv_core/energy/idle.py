@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import psutil
 
 from ecv_core.energy.boot import recalled, remember
 from ecv_core.energy.load import Load
-from ecv_core.records.run import QUIET, Energy
+from ecv_core.records.run import QUIET
+
+if TYPE_CHECKING:
+    from ecv_core.energy.meter import EnergyMeter
 
 LOOK_SECONDS, MEASURED_SECONDS = 0.25, 2.0
 
 
-class Meter(Protocol):
-    """What measures it; as of `meter.EnergyMeter`."""
-
-    def start(self) -> None:
-        """Begin."""
-
-    def stop(self) -> Energy:
-        """End."""
-
-
-def idle_watts(meter: Meter, name: str) -> float | None:
+def idle_watts(meter: EnergyMeter, name: str) -> tuple[float, str] | None:
     """The power of the idle machine, by this meter.
 
     Args:
         meter: not started.
         name: of what the meter assumes, under which the answer is remembered.
-    Returns: watts; None where the machine is not idle now, or nothing can be measured.
+    Returns: watts, and how they are known, as `Energy.source`; None where the machine is not idle
+        now, or nothing can be measured.
     """
-    if isinstance(watts := recalled(f"idle {name}"), float):
-        return watts
+    with suppress(TypeError, ValueError):
+        watts, source = recalled(f"idle {name}")
+        return float(watts), str(source)
     before = Load.now()
     time.sleep(LOOK_SECONDS)
     if not _idle(before):
@@ -45,9 +41,9 @@ def idle_watts(meter: Meter, name: str) -> float | None:
     energy = meter.stop()
     if energy.source == "none" or not _idle(before):
         return None
-    watts = energy.joules / seconds
-    remember(f"idle {name}", watts)
-    return watts
+    found = (energy.joules / seconds, energy.source)
+    remember(f"idle {name}", found)
+    return found
 
 
 def _idle(before: Load) -> bool:

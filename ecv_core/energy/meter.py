@@ -22,7 +22,6 @@ from ecv_core.energy.sources import carbon_source
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import SHIPPED
 from ecv_core.records.run import Energy
-from ecv_core.records.spec import RunSpec
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +31,11 @@ SOURCES: dict[str, str] = {
     "rapl": "measured by the processor's power counter (RAPL); memory estimated from its size",
     "cpu-load": "estimated from processor load and a flat wattage for memory, not measured",
     "constant": "estimated from a constant processor wattage, not measured",
+    "plug": "measured at the socket by a smart plug, for the whole machine",
+    "slurm": "measured by SLURM's accounting, for the whole node",
+    "command": "told by a command that was named as the meter",
+    "plugin": "told by a plug-in that was named as the meter",
+    "mixed": "known in several ways, not all of it measured: the table of folds says which",
     "told": "told by the program that computed the folds",
     "none": "no energy meter was available",
 }
@@ -266,14 +270,14 @@ class WatchedMeter:
         """
         self._meter, self._shared, self._name = meter, shared, name
         self._begun = self._last = Load.now()
-        self._idle_watts: float | None = None
+        self._idle: tuple[float, str] | None = None
         self._try_again = 0.0
 
     def start(self) -> None:
         """Begin measuring; before the first time, the idle machine where that is not known."""
-        if self._idle_watts is None and self._name and time.monotonic() >= self._try_again:
+        if self._idle is None and self._name and time.monotonic() >= self._try_again:
             self._try_again = time.monotonic() + IDLE_RETRY_SECONDS
-            self._idle_watts = idle_watts(self._meter, self._name)
+            self._idle = idle_watts(self._meter, self._name)
         self._meter.start()
         self._begun = Load.now()
 
@@ -286,12 +290,14 @@ class WatchedMeter:
         if now.seconds - since.seconds < SHORT_SECONDS and now.seconds - last.seconds < 2.0:
             since = last
         self._last = now
-        idle = self._idle_watts
+        watts, source = self._idle or (0.0, None)
         return replace(
             energy,
             other_work=now.others_since(since),
             machine_shared=self._shared,
-            idle_joules=None if idle is None else idle * (now.seconds - self._begun.seconds),
+            idle_joules=watts * (now.seconds - self._begun.seconds)
+            if energy.source == source
+            else None,
         )
 
 
@@ -299,18 +305,3 @@ IDLE_RETRY_SECONDS = 60.0
 """After so long it is looked again whether a machine is idle that was not."""
 SHORT_SECONDS = 0.5
 """Of a fold, whose window is too short to tell other work from noise."""
-
-
-@cache
-def _meter(
-    country_code: str, processor_watts: float | None, memory_watts: float | None, shared: bool
-) -> WatchedMeter:
-    meter = CodeCarbonMeter(
-        country_code, processor_watts=processor_watts, memory_watts=memory_watts
-    )
-    return WatchedMeter(meter, shared=shared, name=f"{processor_watts} {memory_watts}")
-
-
-def meter_for(spec: RunSpec) -> WatchedMeter:
-    """This process's meter for a run, made once: probing the hardware takes a second."""
-    return _meter(spec.country, spec.processor_watts, spec.memory_watts, spec.share_machine)

@@ -12,10 +12,19 @@ PROCESSOR = {
     "rapl": "processor, measured",
     "cpu-load": "processor, from its load",
     "constant": "processor, at a constant wattage",
+    "mixed": "processor, known in several ways",
 }
 """`Energy.source` -> what the processor's part is called."""
+WHOLE = {
+    "plug": "whole machine, measured at its plug",
+    "slurm": "whole node, measured by SLURM",
+    "command": "what a command said",
+    "plugin": "what a plug-in said",
+}
+"""Of sources that know no parts; also of 'mixed', what is in none."""
 MEMORY, GPU = "memory, at a flat wattage", "GPU, measured"
-MEASURED = frozenset({PROCESSOR["rapl"], GPU})
+MEASURED = frozenset({PROCESSOR["rapl"], GPU, WHOLE["plug"], WHOLE["slurm"]})
+TOLD = frozenset({WHOLE["command"], WHOLE["plugin"]})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +40,7 @@ class EnergyPart:
 
     @property
     def measured(self) -> bool:
-        """Whether a meter read it; the others are assumed wattages times time."""
+        """Whether a meter of known kind read it; the others are assumed, or told."""
         return self.name in MEASURED
 
 
@@ -106,13 +115,17 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     Args:
         folds: of any runs; those without a meter count nothing.
     """
-    sums = dict.fromkeys((PROCESSOR["rapl"], GPU, *PROCESSOR.values(), MEMORY), 0.0)
+    names = (PROCESSOR["rapl"], GPU, *WHOLE.values(), *PROCESSOR.values(), MEMORY)
+    sums = dict.fromkeys(names, 0.0)
     seconds = 0.0
     for fold in folds:
         energy = fold.energy
         if energy.source == "none":
             continue
         seconds += fold.total_seconds
+        if energy.source in WHOLE:
+            sums[WHOLE[energy.source]] += energy.joules
+            continue
         sums[PROCESSOR.get(energy.source, PROCESSOR["constant"])] += energy.cpu_joules
         sums[GPU] += energy.gpu_joules
         sums[MEMORY] += energy.ram_joules
@@ -137,6 +150,9 @@ def parts_sentence(parts: Iterable[EnergyPart]) -> str:
         return ""
     if measured >= 50:
         return f"Meters read {measured:.0f} % of it."
+    told = sum(part.percent for part in all_parts if part.name in TOLD)
+    if told >= 50:
+        return f"{told:.0f} % of it is what a meter of one's own said."
     flat = sum(part.percent for part in all_parts if part.name == MEMORY)
     how = "None of it is measured" if not measured else f"Meters read only {measured:.0f} % of it"
     return (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ecv_core.records.run import FoldResult, Run
+from ecv_core.records.run import FoldResult, Run, one_source
 
 MARGIN = 0.15
 """A fold that never ran is taken to cost from so much less than the lowest of those that ran to so
@@ -39,7 +39,7 @@ class EnergyFacts:
     """As `saved_joules`; None too where some fold does not say; likewise the next."""
     saved_processor_percent: float | None
     source: str
-    """'none' if any fold was not metered, else the source of the newest fold."""
+    """'none' if any fold was not metered, 'mixed' if they are known in several ways."""
 
     @property
     def forecast(self) -> bool:
@@ -97,7 +97,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         processor_seconds=sum(processor) if timed else None,
         saved_processor_seconds=seconds,
         saved_processor_percent=processor_percent,
-        source="none" if "none" in sources or not folds else folds[-1].energy.source,
+        source=one_source(sources),
     )
 
 

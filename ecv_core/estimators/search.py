@@ -14,13 +14,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
 from sklearn.utils.metadata_routing import process_routing
 
-from ecv_core.analysis.selection.differences import Difference, paired_variance
+from ecv_core.analysis.selection.differences import Difference
 from ecv_core.analysis.selection.rounds import Round, Selection, Terms, Verdict
-from ecv_core.energy.meter import meter_for
 from ecv_core.estimators.folds import Scored, Table, check_fits
 from ecv_core.estimators.scoring import Scoring, Told
+from ecv_core.jobs.metering import meter_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import RunSpec
+from ecv_core.stopping.fold_variance import user_variance
 
 _DRAWN = 10
 """Candidates that are drawn where nobody says how many."""
@@ -367,7 +368,8 @@ class _Differences:
                 assert told is not None
                 row[np.searchsorted(everybody, told.units)] = told.values
             tables.append(values)
-        return paired_variance(tables[0], tables[1], range(len(rows)))
+        every = np.ones((1, len(rows)), np.bool_)
+        return float(user_variance(tables[0] - tables[1], every)[0][0])
 
     def _spread(self, a: int, b: int, at: int) -> tuple[float, float, bool]:
         """Of the samples' differences in a fold: the sum of squares about their mean, how many they

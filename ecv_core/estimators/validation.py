@@ -16,13 +16,14 @@ import numpy as np
 from sklearn.base import clone
 
 from ecv_core import stopping
-from ecv_core.energy.meter import NoMeter, meter_for
+from ecv_core.energy.meter import NoMeter
 from ecv_core.estimators.folds import Scored, Table, check_fits
 from ecv_core.estimators.scoring import Scoring, Told
 from ecv_core.evaluation import Metric
 from ecv_core.figures.words import verdict
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
+from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Task
 from ecv_core.library.run import Run

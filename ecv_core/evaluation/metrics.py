@@ -104,41 +104,30 @@ class Metric:
 
     def of_hits(self, hits: NDArray[np.bool_], held_out: NDArray[np.intp]) -> Floats:
         """`compute` for users' lists, checked; shape (users,)."""
-        found = self._called(hits, held_out)
-        if found.shape != held_out.shape:
-            raise InputError(
-                f"the metric '{self.id}' gave numbers of shape {found.shape} for {len(hits):,} "
-                "users; give one number for each user"
-            )
-        return found
+        return self._called("user", [held_out.shape], hits, held_out)
 
     def of_ratings(self, predicted: Floats, given: NDArray[np.floating]) -> Floats:
         """`compute` for predicted ratings, checked; shape (ratings,), or () for one number."""
-        found = self._called(predicted, given)
-        if found.shape not in ((), predicted.shape):
-            raise InputError(
-                f"the metric '{self.id}' gave numbers of shape {found.shape} for "
-                f"{len(predicted):,} ratings; give one number for each rating, or one for all"
-            )
-        return found
+        return self._called("rating", [predicted.shape, ()], predicted, given)
 
-    def _called(self, *arrays: NDArray[Any]) -> Floats:
+    def _called(self, what: str, shapes: list[tuple[int, ...]], *arrays: NDArray[Any]) -> Floats:
         assert self.compute is not None
         try:
             given = self.compute(*arrays)
         except Exception as error:
-            shapes = " and ".join(str(array.shape) for array in arrays)
-            raise InputError(
-                f"the metric '{self.id}' failed on arrays of shape {shapes}, with "
-                f"{type(error).__name__}: {error}"
-            ) from error
+            on = " and ".join(str(array.shape) for array in arrays)
+            said = f"failed on arrays of shape {on}, with {type(error).__name__}: {error}"
+            raise InputError(f"the metric '{self.id}' {said}") from error
         found = np.asarray(given)
         if found.dtype.kind not in "buif":
             raise InputError(f"the metric '{self.id}' gave {given!r:.80}; it has to give numbers")
         numbers: Floats = found.astype(np.float64)
-        if not (np.abs(numbers) <= AMOUNT).all():
-            wrong = numbers[~(np.abs(numbers) <= AMOUNT)].flat[0]
-            raise InputError(f"the metric '{self.id}' gave {wrong}; it has to give finite numbers")
+        if len(wrong := numbers[~(np.abs(numbers) <= AMOUNT)]):
+            said = f"gave {wrong[0]}; it has to give finite numbers"
+            raise InputError(f"the metric '{self.id}' {said}")
+        if found.shape not in shapes:
+            said = f"gave numbers of shape {found.shape} for {len(arrays[1]):,} {what}s"
+            raise InputError(f"the metric '{self.id}' {said}; give one number for each {what}")
         return numbers
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import floor, log10
 from typing import Protocol
 
@@ -14,7 +15,15 @@ from ecv_core.evaluation import metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import scientific
-from ecv_core.records.run import Interval, IntervalKind, Moment, Run
+from ecv_core.records.run import (
+    HOW,
+    FoldResult,
+    Interval,
+    IntervalKind,
+    Moment,
+    Reading,
+    Run,
+)
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
     NEVER_STOPS,
@@ -109,7 +118,8 @@ def rule_words(spec: RunSpec) -> str:
 def verdict(run: Run) -> str:
     """What the folds of a run say, before any arithmetic; it has at least one.
 
-    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0077).'
+    'Stopped after 6 of 10 folds: the mean, 0.2980, has settled (interval ± 0.0116, wherever
+    the rule stops).'
     """
     k, at = run.k, run.at_stop
     if at is None:
@@ -171,36 +181,75 @@ def node_words(run: Run) -> str:
         slurm = watt_hours(sum(fold.node.slurm_joules or 0.0 for fold in own if fold.node))
         ours = watt_hours(sum(fold.energy.joules for fold in own))
         said.append(f"SLURM measured {slurm} for {counted(len(own), 'fold')}, this meter {ours}.")
+    if gaps := [one for fold in run.folds for one in fold.energy.readings[:1] if one.gap_seconds]:
+        seconds = sum(one.gap_seconds for one in gaps)
+        said.append(
+            f"In {counted(len(gaps), 'fold')} the meter {gaps[0].meter} gave nothing for "
+            f"{duration(seconds)} in all; the range says what that time may have taken."
+        )
+    if several := [fold for fold in run.folds if len(fold.energy.readings) > 1]:
+        said.append(f"In {counted(len(several), 'fold')}: {readings_words(several)}.")
     return " ".join(said)
 
 
+def readings_words(folds: Sequence[FoldResult]) -> str:
+    """'shelly 1.2 Wh (measured), CodeCarbon 0.9 Wh (estimated, 25 % less)', each meter over all of
+    these folds; empty where there are not several."""
+    sums: dict[str, Reading] = {}
+    for one in (one for fold in folds for one in fold.energy.readings):
+        before = sums[one.meter].joules if one.meter in sums else 0.0
+        sums[one.meter] = replace(one, joules=before + one.joules)
+    if len(sums) < 2:
+        return ""
+    first, *others = sums.values()
+    said = [f"{first.meter} {watt_hours(first.joules)} ({HOW[first.source]})"]
+    for one in others:
+        percent = 100 * (one.joules - first.joules) / first.joules if first.joules else 0.0
+        apart = f"{HOW[one.source]}, {abs(percent):.0f} % {'more' if percent > 0 else 'less'}"
+        said.append(
+            f"{one.meter} " + (f"{watt_hours(one.joules)} ({apart})" if one.joules else "-")
+        )
+    return ", ".join(said)
+
+
 def _spread(run: Run, at: Moment) -> str:
-    """How uncertain the mean is, named by what the interval holds; empty where it is not known.
+    """How uncertain the mean is, named by what the interval holds; empty where it is not known."""
+    interval, wherever = interval_said(run)
+    if interval is None:
+        return ""
+    half = f"{interval.width / 2:.4f}"
+    if interval.kind is IntervalKind.K_FOLD_MEAN:
+        return f" (at most {half} from the {run.k}-fold mean)"
+    return f" (interval ± {half}{wherever})"
+
+
+def interval_said(run: Run) -> tuple[Interval | None, str]:
+    """The interval that stands beside the score, which holds however the rule came to stop, and
+    words that say so where a plain one would not.
 
     Once all folds are in there is no distance to their mean left, only its own uncertainty.
     """
-    interval = at.interval
-    if interval is None:
-        return ""
-    if interval.kind is IntervalKind.K_FOLD_MEAN:
-        if at.n < run.k:
-            return f" (at most {interval.width / 2:.4f} from the {run.k}-fold mean)"
-        interval = uncertainty(run)
-    return f" (interval ± {interval.width / 2:.4f})" if interval else ""
+    at = run.at_stop
+    if at is None or at.interval is None:
+        return None, ""
+    if at.n < run.k and (not run.stopped_early or at.interval.kind is IntervalKind.K_FOLD_MEAN):
+        return at.interval, ""
+    wide = uncertainty_after_stop(run)
+    return (wide, ", wherever the rule stops") if wide else (uncertainty(run), "")
 
 
-def half_named(interval: Interval | None, k: int) -> str:
+def half_named(interval: Interval | None, k: int, wherever: str = "") -> str:
     """Half an interval's width with what it is of; empty where there is none.
 
     'interval of the mean ± 0.0517', or with the precision rule 'at most 0.0046 from the 10-fold
-    mean'.
+    mean'; with words of `interval_said`.
     """
     if interval is None:
         return ""
     half = f"{interval.width / 2:.4f}"
     if interval.kind is IntervalKind.K_FOLD_MEAN:
         return f"at most {half} from the {k}-fold mean"
-    return f"interval of the mean ± {half}"
+    return f"interval of the mean ± {half}{wherever}"
 
 
 def uncertainty(run: Run) -> Interval | None:
@@ -356,6 +405,12 @@ def processor_words(facts: EnergyFacts) -> str:
     return f"processor time {duration(facts.processor_seconds)}" + (
         f", {about}{saved:.0f} % saved" if saved else ""
     )
+
+
+def processor_sentence(facts: EnergyFacts) -> str:
+    """The same as a sentence of its own."""
+    said = processor_words(facts)
+    return f"{said[0].upper()}{said[1:]}." if said else ""
 
 
 def grams(amount: float) -> str:

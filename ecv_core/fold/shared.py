@@ -19,7 +19,15 @@ from ecv_core.fold import data_of, fold_seed, folds_of, ranked
 from ecv_core.models.base import SharedFit
 from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Params
-from ecv_core.records.run import Energy, FoldResult, Progress, Shared, no_progress
+from ecv_core.records.run import (
+    Energy,
+    FoldResult,
+    Progress,
+    Reading,
+    Shared,
+    no_progress,
+    one_source,
+)
 from ecv_core.records.spec import RunSpec, Task
 
 
@@ -205,9 +213,25 @@ def _added(one: Energy | None, other: Energy | None, share: float) -> Energy | N
         idle = (base.idle_joules or 0.0) + share * other.idle_joules
     return Energy(
         **sums,
-        source="none" if "none" in (base.source, other.source) else other.source,
+        source=one_source((base.source, other.source)),
         other_work=max(others, default=None),
         machine_shared=base.machine_shared or other.machine_shared,
         idle_joules=idle,
         memory_basis=other.memory_basis,
+        readings=_added_readings(base.readings, other.readings, share),
     )
+
+
+def _added_readings(
+    some: Sequence[Reading], more: Sequence[Reading], share: float
+) -> tuple[Reading, ...]:
+    sums = {one.meter: one for one in some}
+    for one in more:
+        base = sums.get(one.meter)
+        parts = {
+            name: (getattr(base, name) if base else 0.0) + share * getattr(one, name)
+            for name in ("joules", "low_joules", "high_joules", "gap_seconds")
+        }
+        source = one_source((base.source, one.source)) if base else one.source
+        sums[one.meter] = Reading(meter=one.meter, source=source, **parts)
+    return tuple(sums.values())

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import TypeVar
 
@@ -45,9 +46,8 @@ _Done = TypeVar("_Done")
 class GivesUp:
     """For a command: says once that a fold cannot be saved, and gives up in the end."""
 
-    def __init__(self, say: Callable[[str], None], attempts: int = SAVE_ATTEMPTS) -> None:
+    def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._attempts = attempts
         self._failed = 0
         self.error: RunError | None = None
         """What was raised; None while all is well."""
@@ -55,12 +55,12 @@ class GivesUp:
     def __call__(self, sentence: str | None) -> None:
         """As `Says.trouble`.
 
-        Raises: RunError after so many attempts in a row.
+        Raises: RunError after SAVE_ATTEMPTS in a row.
         """
         self._failed = self._failed + 1 if sentence else 0
         if sentence and self._failed == 1:
             self._say(sentence)
-        if sentence and self.error is None and self._failed >= self._attempts:
+        if sentence and self.error is None and self._failed >= SAVE_ATTEMPTS:
             why = sentence.removesuffix(WAITS)
             self.error = RunError(f"gave up saving after {self._failed} attempts: {why}")
         if sentence and self.error is not None:
@@ -511,6 +511,7 @@ def _moments(run: Run, rule: StoppingRule, there: Mapping[int, FoldResult]) -> l
     return moments
 
 
+@lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
 def _key(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart: which folds they are to have may change."""
     asked = replace(spec, only_folds=(), full=False)

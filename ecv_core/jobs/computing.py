@@ -32,8 +32,8 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
         progress: told every step; it may raise Cancelled.
     Raises: EcvError; any other error as a RunError that says what happened.
     """
-    from ecv_core.energy.meter import meter_for
     from ecv_core.fold.shared import run_shared_fold
+    from ecv_core.jobs.metering import meter_for
 
     meter = meter_for(specs[0])
     try:
@@ -56,7 +56,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
 def node_here(seconds: float) -> Node:
     """Where a fold was computed that has just ended, after so many seconds."""
     began = datetime.now(UTC) - timedelta(seconds=seconds)
-    return Node(host=host(), hardware=hardware(), alone=None, began_at=began)
+    return Node(host=host(), hardware=hardware(), began_at=began)
 
 
 class WorkerDied(RunError):

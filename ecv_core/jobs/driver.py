@@ -27,6 +27,7 @@ from ecv_core.store.ownership import GONE
 log = logging.getLogger(__name__)
 
 CANCEL_POLL_SECONDS = 0.2
+BY_HAND = "it was stopped by hand, with Ctrl-C"
 TRIES = 3
 """So often in a row a fold is computed whose process dies: memory may be short only for a while."""
 
@@ -241,7 +242,7 @@ def _ending(book: Book, closing: Callable[[], bool]) -> Iterator[None]:
     except Cancelled as error:
         book.end(RunState.CANCELLED, str(error) or None)
     except KeyboardInterrupt:
-        book.end(RunState.CANCELLED)
+        book.end(RunState.INTERRUPTED, BY_HAND)
         raise
     except Terminated:
         book.end(RunState.INTERRUPTED, GONE)

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from itertools import islice
 
 from ecv_core.jobs.book import RETRY_SECONDS, Says
-from ecv_core.jobs.cluster.choose import executor_on, place_asked
+from ecv_core.jobs.cluster.choose import HERE, executor_on, place_asked
 from ecv_core.jobs.computing import Compute, compute, failure
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor, Worker
@@ -31,8 +31,8 @@ CLOSE_SECONDS = 3.0
 
 
 class RunManager(Queue):
-    """Computes what is queued, in the background: one fold at a time, or where ECV_CLUSTER says, on
-    as many nodes as there are. One per process."""
+    """Computes what is queued, in the background: one fold at a time, or on as many nodes as there
+    are where a cluster was chosen, or ECV_CLUSTER says one. One per process."""
 
     def __init__(
         self, store: Store, *, compute: Compute = compute, seconds: float | None = None
@@ -48,7 +48,7 @@ class RunManager(Queue):
         self._seconds = seconds
         self._calls = compute
         self._worker = Worker(compute)
-        self._executor: Executor | None = None
+        self._executors: dict[str, Executor] = {}
         self._wake = threading.Event()
         self._closing = False
         self.trouble: str | None = None
@@ -65,7 +65,7 @@ class RunManager(Queue):
 
     def warm_up(self) -> None:
         """Start the worker process, so that the first fold does not wait for it."""
-        if not place_asked():
+        if place_asked() == HERE:
             self._worker.warm_up()
 
     @property
@@ -81,8 +81,8 @@ class RunManager(Queue):
         self._wake.set()
         self._worker.close()
         self._thread.join(CLOSE_SECONDS)
-        if self._executor is not None:
-            self._executor.close()
+        for executor in self._executors.values():
+            executor.close()
         self._heart.stop()
 
     def _loop(self) -> None:
@@ -123,14 +123,13 @@ class RunManager(Queue):
         refusal: str | None = None
         try:
             says = Says(trouble=self._tell)
-            if self._executor is None:  # a cluster that does not answer is asked again next time
-                self._executor = executor_on(otherwise=lambda: self._worker, compute=self._calls)
-            together = self._executor.places > 1
-            plan, book = plan_of(self._store, self._store.run(run_id), says, together=together)
+            run = self._store.run(run_id)
+            executor = self._executor_on(self._store.place_of(run.group) or place_asked())
+            plan, book = plan_of(self._store, run, says, together=executor.places > 1)
             drive(
                 plan,
                 book,
-                self._executor,
+                executor,
                 closing=lambda: self._closing,
                 seconds=self._seconds,
                 gives_way=True,
@@ -149,6 +148,14 @@ class RunManager(Queue):
         if not self._closing and run_id not in queued:  # nobody needs its fold any more
             state = RunState.FAILED if refusal else RunState.FINISHED
             self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)
+
+    def _executor_on(self, place: str) -> Executor:
+        """Made once. Raises: InputError for a cluster that does not answer; it is asked again."""
+        if place not in self._executors:
+            self._executors[place] = executor_on(
+                place, otherwise=lambda: self._worker, compute=self._calls
+            )
+        return self._executors[place]
 
     def _tell(self, sentence: str | None) -> None:
         self.trouble = sentence

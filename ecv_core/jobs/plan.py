@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Protocol
 
 from ecv_core.records.run import FoldResult, Run
@@ -30,7 +31,12 @@ class Task:
     @property
     def folds(self) -> set[tuple[RunSpec, int]]:
         """What it computes, whichever other folds are asked for."""
-        return {(replace(spec, only_folds=(), full=False), self.fold) for spec in self.specs}
+        return {(_plain(spec), self.fold) for spec in self.specs}
+
+
+@lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
+def _plain(spec: RunSpec) -> RunSpec:
+    return replace(spec, only_folds=(), full=False)
 
 
 def folds_of(tasks: Iterable[Task]) -> set[tuple[RunSpec, int]]:

@@ -45,6 +45,7 @@ class Queue:
         quota: Quota | None = None,
         plan_id: str = "",
         anew: bool = False,
+        place: str = "",
     ) -> str:
         """Queue one run per spec; gives the id of their group.
 
@@ -57,6 +58,7 @@ class Queue:
             quota=quota,
             plan_id=plan_id,
             anew=anew,
+            place=place,
         )
         self.wake()
         return plan_id or run_ids[0]

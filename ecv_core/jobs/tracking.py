@@ -136,15 +136,19 @@ class Handed:
     def _table(self, part: Part) -> pd.DataFrame:
         import pandas as pd
 
+        return pd.DataFrame(self.columns(part))
+
+    def columns(self, part: Part) -> dict[str, NDArray[Any]]:
+        """The columns of a part by name, as `train` has them; each of shape (interactions,)."""
         data, chosen = self.data, self.parts == part
-        columns = {
+        columns: dict[str, NDArray[Any]] = {
             "user_id": as_given(data.user_ids)[data.users[chosen]],
             "item_id": as_given(data.item_ids)[data.items[chosen]],
         }
         for name, values in (("rating", data.ratings), ("timestamp", data.timestamps)):
             if values is not None:
                 columns[name] = values[chosen]
-        return pd.DataFrame(columns)
+        return columns
 
 
 def as_given(ids: NDArray[np.str_]) -> NDArray[np.str_] | NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
 import ecv_core.dataset as on_disk
 from ecv_core import evaluation, fold, splits
@@ -15,6 +15,7 @@ from ecv_core.evaluation import Scorer
 from ecv_core.evaluation.task import AnyScores
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.models import ALGORITHMS
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.records.parameters import ParamValue
@@ -57,6 +58,7 @@ def algorithms() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("id")
 
 
+@kinds_checked
 def load(dataset: object, *, download: bool = False) -> Interactions:
     """A dataset as runs use it: implicit feedback, 5-core; users and items as codes from 0.
 
@@ -72,6 +74,7 @@ def load(dataset: object, *, download: bool = False) -> Interactions:
     return fold.prepared(name)
 
 
+@kinds_checked
 def split(
     data: object,
     strategy: str | splits.Strategy | Make = "user-k-fold",
@@ -101,10 +104,11 @@ def split(
     return splits.split(interactions, known.id, folds, seed, params)
 
 
+@kinds_checked
 def metrics(
     scores: NDArray[np.floating] | Scorer,
-    train: csr_array,
-    held_out: csr_array,
+    train: csr_array | csr_matrix,
+    held_out: csr_array | csr_matrix,
     *,
     cutoffs: Sequence[int] = (10,),
     names: Sequence[str] | None = None,
@@ -123,6 +127,7 @@ def metrics(
     Raises: InputError for shapes that differ, nothing held out, a bad cut-off, an unknown name
         or a score that is no finite number.
     """
+    train, held_out = csr_array(train), csr_array(held_out)
     if train.shape != held_out.shape:
         raise InputError(
             "train and held_out must have the same shape (users, items), but have "

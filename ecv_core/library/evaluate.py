@@ -12,6 +12,7 @@ from ecv_core.library.in_memory import computing, name_of
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
 from ecv_core.library.track import track
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.plugins import naming_code
 from ecv_core.records.run import Run as RunRecord
@@ -20,6 +21,7 @@ from ecv_core.stopping import StoppingRule
 from ecv_core.store.store import Store, open_store
 
 
+@kinds_checked
 def evaluate(
     dataset: object,
     algorithm: object,
@@ -87,6 +89,12 @@ def _evaluated(
     on_fold: Callable[[Run], None],
     settings: Settings,
 ) -> Run:
+    for what in ("metric", "split"):
+        if on is not None and not isinstance(settings.get(what), str | None):
+            raise InputError(
+                f"this {what} is known to this program alone, not on {on}; register it in a module "
+                "of ECV_PLUGINS and give its id, or leave `on` out"
+            )
     asked, strange = spec_for(dataset, algorithm, rule, settings)
     fold.data_of(asked)  # a dataset that cannot be read is bad input, not a failed run
     fold.check_needs(asked)

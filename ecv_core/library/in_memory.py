@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import DatasetError, InputError
 from ecv_core.records.interactions import Interactions
 
@@ -146,6 +147,7 @@ def dataset_id(given: object) -> str:
         raise DatasetError(f"the data cannot be used: {error}") from error
 
 
+@kinds_checked
 def add(given: object, name: str) -> str:
     """Keep data as a dataset of one's own, found under its name by every page and command.
 

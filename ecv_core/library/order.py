@@ -13,6 +13,7 @@ from ecv_core.analysis.exploration import DRAWS
 from ecv_core.analysis.orders.outcomes import Outcome
 from ecv_core.library.run import Run
 from ecv_core.library.settings import rule_over
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.splits import check_exchangeable
@@ -21,6 +22,7 @@ from ecv_core.store.results import Results, aids_of
 from ecv_core.store.store import open_store
 
 
+@kinds_checked
 def orders(
     scores: Sequence[float] | NDArray[np.floating] | Run,
     rule: StoppingRule | str,
@@ -47,7 +49,9 @@ def orders(
     Raises: InputError for bad scores, a run that is not complete, or a rule that needs users'
         scores which are not there.
     """
-    k = scores.k if isinstance(scores, Run) else np.size(np.asarray(scores))
+    if not isinstance(scores, Run) and np.ndim(scores) != 1:
+        raise InputError(f"scores are one for each fold, but have the shape {np.shape(scores)}")
+    k = scores.k if isinstance(scores, Run) else len(scores)
     chosen = rule_over(k, rule)
     return exploration.outcome(
         _of_run(scores, chosen) if isinstance(scores, Run) else Scores(folds=np.asarray(scores)),

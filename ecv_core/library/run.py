@@ -11,7 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ecv_core.figures.words import metric_label, run_name
+from ecv_core.figures.words import metric_label, run_name, uncertainty_after_stop
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.run import IntervalKind
 from ecv_core.records.run import Run as RunRecord
 from ecv_core.records.spec import RunSpec
@@ -167,8 +168,10 @@ class Run:
     def _uncertainty(self) -> str:
         if self.mean_interval is None or self.mean is None:
             return ""
-        half = self.mean_interval[1] - self.mean
-        return f" ± {half:.4f} ({100 * self.spec.confidence:g} % of the mean, t)"
+        wide = uncertainty_after_stop(self.record)
+        half = wide.width / 2 if wide else self.mean_interval[1] - self.mean
+        how = "wherever the rule stops" if wide else "t"
+        return f" ± {half:.4f} ({100 * self.spec.confidence:g} % of the mean, {how})"
 
     def _facts(self) -> list[tuple[str, str]]:
         """What one wants to know first, as words."""
@@ -222,6 +225,24 @@ class Runs(Sequence[Run]):
         }
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
+    def latex(self, *, caption: str = "Scores of the runs.", label: str = "runs") -> str:
+        """A table for a paper, in the style of booktabs: a row per run, with the half width of the
+        interval of its mean, and how many of its folds were used."""
+        from ecv_core.figures.report.latex import latex_table
+
+        metrics = {metric_label(run.spec) for run in self}
+        shared = metrics.pop() if len(metrics) == 1 else None
+        rows = []
+        for run in self:
+            score = "-" if run.mean is None else f"{run.mean:.4f}"
+            if run.mean is not None and run.mean_interval is not None:
+                score += f" ± {run.mean_interval[1] - run.mean:.4f}"
+            score += "" if shared else f" {metric_label(run.spec)}"
+            folds = f"{run.record.folds_used} of {run.k}"
+            rows.append([run.spec.dataset, run.spec.algorithm, score, folds])
+        headers = ["Dataset", "Algorithm", shared or "Score", "Folds"]
+        return latex_table(headers, rows, caption=caption, label=label)
+
     def __repr__(self) -> str:
         return "\n".join(map(repr, self)) or "no runs"
 
@@ -229,6 +250,7 @@ class Runs(Sequence[Run]):
         return str(self.frame().to_html()) if self._runs else "<p>no runs</p>"
 
 
+@kinds_checked
 def runs(
     *,
     recorded: bool = False,
@@ -256,6 +278,7 @@ def runs(
     )
 
 
+@kinds_checked
 def report(run: Run | str, path: str | PathLike[str] | None = None) -> str:
     """A run as one HTML page with everything in it, to print or to send.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ecv_core.analysis.selection.document import selection_document
 from ecv_core.analysis.selection.rounds import Budget, Until
+from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.plans.select import (
     Standing,
     compute,
@@ -20,6 +22,7 @@ from ecv_core.jobs.plans.select import (
 from ecv_core.library.evaluate import kept_or_not
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.library.settings import ScoreSettings
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.store.store import open_store
 
 if TYPE_CHECKING:
@@ -73,6 +76,11 @@ class Selected:
             self.standing.contenders, self.standing.terms, self.metric, played
         )
 
+    @property
+    def methods(self) -> str:
+        """What a paper may say: the question that was asked, what was found and what not."""
+        return str(self._document["methods"])
+
     def document(self) -> dict[str, Any]:
         """The selection as plain JSON values, as `select --json` writes it."""
         return dict(self._document)
@@ -103,6 +111,7 @@ class Selected:
         return f"<p>{escape(self.sentence)}</p>{self.frame().to_html()}"
 
 
+@kinds_checked
 def select(
     dataset: object,
     contenders: Sequence[str],
@@ -113,12 +122,13 @@ def select(
     expected_loss: float | None = None,
     budget: str | None = None,
     keep: bool = True,
+    on: str | None = None,
     on_fold: Callable[[Standing], None] = lambda now: None,
     **settings: Unpack[ScoreSettings],
 ) -> Selected:
     """Find the best of several contenders, each stopped as soon as it cannot win any more.
 
-    Folds run one after the other in this process; those of the database are used.
+    Folds of the database are used; the others run one after the other, or on several nodes.
 
     Args:
         dataset: an id of `datasets()`, on disk, or data in memory; as of `evaluate`.
@@ -131,6 +141,7 @@ def select(
             expected to be lost by taking it. None: it ends once it is certain who is best.
         budget: '50 Wh', '20 min' or '30 folds': the best that is found within it.
         keep: leave it in the database, where the page "Which is best?" finds it.
+        on: where folds are computed, as of `evaluate`.
         on_fold: told where the selection is after every fold.
         settings: as of `fold.spec.make_spec`, the same for all: split, k, seed, metric, n, ...
     Raises: InputError for what cannot be compared or run; RunError if a fold fails.
@@ -147,6 +158,6 @@ def select(
         expected_loss=expected_loss,
         budget=None if budget is None else Budget.parse(budget),
     )
-    with kept_or_not(keep) as store:
-        _, standing = compute(store, named, terms, on_fold=on_fold)
+    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+        _, standing = compute(store, named, terms, executor=executor, on_fold=on_fold)
     return Selected(standing, name, spec.metric_name)

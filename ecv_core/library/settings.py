@@ -44,6 +44,7 @@ class ScoreSettings(TypedDict, total=False):
     memory_watts: float
     share_machine: bool
     wait_for_quiet: bool
+    no_energy: bool
     alpha: float
     tolerance: float
     adjust_by: Sequence[str]
@@ -70,15 +71,11 @@ def spec_for(
         settings: as of `fold.spec.make_spec`.
     Raises: InputError for what cannot be run, or a setting that is said twice.
     """
-    known: dict[str, Any] = {}
+    known = {} if rule is None else settings_of_rule(rule)
     strange = None
-    if isinstance(rule, str):
-        known = {"rule": rule}
-    elif rule is not None:
-        check_rule(rule)
-        given = stopping.settings_of(rule)
-        strange = rule if given is None else None
-        known = {"rule": stopping.NEVER_STOPS} if given is None else dict(given)
+    if known is None:
+        strange = None if isinstance(rule, str) else rule
+        known = {"rule": stopping.NEVER_STOPS}
     accepted = {*inspect.signature(spec.make_spec).parameters, *stopping.said_by_name()}
     accepted -= {"own_metric"}  # a metric says it
     said = {*known, *known.get("rule_params", ())}
@@ -94,6 +91,18 @@ def spec_for(
     if strange is not None:
         asked = replace(asked, rule=record_of(strange, None, None, None).id)
     return asked, strange
+
+
+def settings_of_rule(rule: StoppingRule | str) -> dict[str, Any] | None:
+    """A rule as arguments of `make_spec`; None for an instance that is not registered.
+
+    Raises: InputError for what is no rule.
+    """
+    if isinstance(rule, str):
+        return {"rule": rule}
+    check_rule(rule)
+    given = stopping.settings_of(rule)
+    return None if given is None else dict(given)
 
 
 def check_rule(rule: object) -> None:

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from ecv_core.energy.load import own_seconds
-from ecv_core.energy.meter import EnergyMeter, meter_for
+from ecv_core.energy.meter import EnergyMeter
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.machine import machine_for
+from ecv_core.jobs.metering import meter_for
 from ecv_core.jobs.owner import beating
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin, compute_aids, go_on
 from ecv_core.jobs.tracking import Handed, measure
 from ecv_core.library.run import Run
 from ecv_core.library.settings import Settings, spec_for
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
@@ -37,6 +39,7 @@ _loops: weakref.WeakValueDictionary[str, Tracked] = weakref.WeakValueDictionary(
 """Run id -> who loops over it in this process, or did last."""
 
 
+@kinds_checked
 def track(
     name: str,
     *,

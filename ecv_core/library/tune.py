@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Unpack
+from contextlib import closing
+from typing import Literal, Unpack
 
 from ecv_core.analysis.tuning.metrics_study import MetricsStudy, find_tuning, study_metrics
+from ecv_core.analysis.tuning.spaces import Sampler
 from ecv_core.jobs.book import refuse
+from ecv_core.jobs.cluster.choose import executor_on
 from ecv_core.jobs.plans import tune as tuning
 from ecv_core.jobs.plans.tune import Tuned
 from ecv_core.library.evaluate import kept_or_not
 from ecv_core.library.in_memory import dataset_id
 from ecv_core.library.settings import ScoreSettings
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.parameters import ParamValue
 from ecv_core.store.store import open_store
 
-if TYPE_CHECKING:
-    from ecv_core.analysis.tuning.spaces import Sampler
 
-
+@kinds_checked
 def tune(
     dataset: object,
     algorithm: str,
@@ -31,6 +33,7 @@ def tune(
     all_folds: bool = False,
     share: bool = True,
     keep: bool = True,
+    on: str | None = None,
     on_fold: Callable[[], None] = lambda: None,
     **settings: Unpack[ScoreSettings],
 ) -> Tuned:
@@ -47,6 +50,7 @@ def tune(
         all_folds: whether every configuration runs all folds, for `power`.
         share: whether configurations that share work are fitted together.
         keep: leave the runs in the database.
+        on: where folds are computed, as of `evaluate`.
         on_fold: called after every fold.
         settings: as of `evaluate`, the same for all.
     Returns: what was tried and what was found: `params`, `sentence`, `document()`.
@@ -64,10 +68,13 @@ def tune(
         all_folds=all_folds,
         **settings,
     )
-    with kept_or_not(keep) as store:
-        return tuning.tune(store, plan, share=share, on_fold=on_fold, trouble=refuse)
+    with kept_or_not(keep) as store, closing(executor_on(on)) as executor:
+        return tuning.tune(
+            store, plan, executor=executor, share=share, on_fold=on_fold, trouble=refuse
+        )
 
 
+@kinds_checked
 def power(
     dataset: str,
     algorithm: str,

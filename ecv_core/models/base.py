@@ -216,6 +216,10 @@ class Algorithm:
         """
         return resolve(self.parameters, given, of=self.id)
 
+    def every(self, params: Params) -> dict[str, ParamValue]:
+        """All parameters with their values, of what `resolve` gave."""
+        return self.presets["tuned"] | dict(params)
+
     def rough_seconds(self, params: Mapping[str, ParamValue], ratings: int) -> float:
         """How long a fit takes on one core, within a factor of about two; 0 where it is quick.
 

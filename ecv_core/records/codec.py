@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ecv_core.records.errors import InputError
+from ecv_core.records.errors import shown as shown
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -93,12 +94,6 @@ def sentence(error: ValueError) -> str:
         words, bound = _BOUNDS[kind]
         return f"{what} must be {words} {first['ctx'][bound]:g}, but is {value}"
     return f"{what} must be {wanted}, but is {value}" if wanted else f"{what} cannot be {value}"
-
-
-def shown(value: object, most: int = 40) -> str:
-    """The beginning of a value in one line of printable characters, for a message."""
-    text = "".join(sign if sign.isprintable() else " " for sign in str(value)[:most])
-    return " ".join(text.split())
 
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}

@@ -103,6 +103,12 @@ class Terminated(BaseException):
     """The system tells this program to end (SIGTERM, SIGHUP); what it computed is kept."""
 
 
+def shown(value: object, most: int = 40) -> str:
+    """The beginning of a value in one line of printable characters, for a message."""
+    text = "".join(sign if sign.isprintable() else " " for sign in str(value)[:most])
+    return " ".join(text.split())
+
+
 # Packages that only some of the work needs, and the sentence where one is missing.
 
 

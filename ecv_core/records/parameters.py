@@ -84,6 +84,9 @@ class Parameter:
     """Whether the command that repeats a run has it at its default too."""
     terms: tuple[str, ...] = ()
     """Entries of the glossary that explain it."""
+    later: bool = False
+    """Whether it came after runs had been recorded without it: then it is left out at its default,
+    so that their folds are found."""
 
     @property
     def words(self) -> str:
@@ -220,6 +223,8 @@ def converted(kind: type, given: object, what: str) -> ParamValue:
 def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: str) -> Params:
     """Every parameter with its value: the given ones checked, the rest by default.
 
+    One that came `later` is left out at its default.
+
     Args:
         parameters: what there is to set.
         given: values by name, as numbers or as text.
@@ -230,7 +235,12 @@ def resolve(parameters: Sequence[Parameter], given: Mapping[str, Any], *, of: st
     for name in given:
         if name not in known:
             raise UnknownName(f"parameter of {of}", name, known)
-    return tuple(
-        (name, known[name].parse(given[name]) if name in given else known[name].default)
+    values = {
+        name: known[name].parse(given[name]) if name in given else known[name].default
         for name in sorted(known)
+    }
+    return tuple(
+        (name, value)
+        for name, value in values.items()
+        if not known[name].later or value != known[name].default
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -28,6 +28,44 @@ QUIET = 0.05
 """The share of the machine that other programs may use, for it to be called idle otherwise."""
 
 
+HOW = {
+    "rapl": "measured",
+    "plug": "measured",
+    "slurm": "measured",
+    "cpu-load": "estimated",
+    "constant": "estimated",
+    "command": "told",
+    "plugin": "told",
+    "told": "told",
+    "mixed": "known in several ways",
+    "none": "not known",
+}
+"""`Energy.source` -> how it is known, in a word or a few."""
+
+
+def one_source(sources: Collection[str]) -> str:
+    """Of a sum over folds: 'none' where one of them is not metered, 'mixed' where they differ."""
+    known = set(sources)
+    return "none" if "none" in known or not known else known.pop() if len(known) == 1 else "mixed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one meter said of a fold, where several were asked."""
+
+    meter: str
+    """What it is called: 'shelly', 'CodeCarbon'."""
+    source: str
+    """As `Energy.source`."""
+    joules: Amount
+    """0 where it said nothing."""
+    low_joules: Amount
+    """Had it drawn the least that was read, wherever nothing was; likewise the next."""
+    high_joules: Amount
+    gap_seconds: Amount = 0.0
+    """Of the fold, without a reading."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
     """What one fold cost the machine, in joules and grams CO2e."""
@@ -40,8 +78,10 @@ class Energy:
     ram_joules: Amount
     grams_co2e: Amount
     source: str
-    """How it is known: 'rapl' is measured, 'cpu-load' and 'constant' are estimates, 'told' is from
-    whoever computed the fold elsewhere, 'none' is no meter."""
+    """How it is known: 'rapl' (the processor's counter), 'plug' and 'slurm' are measured,
+    'cpu-load' and 'constant' are estimates, 'command' and 'plugin' are what a meter of one's own
+    said, 'told' is from whoever computed the fold elsewhere, 'none' is no meter, 'mixed' more
+    than one of these."""
     other_work: Annotated[float, Ge(0), Le(1)] | None = None
     """The share of the machine's processors that other programs used meanwhile; None where that is
     not known."""
@@ -53,6 +93,8 @@ class Energy:
     memory_basis: str = ""
     """How memory's wattage was got: 'given', 'modules' that the firmware lists, or its 'size';
     empty where that was not written yet."""
+    readings: tuple[Reading, ...] = ()
+    """Of every meter, where one was named; the first is the one whose joules these are."""
 
     @property
     def above_idle_joules(self) -> float | None:
@@ -65,10 +107,13 @@ class Energy:
 
         All that the machine drew is the most. The least is what the fold added to an idle machine;
         where that is not known, all but memory, which draws its flat wattage anyway. Told and
-        measured energy is what it is.
+        measured energy is what it is, but for the time without a reading.
         """
-        if self.measured or self.source in ("told", "none"):
-            return self.joules, self.joules
+        if HOW.get(self.source) != "estimated":
+            ends = [self.joules]
+            if self.readings and self.readings[0].source == self.source:
+                ends += [self.readings[0].low_joules, self.readings[0].high_joules]
+            return min(ends), max(ends)
         above = self.above_idle_joules
         return (self.joules - self.ram_joules if above is None else above), self.joules
 
@@ -79,8 +124,8 @@ class Energy:
 
     @property
     def measured(self) -> bool:
-        """True when a power counter was read, False for an estimate."""
-        return self.source == "rapl"
+        """True when a meter was read, False for an estimate and for what somebody says."""
+        return HOW.get(self.source) == "measured"
 
     @property
     def watt_hours(self) -> float:
@@ -162,9 +207,6 @@ class Node:
     host: str
     hardware: str
     """'AMD EPYC 7763, 64 cores, 256 GiB': joules of different hardware are not to be compared."""
-    alone: bool | None
-    """Whether the fold had the machine for itself: by an exclusive allocation, or not, because
-    others compute folds there at the same time; None where that is not known."""
     began_at: datetime
     slurm_joules: Amount | None = None
     """Of the whole node meanwhile, by SLURM's `acct_gather_energy`; None where it has none."""
@@ -321,8 +363,6 @@ class Scores:
     aids: Any = None
     """Cheap models on the same users (stopping.adjustment.Aids) that correct the precision rule's
     mean; None: the plain one."""
-    random: bool = True
-    """Whether the model draws random numbers in training; True where that is not known."""
     higher_is_better: bool = True
     name: str = ""
     """What it is called among others."""

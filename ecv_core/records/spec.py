@@ -377,6 +377,12 @@ class RunSpec:
         help="Begin each fold only once other programs use next to nothing of the machine, so that "
         "its energy is its own.",
     )
+    no_energy: bool = setting(
+        False,
+        Role.REPORT,
+        label="Leave energy out",
+        help="Measure no energy: only time. Spares the look at the hardware, about a second.",
+    )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, kind: object, schema_of: Callable[..., Any]) -> object:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Folds, History, Interactions, Part
 
@@ -52,6 +53,7 @@ def matrices(interactions: Interactions, folds: Folds, index: int) -> tuple[csr_
     return fold.train, fold.held_out
 
 
+@kinds_checked
 def fold_matrices(interactions: Interactions, folds: Folds, index: int) -> FoldMatrices:
     """All parts of fold `index`, pairwise disjoint.
 

@@ -180,11 +180,8 @@ class Strategy:
         self, interactions: Interactions, k: int, seed: int, settings: Mapping[str, ParamValue]
     ) -> Folds:
         """The interactions split so, by checked settings. Raises: FoldsError as `make`."""
-        if not self.code:
-            made = self.make(interactions, k, seed, settings)
-        else:
-            named = {name: value for name, value in settings.items() if name != _CODE}
-            made = _of_ones_own(self, interactions, k, seed, named)
+        make = partial(_of_ones_own, self) if self.code else self.make
+        made = make(interactions, k, seed, settings)
         return Folds(
             strategy=self.id,
             k=k,
@@ -231,7 +228,8 @@ def _of_ones_own(
     """What a split of one's own made, every value checked. Raises: FoldsError."""
     who, rows = f"the split '{strategy.id}'", len(interactions)
     try:
-        made = strategy.make(interactions, k, seed, settings)
+        named = {name: value for name, value in settings.items() if name != _CODE}
+        made = strategy.make(interactions, k, seed, named)
         first = made(0) if callable(made) else None
     except Exception as error:
         raise FoldsError(f"{who} failed with {type(error).__name__}: {error}") from error

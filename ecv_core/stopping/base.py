@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,13 +14,32 @@ from numpy.typing import NDArray
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter, Params, resolve
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment
-from ecv_core.records.spec import RunSpec
+from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.stopping.adjustment import Aids
 
 
 def after(n: int) -> str:
     """How a reason begins: 'After 1 fold', 'After 4 folds'."""
     return f"After {n} fold{'s' if n > 1 else ''}"
+
+
+def check_numbers(rule: object, **least: float) -> None:
+    """Refuse settings of a rule's instance that can never work.
+
+    Args:
+        rule: an instance with `min_folds` or `confidence`, or neither.
+        least: its own settings, each with the least that it can be.
+    Raises: InputError with the setting and its value.
+    """
+    name = type(rule).__name__
+    if hasattr(rule, "confidence"):
+        SETTINGS["confidence"].check(SETTINGS["confidence"].typed(rule.confidence))
+    for setting, low in {**least, "min_folds": 1}.items():
+        value = getattr(rule, setting, 1)
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or not low <= value < math.inf or ("folds" in setting and value % 1):
+            kind = "a whole number" if "folds" in setting else "a number"
+            raise InputError(f"{setting} of {name} is {kind} from {low:g} on, but is {value!r}")
 
 
 class StoppingRule(Protocol):

@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr
 
 from ecv_core.records.run import FoldResult, user_table
 from ecv_core.stopping.fold_variance import tails, user_variance
@@ -69,7 +69,7 @@ def _likely(
     u = np.asarray(users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
         told = tails(off / np.sqrt(u), rest / u, folds)
-        alone = 2 * stdtr(folds - 1, -off / np.sqrt(rest))
+        alone = 2 * scipy.special.stdtr(folds - 1, -off / np.sqrt(rest))
     found: NDArray[np.float64] = np.where(u > 0, told, np.where(off > 0, alone, 1.0))
     return found
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.parameters import Parameter, scientific
 from ecv_core.records.run import Decision, FoldResult, Interval, Moment
-from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
+from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after, check_numbers
 from ecv_core.stopping.interval import mean_interval
 
 Widths = TypeVar("Widths", float, NDArray[np.float64])
@@ -36,6 +36,9 @@ class EFold:
     confidence: float = 0.95
     min_folds: int = 3
     """No stop before this fold; c_2 is the first width, so fold 3 is the first possible stop."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, alpha=0)
 
     @property
     def first(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ecv_core.records.run import Decision, FoldResult
-from ecv_core.stopping.base import AT_LEAST, Rule, after
+from ecv_core.stopping.base import AT_LEAST, Rule, after, check_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,9 @@ class Fixed:
 
     looks: ClassVar[bool] = False
     folds: int
+
+    def __post_init__(self) -> None:
+        check_numbers(self, folds=1)
 
     @property
     def min_folds(self) -> int:

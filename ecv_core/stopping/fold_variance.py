@@ -22,13 +22,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import fdtrc, ndtr, ndtri, stdtrit
 
 # Per-user scores of one or more models on the same folds -> how their fold means vary together.
 
 
 _BLOCK = 2**22
+_ALIKE = 1e-15
+"""Of the squared span: a smaller variance is rounding."""
 _NORMAL = 1e9
 """Degrees of freedom at which Student's t is the normal distribution."""
 
@@ -170,7 +172,7 @@ def _not_certain(
     Of what has not been seen in n tries there may be up to 3 in n (rule of three; Hanley and
     Lippman-Hand 1983).
     """
-    alike = (variance <= 0) & (freedom > 0)
+    alike = (variance <= _ALIKE * span**2) & (freedom > 0)
     told: NDArray[np.float64] = np.where(alike, span**2 / np.maximum(freedom, 1), variance)
     return told
 
@@ -223,7 +225,7 @@ def tails(distance: ArrayLike, ratio: ArrayLike, folds: ArrayLike) -> NDArray[np
         folds: likewise.
     """
     scales = np.sqrt(1 + _EFFECTS)
-    beyond = 2 * ndtr(-np.asarray(distance, dtype=np.float64)[..., None] / scales)
+    beyond = 2 * scipy.special.ndtr(-np.asarray(distance, dtype=np.float64)[..., None] / scales)
     found: NDArray[np.float64] = (effect_weights(ratio, folds) * beyond).sum(axis=-1)
     return found
 
@@ -241,11 +243,13 @@ def reach(ratio: ArrayLike, folds: ArrayLike, error: ArrayLike) -> NDArray[np.fl
         np.asarray(ratio, dtype=np.float64), np.asarray(folds), np.asarray(error, dtype=np.float64)
     )
     weights, scales = effect_weights(ratio, folds), np.sqrt(1 + _EFFECTS)
-    low: NDArray[np.float64] = -ndtri(error / 2)
+    low: NDArray[np.float64] = -scipy.special.ndtri(error / 2)
     high: NDArray[np.float64] = low * scales[-1]
     for _ in range(60):  # halved until no digit is left
         middle = (low + high) / 2
-        farther = (weights * 2 * ndtr(-middle[..., None] / scales)).sum(axis=-1) > error
+        farther = (weights * 2 * scipy.special.ndtr(-middle[..., None] / scales)).sum(
+            axis=-1
+        ) > error
         low, high = np.where(farther, middle, low), np.where(farther, high, middle)
     return high
 
@@ -310,7 +314,7 @@ class FoldVariance:
         """How likely fold means differ as much as observed by users alone; NaN for one fold."""
         ratio = self.ratios
         with np.errstate(invalid="ignore"):
-            likely = fdtrc(np.maximum(self.sizes - 1, 1), self.users_freedom, ratio)
+            likely = scipy.special.fdtrc(np.maximum(self.sizes - 1, 1), self.users_freedom, ratio)
         unclear = np.isnan(ratio)
         return np.where(unclear, np.nan, np.where(np.isinf(ratio), 0.0, likely))
 
@@ -338,12 +342,14 @@ class FoldVariance:
         error = look_error(k, confidence)
         left = np.maximum(1 / self.sizes - 1 / k, 0)
         ratios = self.ratios
-        few = stdtrit(self.users_freedom, error / 2) / ndtri(error / 2)
+        few = scipy.special.stdtrit(self.users_freedom, error / 2) / scipy.special.ndtri(error / 2)
         half = few * reach(np.nan_to_num(ratios, posinf=0), self.sizes, error)
         half = half * np.sqrt(self.users * left)
         # Beyond the largest effect of the prior only the fold means are left to go by.
         beyond = ratios > _EFFECTS[-1]
-        alone = -stdtrit(np.maximum(self.sizes - 1, 1), error / 2) * np.sqrt(self.observed * left)
+        alone = -scipy.special.stdtrit(np.maximum(self.sizes - 1, 1), error / 2) * np.sqrt(
+            self.observed * left
+        )
         half = np.where(beyond, np.fmax(half, alone), half)
         half[self.sizes == k] = 0.0
         return half

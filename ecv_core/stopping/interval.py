@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr, stdtrit
 
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Interval
@@ -62,7 +62,7 @@ def t_quantile(freedom: int, confidence: float) -> float:
         confidence: in (0, 1), e.g. 0.95.
     """
     # The lower tail, because 1 - (1 - confidence) / 2 loses digits as confidence nears 1.
-    return -float(stdtrit(freedom, (1 - confidence) / 2))
+    return -float(scipy.special.stdtrit(freedom, (1 - confidence) / 2))
 
 
 def t_factors(k: int, confidence: float) -> NDArray[np.float64]:
@@ -186,5 +186,5 @@ def look_level(first: int, k: int, confidence: float) -> float:
         squares += step * (score - means)
         if n >= first:
             t = np.abs(means) * np.sqrt(n * (n - 1) / squares)
-            np.minimum(least, 2 * stdtr(n - 1, -t), out=least)
+            np.minimum(least, 2 * scipy.special.stdtr(n - 1, -t), out=least)
     return float(np.quantile(least, 1 - confidence))

@@ -14,7 +14,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import Aids, adjusted
-from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after
+from ecv_core.stopping.base import FoldSets, Phrases, Rule, SetSteps, Watched, after, check_numbers
 from ecv_core.stopping.fold_variance import UNSTABLE, FoldVariance, fold_variance
 from ecv_core.stopping.interval import mean_and_deviation
 
@@ -59,6 +59,7 @@ class Precision:
     """Their scores; in a run, those of the database."""
 
     def __post_init__(self) -> None:
+        check_numbers(self, tolerance=0)
         ids = ADJUST_BY.parse(self.adjust_by)
         object.__setattr__(self, "adjust_by", tuple(filter(None, str(ids).split(","))))
 

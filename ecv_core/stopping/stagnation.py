@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecv_core.records.run import Decision, FoldResult
-from ecv_core.stopping.base import AT_LEAST, Rule, after
+from ecv_core.stopping.base import AT_LEAST, Rule, after, check_numbers
 from ecv_core.stopping.interval import mean_and_deviation, running
 
 GROWTH = 0.05
@@ -41,6 +41,9 @@ class StdStagnation:
     """
 
     min_folds: int = 3
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     @property
     def first(self) -> int:

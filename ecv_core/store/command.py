@@ -10,13 +10,10 @@ from ecv_core.records.parameters import Params
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec
 
 
-def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
+def command_for(spec: RunSpec) -> str:
     """The command line that repeats a run, or has it tracked again; defaults are left out.
 
-    Args:
-        spec: the run.
-        folds_path: the fold file of a run on imported folds; by default the hash under which a
-            copy is kept on this machine.
+    Imported folds are named by the hash under which a copy is kept on this machine.
     """
     words = ["python", "-m", "ecv_core"]
     words += (
@@ -28,7 +25,7 @@ def command_for(spec: RunSpec, folds_path: str | None = None) -> str:
     for name, value in (spec.part(Role.STOP) | spec.part(*SCORES, Role.REPORT)).items():
         known = SETTINGS[name]
         if name == "folds_sha256" and value:
-            words += ["--folds", folds_path or str(value)]
+            words += ["--folds", str(value)]
         elif name == "own_metric" and _reported(spec):
             words += _own_metric(spec)
         elif name == "params":

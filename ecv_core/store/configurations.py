@@ -64,7 +64,6 @@ class Configurations:
     @property
     def scores(self) -> list[Scores]:
         """Those of each by the metric of the spec, named as the contenders of a selection."""
-        random = models.of(self.spec).random
         users = self.values[self.spec.metric_name]
         return [
             Scores(
@@ -72,7 +71,6 @@ class Configurations:
                 folds=self.folds[at],
                 joules=self.joules[at],
                 users=users[at],
-                random=random,
             )
             for at, params in enumerate(self.configurations)
         ]

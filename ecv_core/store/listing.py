@@ -114,6 +114,8 @@ class ListedRun:
     """Of its finished folds, in the order in which they finished."""
     joules: float | None
     """Of all finished folds; None where one was not metered, or there is none."""
+    processor_seconds: float | None
+    """Of all finished folds and all cores; None where one does not say, or there is none."""
     fold_seconds: tuple[float, ...]
     """Of each finished fold on its own, see `records.Shared`, in the order of the scores; likewise
     the joules."""
@@ -264,9 +266,11 @@ def _columns(
     results: Sequence[FoldResult], seen: int, damaged: Mapping[int, str]
 ) -> dict[str, Any]:
     metered = bool(results) and all(one.energy.source != "none" for one in results)
+    processor = [one.processor_seconds for one in results if one.processor_seconds is not None]
     return {
         "scores": tuple(one.score for one in results[:seen]),  # what is ahead of them is spent only
         "joules": sum(one.energy.joules for one in results) if metered else None,
+        "processor_seconds": sum(processor) if len(processor) == len(results) > 0 else None,
         "fold_seconds": tuple(map(_seconds, results)),
         "fold_joules": tuple(map(_joules, results)),
         "spent": _spent(results),

@@ -15,7 +15,7 @@ import numpy as np
 from ecv_core import models
 from ecv_core.evaluation import metric_of
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Run, Scores, UserScores, user_table
+from ecv_core.records.run import FoldResult, Run, Scores, UserScores, one_source, user_table
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesAids, cheap_models, rule_for
 from ecv_core.stopping.adjustment import Aids
@@ -56,14 +56,15 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         users=values,
         user_ids=ids,
         results=by_fold,
-        random=models.of(spec).random,
         higher_is_better=metric_of(spec).higher_is_better,
         name=f"{spec.algorithm} on {spec.dataset}",
         dataset=spec.dataset,
         algorithm=spec.algorithm,
         metric=spec.metric_name,
     )
-    return scores if scores.costs is None else replace(scores, source=by_fold[0].energy.source)
+    if scores.costs is None:
+        return scores
+    return replace(scores, source=one_source({result.energy.source for result in by_fold}))
 
 
 class Results:

@@ -34,7 +34,9 @@ _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(@[0-9]{1,6})?")
 _OLD = ("folds_sha256", "negatives", "only_folds")
 """Settings without a value that count in `content_sha256`; later ones do not, so that what names a
 run stays the same when a setting is added."""
-_LATER = ("tracked", "share_machine", "wait_for_quiet", "own_metric")
+MOST_METERS = 99
+"""Of a fold; nobody has so many."""
+_LATER = ("tracked", "share_machine", "wait_for_quiet", "no_energy", "own_metric")
 """Settings that likewise count in it only where they are set."""
 _OLD_OF_RULES = {"alpha": 1e-4, "tolerance": None}
 """Of every run in `content_sha256`, whatever its rule, as before rules had parameters."""
@@ -207,6 +209,9 @@ def _check_texts(document: RunDocument) -> None:
     texts |= {"error": document.error, "other_work": document.other_work}
     for at, node in ((one.fold, one.node) for one in document.folds if one.node):
         texts |= {f"folds[{at}].host": node.host, f"folds[{at}].hardware": node.hardware}
+    for fold in document.folds:
+        for one in fold.energy.readings:
+            texts |= {f"folds[{fold.fold}].energy.readings.meter {one.meter}": one.meter}
     for what, text in texts.items():
         if isinstance(text, str) and (len(text) > limits.MAX_TEXT or not text.isprintable()):
             raise InputError(
@@ -254,11 +259,13 @@ def _check_numbers(document: RunDocument) -> None:
         for what, count, most in (
             ("metrics", len(fold.metrics), limits.MAX_RUN_METRICS),
             ("inner_curve", len(fold.inner_curve), limits.MAX_CURVE),
+            ("energy.readings", len(fold.energy.readings), MOST_METERS),
         ):
             if count > most:
                 raise InputError(f"its folds[{at}].{what} has {count:,} values, over {most:,}")
-        if fold.energy.source not in SOURCES:
-            raise InputError(f"no source of energy is called '{codec.shown(fold.energy.source)}'")
+        for source in (fold.energy.source, *(one.source for one in fold.energy.readings)):
+            if source not in SOURCES:
+                raise InputError(f"no source of energy is called '{codec.shown(source)}'")
     if document.state is not RunState.FINISHED:
         raise InputError(
             f"the run is {document.state}, and only finished ones can be imported; "

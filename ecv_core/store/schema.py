@@ -82,6 +82,13 @@ under_way = sa.Table(
     sa.Column("since", sa.String(32), nullable=False),
 )
 """Folds on the nodes of a cluster; `progress` has one fold of a run, the first that told its."""
+places = sa.Table(
+    "places",
+    metadata,
+    sa.Column("group_id", sa.String(32), primary_key=True),
+    sa.Column("place", sa.Text, nullable=False),
+)
+"""Where runs are computed that were started together; nothing where nobody has chosen."""
 owners = sa.Table(
     "owners",
     metadata,
@@ -169,6 +176,7 @@ def bring_back(connection: sa.Connection, run_ids: Collection[str]) -> int:
 
 def forget(connection: sa.Connection, run_ids: Collection[str]) -> None:
     """Delete runs and everything that belongs to them for good."""
+    connection.execute(places.delete().where(places.c.group_id.in_(run_ids)))
     for table in (runs, folds, user_scores, progress, under_way, asked, imports, labels, removed):
         connection.execute(table.delete().where(table.c.run_id.in_(run_ids)))
 

@@ -32,7 +32,7 @@ from ecv_core.store.rows import (
     read_folds,
     run_rows,
 )
-from ecv_core.store.schema import folds, imports, progress, runs, under_way, user_scores
+from ecv_core.store.schema import folds, imports, places, progress, runs, under_way, user_scores
 from ecv_core.store.user_scores import record_of, row_of
 
 
@@ -164,6 +164,12 @@ class Store:
             rows = connection.execute(query).all()
         return {row.fold: record_of(row) for row in rows}
 
+    def place_of(self, group_id: str | None) -> str:
+        """Where the runs of a group are computed; empty where nobody has chosen."""
+        query = sa.select(places.c.place).where(places.c.group_id == group_id)
+        with self.transaction("read") as connection:
+            return connection.scalar(query) or ""
+
     def next_queued(self, owner: str) -> str | None:
         """The run id that has waited longest in this owner's queue, or None."""
         query = (
@@ -192,6 +198,7 @@ class Store:
         quota: Quota | None = None,
         plan_id: str = "",
         anew: bool = False,
+        place: str = "",
     ) -> list[str]:
         """Queue one run per spec, as one group; gives the run ids.
 
@@ -203,6 +210,7 @@ class Store:
             plan_id: of the plan that they compute for, which names the group; else their first
                 run's id does.
             anew: whether each fold is computed, also those that another run has.
+            place: as of `compute_on`.
         Raises: RightsError beyond the quota; nothing is queued then.
         """
         rows = queued_rows(specs, owner, started_by, group=plan_id, anew=anew)
@@ -211,7 +219,13 @@ class Store:
             if quota is not None:
                 insist(connection, quota, started_by, run_ids)
             connection.execute(runs.insert(), rows)
+            _compute_on(connection, plan_id or run_ids[0], place)
         return run_ids
+
+    def compute_on(self, group_id: str, place: str) -> None:
+        """Say where the runs of a group are computed, as `--on` takes it; empty: as usual."""
+        with self.transaction("written") as connection:
+            _compute_on(connection, group_id, place)
 
     def requeue(
         self,
@@ -478,6 +492,12 @@ class Store:
     def transaction(self, doing: str) -> AbstractContextManager[sa.Connection]:
         """One transaction, for this package; see `engine.transaction`."""
         return transaction(self._engine, doing)
+
+
+def _compute_on(connection: sa.Connection, group_id: str, place: str) -> None:
+    if place:
+        connection.execute(places.delete().where(places.c.group_id == group_id))
+        connection.execute(places.insert().values(group_id=group_id, place=place))
 
 
 def _forget_fold(connection: sa.Connection, run_id: str, fold: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 2, "pb": 2}]
 _NO_JSON = (ValueError, RecursionError)
 
 
+@lru_cache(maxsize=1)  # a fold is kept in the database and by its book, one after the other
 def row_of(scores: UserScores) -> dict[str, object]:
     """Columns of the user_scores table."""
     steps = np.diff(np.ascontiguousarray(scores.users, "<i4"), prepend=np.int32(0))

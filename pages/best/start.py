@@ -28,6 +28,7 @@ from pages.shared.live.acting import acting, why_not
 from pages.shared.live.runs import Known, folds_done
 from pages.shared.live.state import KEPT, run_list, sentence, sentences
 from pages.shared.widgets.dataset_picker import dataset_picker
+from pages.shared.widgets.place import place_picker
 
 # Contenders from a search space: an algorithm, and the values to try of its parameters.
 
@@ -144,6 +145,7 @@ def start(asked: SelectionSettings) -> None:
         except EcvError as error:
             st.error(sentence(error), icon=":material/error:")
             return
+        place = place_picker()
         if st.button(
             "Start the selection",
             type="primary",
@@ -152,14 +154,14 @@ def start(asked: SelectionSettings) -> None:
             disabled=not (ready and named),
         ):
             with sentences():
-                _begin(named, asked)
+                _begin(named, asked, place)
 
 
-def _begin(named: Named, asked: SelectionSettings) -> None:
+def _begin(named: Named, asked: SelectionSettings, place: str) -> None:
     spec = named[0][1]
     terms = asked.terms(spec.k, higher_is_better=metric_of(spec).higher_is_better)
     person = acting()
-    selection_id = person.begin_selection(named, terms)
+    selection_id = person.begin_selection(named, terms, place=place)
     with suppress(InputError):  # a tracked contender lacks a fold: the selection itself says so
         person.go_on_with_selection(selection_id)
     open_selection(selection_id)

@@ -16,9 +16,15 @@ from ecv_core.energy.meter import country as country_of
 from ecv_core.energy.parts import left_in_words
 from ecv_core.energy.savings import energy_of
 from ecv_core.energy.sources import carbon_source
-from ecv_core.figures.words import duration, run_title, small_number, watt_hours
+from ecv_core.figures.words import (
+    duration,
+    processor_sentence,
+    run_title,
+    small_number,
+    watt_hours,
+)
 from ecv_core.records.errors import EcvError
-from ecv_core.records.run import Run
+from ecv_core.records.run import HOW, Run
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.state import KEPT, sentence
 from pages.shared.widgets.glossary import glossary_link
@@ -148,10 +154,11 @@ def _per_fold(run: Run) -> tuple[float, float]:
     """Joules and seconds of one fold of this run."""
     facts, count = energy_of(run), len(run.folds)
     joules, seconds = facts.joules / count, run.seconds / count
-    how = "measured" if facts.source == "rapl" else "estimated"
+    how = HOW[facts.source]
     st.caption(
         f"{run_title(run)}: {watt_hours(joules)} ({how}) and {duration(seconds)} a fold, "
-        f"about {small_number(joules / seconds if seconds else 0)} W. {left_in_words([run])}"
+        f"about {small_number(joules / seconds if seconds else 0)} W. "
+        f"{processor_sentence(facts)} {left_in_words([run])}"
     )
     return joules, seconds
 

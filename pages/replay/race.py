@@ -13,12 +13,13 @@ import pandas as pd
 import streamlit as st
 
 from ecv_core.energy.parts import left_in_words
-from ecv_core.energy.savings import Tally, tallies
+from ecv_core.energy.savings import Tally, energy_of, tallies
 from ecv_core.figures.words import (
     ESTIMATED_DIGITS,
     duration,
     half_named,
     metric_label,
+    processor_sentence,
     run_name,
     run_title,
 )
@@ -140,10 +141,11 @@ def _again(story: Story) -> None:
         f"{glossary_link('fold', 'Folds')} are as wide as the time they took: "
         f"{duration(total)} for all {story.run.k}.{ran} "
         + (
-            source_sentence(story.run.folds[-1].energy.source)
+            source_sentence(energy_of(story.run).source)
             if story.metered
             else "No energy was recorded for this run, so only time is counted."
         )
+        + f" {processor_sentence(energy_of(story.run))}"
     )
     energy_bar(story.run.folds, left_in_words([story.run]))
     _data(story)

@@ -10,12 +10,14 @@ import streamlit as st
 
 from ecv_core.analysis.replay import explanations
 from ecv_core.energy.parts import left_in_words
+from ecv_core.energy.savings import energy_of
 from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.products import PICTURES
 from ecv_core.figures.words import (
     alpha_text,
     metric_label,
+    processor_sentence,
     rule_words,
     run_name,
     run_title,
@@ -235,7 +237,8 @@ def _around(chosen: ChosenReplay) -> None:
     how = "as it ran" if chosen.seed == 0 else f"shuffled with seed {chosen.seed}"
     st.caption(
         f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}: {order} "
-        f"({how}). {_rest_words(run)}{source_sentence(run.folds[-1].energy.source)}"
+        f"({how}). {_rest_words(run)}{source_sentence(energy_of(run).source)} "
+        f"{processor_sentence(energy_of(run))}"
     )
     energy_bar(run.folds, left_in_words([run]))
 

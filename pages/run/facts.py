@@ -19,13 +19,13 @@ from ecv_core.figures.words import (
     duration,
     grams,
     half_named,
+    interval_said,
     metric_label,
     node_words,
     range_words,
     reused_words,
     saved_words,
     shared_words,
-    uncertainty,
     used_words,
     watt_hours,
     watt_hours_range,
@@ -144,10 +144,10 @@ def _score(run: Run) -> str:
     k, at = run.k, run.at_stop
     mean, named = "-", ""
     if at:
-        shown = uncertainty(run) if at.n == k and run.complete else at.interval
+        shown, wherever = interval_said(run)
         half = f" ± {shown.width / 2:.4f}" if shown else ""
         mean = f"{at.mean:.4f}{half}"
-        named = half_named(shown, k)
+        named = half_named(shown, k, wherever)
     help = explained(
         f"Mean of the folds used. At {100 * run.spec.confidence:g} % confidence: "
         f"{named or 'there is no interval yet'}.",

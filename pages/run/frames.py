@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from ecv_core.energy.parts import WHOLE
 from ecv_core.evaluation import column_title
 from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.words import readings_words
 from ecv_core.records.run import FoldResult, Run
 from pages.shared.live.state import store
 
@@ -49,9 +51,10 @@ def fold_frame(run: Run) -> pd.DataFrame:
             "evaluate s": [fold.evaluate_seconds for fold in run.folds],
             "processor s": pd.Series([f.processor_seconds for f in run.folds], dtype=float),
             "energy Wh": [fold.energy.watt_hours for fold in run.folds],
-            "processor Wh": [fold.energy.cpu_joules / 3600 for fold in run.folds],
-            "GPU Wh": [fold.energy.gpu_joules / 3600 for fold in run.folds],
-            "memory Wh": [fold.energy.ram_joules / 3600 for fold in run.folds],
+            **_readings(run),
+            "processor Wh": pd.Series([_part(f, "cpu_joules") for f in run.folds], dtype=float),
+            "GPU Wh": pd.Series([_part(f, "gpu_joules") for f in run.folds], dtype=float),
+            "memory Wh": pd.Series([_part(f, "ram_joules") for f in run.folds], dtype=float),
             "above idle Wh": pd.Series([_above_idle(f) for f in run.folds], dtype=float),
             "other work %": pd.Series([_others(f) for f in run.folds], dtype=float),
             "grams CO2e": [fold.energy.grams_co2e for fold in run.folds],
@@ -63,6 +66,21 @@ def fold_frame(run: Run) -> pd.DataFrame:
     metrics.columns = [column_title(name) for name in metrics.columns]
     head = so_far(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
     return pd.concat([head, costs, metrics], axis=1)
+
+
+def _readings(run: Run) -> dict[str, list[str] | list[float]]:
+    """What each meter said, and for how long the one that counts said nothing."""
+    if not any(fold.energy.readings for fold in run.folds):
+        return {}
+    return {
+        "meters": [readings_words([fold]) for fold in run.folds],
+        "gaps s": [sum(one.gap_seconds for one in f.energy.readings[:1]) for f in run.folds],
+    }
+
+
+def _part(fold: FoldResult, name: str) -> float | None:
+    """None where nothing is known of parts."""
+    return None if fold.energy.source in WHOLE else float(getattr(fold.energy, name)) / 3600
 
 
 def _above_idle(fold: FoldResult) -> float | None:

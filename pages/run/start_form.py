@@ -53,6 +53,7 @@ from pages.shared.charts.plot import preload_plots
 from pages.shared.live.acting import acting
 from pages.shared.live.state import escaped, run_list, sentence, sentences, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready
+from pages.shared.widgets.place import place_picker
 from pages.shared.widgets.setting_widgets import K_OF, choice_labels, on_form, parameter_key
 
 # A link's choices that this installation does not have, said before the form drops them.
@@ -266,11 +267,12 @@ def start_form() -> None:
     with expectation_place:
         expectation(specs if ready else [])
         anew = _anew(specs if ready else [])
+        place = place_picker()
     preload_plots()
     if pressed:
         with sentences():
             # The whole address at once: what the form had in it would go in a step of its own.
-            st.query_params.from_dict({"run": acting().start(specs, anew=anew)})
+            st.query_params.from_dict({"run": acting().start(specs, anew=anew, place=place)})
             st.rerun()
 
 
@@ -314,7 +316,8 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         STORED: (spec.dataset, spec.folds_sha256, spec.k) if spec.folds_sha256 else None,
     }
     if computed_here(spec):
-        values |= {parameter_key(spec.algorithm, name): value for name, value in spec.params}
+        params = ALGORITHMS[spec.algorithm].every(spec.params)
+        values |= {parameter_key(spec.algorithm, name): value for name, value in params.items()}
     values |= {
         parameter_key(f"split-{spec.split}", name): value for name, value in spec.split_params
     }

@@ -13,6 +13,7 @@ from ecv_core.records.interactions import Need
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.spec import SETTINGS, Role, RunSpec
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
+from pages.run.meters import meters
 from pages.shared.address.given import give, keep_given
 from pages.shared.live.state import KEPT
 from pages.shared.widgets.glossary import explained
@@ -60,6 +61,7 @@ def stop_settings(k: int) -> dict[str, Any]:
                 picked["min_folds"] = _min_folds(chosen, k)
         picked["country"] = _country()
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED, chosen.id)
+        meters()
     return picked
 
 

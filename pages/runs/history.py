@@ -168,6 +168,7 @@ def runs_frame(rows: Sequence[ListedRun]) -> pd.DataFrame:
             "folds": [len(row.scores) for row in rows],
             "stop": pd.array([_stop(row) for row in rows], dtype="Int64"),
             "k": [len(row.spec.fold_order) for row in rows],
+            "processor": pd.Series([row.processor_seconds for row in rows], dtype=float),
             "energy": [nan if row.joules is None else row.joules / 3.6 for row in rows],
             "when": pd.to_datetime([row.created_at for row in rows], utc=True),
             "state": [row.state.value for row in rows],
@@ -293,6 +294,12 @@ def _table(shown: Sequence[ListedRun], key: str, *, of: int) -> None:
             help="The fold after which the rule stopped; empty where it did not.", width=56
         ),
         "k": column.NumberColumn(help="Folds planned.", width=44),
+        "processor": column.NumberColumn(
+            "processor (s)",
+            format="%.1f",
+            help="Processor time of all folds that have run, of all cores: other work on the "
+            "machine hardly changes it. Empty where it was not written.",
+        ),
         "energy": column.NumberColumn(
             "energy (mWh)",
             format="%.2g",

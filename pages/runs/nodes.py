@@ -10,7 +10,7 @@ import streamlit as st
 
 from ecv_core.figures.lanes import lanes_figure, lanes_frame, lanes_sentence
 from ecv_core.figures.words import counted, duration, run_title
-from ecv_core.jobs.cluster.choose import place_asked
+from ecv_core.jobs.cluster.choose import HERE, places
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
 from pages.shared.live.state import escaped, run_list, store
@@ -43,7 +43,7 @@ def _shown() -> None:
             break
     else:
         frame = lanes_frame(())
-    where = place_asked()
+    offered = [_place(name) for name in places()]
     if now:
         busy = len({node.node for node in now})
         st.markdown(
@@ -52,10 +52,11 @@ def _shown() -> None:
     else:
         st.markdown("**No node of a cluster computes now.**")
     st.caption(
-        f"Runs of this dashboard are computed on {escaped(where)} (ECV_CLUSTER)."
-        if where
-        else "Runs of this dashboard are computed on this machine; start it with ECV_CLUSTER, such "
-        "as local:3, tcp://host:8786 or slurm, and they go to a cluster."
+        f"Runs of this dashboard are computed on {offered[0]}, unless they are started on another "
+        f"place: {', '.join(offered[1:])}."
+        if offered[1:]
+        else "Runs of this dashboard are computed on this machine. ECV_CLUSTER, such as local:3 or "
+        "tcp://host:8786, or a site's file in ECV_SITES, has them computed on a cluster."
     )
     if now:
         watts = _watts(frame)
@@ -83,6 +84,10 @@ def _shown() -> None:
             name="folds on nodes",
             table=lambda: frame,
         )
+
+
+def _place(name: str) -> str:
+    return "this machine" if name == HERE else escaped(name)
 
 
 def _watts(frame: pd.DataFrame) -> dict[str, str]:

@@ -24,6 +24,7 @@ from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.runs import act_and_rerun, remaining_seconds
 from pages.shared.live.state import escaped, manager, sentence, sentences, store
 from pages.shared.live.watch import follow
+from pages.shared.widgets.place import place_picker
 
 _SIGNS = {
     RunState.QUEUED: "…",
@@ -297,6 +298,7 @@ class StudyPicker:
         self, label: str, cells: Sequence[Cell], said: str, *, key: str, anew: bool = False
     ) -> None:
         """The button that queues what is not known yet and shows the study; `said` is beside it."""
+        place = place_picker()
         with st.container(horizontal=True, vertical_alignment="center"):
             pressed = st.button(
                 label, type="primary", icon=":material/play_arrow:", key=key, disabled=not cells
@@ -304,7 +306,7 @@ class StudyPicker:
             st.markdown(said)
         if pressed:
             with sentences():
-                self.show(begin_study(cells, anew=anew))
+                self.show(begin_study(cells, anew=anew, place=place))
                 st.rerun()
 
     @property
@@ -369,7 +371,7 @@ def planned_cells(
     return []
 
 
-def begin_study(cells: Sequence[Cell], *, anew: bool = False) -> str:
+def begin_study(cells: Sequence[Cell], *, anew: bool = False, place: str = "") -> str:
     """Queue what is not known yet; gives the study's id.
 
     Args: as for `study.begin`.
@@ -380,7 +382,7 @@ def begin_study(cells: Sequence[Cell], *, anew: bool = False) -> str:
         for _, why in with_obstacles(cells):
             if why is not None:
                 raise InputError(why)
-    return acting().begin_study(cells, anew=anew)
+    return acting().begin_study(cells, anew=anew, place=place)
 
 
 def work_words(cells: Sequence[Cell], recorded: Sequence[Run], *, anew: bool = False) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -13,8 +13,6 @@ from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.rules import Known
 from ecv_core.figures.report.describe import Description, describe_study
 from ecv_core.figures.report.pictures import cells_picture, ranks_picture
-from ecv_core.figures.report.provenance import provenance
-from ecv_core.figures.report.study_report import study_report
 from ecv_core.figures.scales import difference_scale, stop_scale
 from ecv_core.figures.study_summary import (
     WITHIN_PERCENT,
@@ -26,11 +24,9 @@ from ecv_core.figures.study_summary import (
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run, Scores
 from ecv_core.stopping import RULES
-from ecv_core.store.imports import Origin, origins
 from pages.shared.address.link import chosen, copy_link, link_warnings_again
 from pages.shared.charts.plot import print_figures
 from pages.shared.charts.precision_curves import curves_of_users
-from pages.shared.live.state import store
 from pages.shared.widgets.cite import cite_and_describe, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import alpha_slider
@@ -38,26 +34,14 @@ from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_for
 from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
 from pages.studies.tables import rules_table
 
-# What can be taken from the study: its report, its figures for print, a link, text to cite.
+# What can be taken from the study: its figures for print, a link, text to cite.
 
 
-def view_link(done: Summary) -> None:
-    """Copies the link to what is chosen, defaults too: another place has other cells."""
-    copy_link(
-        chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(usual_of(done))]}
-    )
+def take_away(done: Summary, alpha: float) -> None:
+    """Figures 2, 3 and 4 at this alpha for a paper, and a link to what is chosen.
 
-
-def take_away(done: Summary, runs: Sequence[Run], alpha: float) -> None:
-    """What can be taken from the page: the report at this alpha, and a link to the view."""
-    with st.container(horizontal=True):
-        report_button(done, runs, alpha)
-        _print(done, alpha)
-        view_link(done)
-
-
-def _print(done: Summary, alpha: float) -> None:
-    """Figures 2, 3 and 4 at this alpha, for a paper."""
+    The link has what is at its default too: another place has other cells.
+    """
     cells = done.cells[done.cells["alpha"] == alpha]
     pictures = {
         "Difference": partial(
@@ -69,30 +53,11 @@ def _print(done: Summary, alpha: float) -> None:
         ranks, kept = (one[one["alpha"] == alpha] for one in (done.ranks, done.stability))
         pictures["Ranks"] = partial(ranks_picture, ranks, kept)
     title = f"{counted(len(done.tradeoff.systems), 'run')}, alpha {alpha_text(alpha)}"
-    print_figures(pictures, key="study", title=title)
-
-
-def report_button(done: Summary, runs: Sequence[Run], alpha: float) -> None:
-    """A download of the report at this alpha; it is made when the button is pressed."""
-    st.download_button(
-        f"Report at alpha {alpha_text(alpha)}",
-        partial(_report, done, runs, alpha, origins(store())),
-        file_name="e-fold-study.html",
-        mime="text/html",
-        icon=":material/description:",
-        key="study-report",
-        on_click="ignore",
-        help="One page to print or to send: headline, figures 2 and 3 at this alpha, energy, how "
-        "to repeat every run, what to cite.",
-    )
-
-
-def _report(
-    done: Summary, runs: Sequence[Run], alpha: float, imported: Mapping[str, Origin]
-) -> str:
-    """Made away from the page, so everything of the session comes as an argument."""
-    known = provenance((run.spec.dataset for run in runs), made_with(runs, imported))
-    return study_report(done.cells, runs, known, alpha=alpha, title="e-fold study")
+    with st.container(horizontal=True):
+        print_figures(pictures, key="study", title=title)
+        copy_link(
+            chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(usual_of(done))]}
+        )
 
 
 def cite(done: Summary, runs: Sequence[Run]) -> None:
@@ -118,7 +83,7 @@ def study() -> None:
     scores = scores_frame(shown)
     if chosen.whole:
         done = studied(systems_of(chosen.whole))
-        alpha_slider(done.alphas, usual_of(done), partial(take_away, done, chosen.whole))
+        alpha_slider(done.alphas, usual_of(done), partial(take_away, done))
         headline(done, chosen.papers)
         figures(done, scores)
         made_up(chosen.whole)

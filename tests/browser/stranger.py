@@ -57,10 +57,12 @@ class Stranger:
             widget = message.rerun_script.widget_states.widgets.add()
             widget.id, widget.trigger_value = self.buttons[press], True
         self.say(message.SerializeToString())
-        kind = ""
-        while kind != "script_finished":
+        done = False
+        while not done:
             told = ForwardMsg.FromString(bytes(self._socket.recv(self.timeout)))  # type: ignore[arg-type]
-            kind = str(told.WhichOneof("type"))
+            # A script that asks for another run, as after an id in the address, is not done.
+            again = told.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+            done = told.WhichOneof("type") == "script_finished" and not again
             button = told.delta.new_element.button
             if button.id and not button.disabled:
                 self.buttons[button.label] = button.id

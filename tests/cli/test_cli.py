@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core import cli
-from ecv_core.cli.run_command import parse_spec
+from ecv_core.cli import parse
+from ecv_core.cli.run_command import spec_of
 from ecv_core.fold import run_fold
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import RunError
@@ -210,5 +211,5 @@ def test_the_command_of_a_run_repeats_it(
         n=n,
         country="FRA",
     )
-    again = parse_spec(shlex.split(command_for(spec))[3:])
+    again = spec_of(parse(shlex.split(command_for(spec))[3:]))
     assert again == spec

@@ -18,6 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
         ("ml-100k--item-knn", "stops", "svg"),
         ("study", "difference", "svg"),
         ("study", "stops", "pdf"),
+        ("ml-100k--item-knn", "efold", "png"),
         ("study", "ranks", "pgf"),
     ],
 )
@@ -34,6 +35,9 @@ def test_a_file_is_a_column_wide_and_is_what_was_asked_for(subject, kind, form, 
             assert re.search(rb"/MediaBox \[ 0 0 237\.6 ", content)
         case "svg":
             assert ElementTree.fromstring(content).get("width") == "237.6pt"
+        case "png":
+            assert content.startswith(b"\x89PNG")
+            assert int.from_bytes(content[16:20]) == 990  # 3.3 inches of 300 dots
         case "pgf":
             assert rb"\pgfqpoint{3.300000in}" in content
 
@@ -61,7 +65,7 @@ def test_a_recorded_run_goes_by_its_name_or_by_its_id(tmp_path):
         (["nothing", "--kind", "efold", "--out", "f.pdf"], "there is no run 'nothing'"),
         (["study", "--kind", "efold", "--out", "f.pdf"], "no figure of a study; choose one of"),
         (["ml-100k--ease", "--kind", "ranks", "--out", "f.pdf"], "no figure of a single run"),
-        (["study", "--kind", "ranks", "--out", "f.png"], "FILE.pdf, FILE.svg or FILE.pgf"),
+        (["study", "--kind", "ranks", "--out", "f.jpg"], "FILE.svg, FILE.pgf or FILE.png"),
         (["study", "--kind", "ranks", "--out", "no/such/f.pdf"], "does not exist"),
         (["study", "--kind", "ranks", "--out", "f.pdf", "--alpha", "0"], "positive"),
         (["study", "--kind", "ranks", "--out", "f.pdf", "--folder", "."], "no complete run"),

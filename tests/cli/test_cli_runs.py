@@ -104,3 +104,36 @@ def test_what_cannot_be_resumed_is_one_line(store, capsys):
         assert len(error.splitlines()) == 1
     assert cli.main(["resume", ids[1]]) == 2  # it waits in somebody's queue
     assert "is going on in another program already" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_run_is_shown_exported_and_deleted(store, capsys, tmp_path):
+    run_id, other = (cut_off(store, RunState.CANCELLED, seed=seed) for seed in (1, 2))
+    assert cli.main(["show", run_id[:8]]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "popular on synthetic, nDCG@10"
+    assert shown[-1].startswith("fold 1: ndcg@10 0.9000. After 2 folds")
+    target = str(tmp_path / "run.json")
+    assert cli.main(["export", run_id, "-o", target]) == 0
+    assert json.loads((tmp_path / "run.json").read_text())["run_id"] == run_id
+    assert cli.main(["export", run_id, "-o", "-"]) == 0
+    going = cut_off(store, RunState.RUNNING, seed=3)
+    assert cli.main(["delete", run_id, "nothing"]) == 2
+    assert "there is no run 'nothing'" in capsys.readouterr().err
+    assert cli.main(["delete", run_id]) == 0
+    assert capsys.readouterr().out.startswith(f"run {run_id} is deleted; for 60 minutes")
+    assert {run.run_id for run in store.runs()} == {other, going}
+
+
+def test_folds_may_be_a_number_and_quiet_says_nothing_on_the_way(store, capsys, tmp_path):
+    words = ["run", "synthetic", "popular", "--folds", "3", "--rule", "never", "--no-energy"]
+    assert cli.main([*words, "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert "All 3 folds have run" in said.out
+    assert said.err == ""
+    (run,) = store.runs()
+    assert (run.k, run.spec.no_energy) == (3, True)
+    assert {fold.energy.source for fold in run.folds} == {"none"}
+    assert cli.main([*words, "-k", "4"]) == 2
+    assert "-k 4 and --folds 3 differ" in capsys.readouterr().err
+    assert cli.main(["run", "synthetic", "popular", "--folds", "nothing.csv", "-q"]) == 2
+    assert "nothing.csv" in capsys.readouterr().err  # an error is never quiet

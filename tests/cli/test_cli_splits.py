@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecv_core import cli
-from ecv_core.cli.run_command import parse_spec
+from ecv_core.cli import parse
+from ecv_core.cli.run_command import spec_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.splits import SPLITS
 from ecv_core.store.command import command_for
@@ -148,7 +149,7 @@ def test_the_command_of_a_run_repeats_its_split(name: str, k: int | None, test: 
         k=None if known.single else k,
         split_params={"test": test} if any(p.name == "test" for p in known.parameters) else {},
     )
-    again = parse_spec(shlex.split(command_for(spec))[3:])
+    again = spec_of(parse(shlex.split(command_for(spec))[3:]))
     if spec.rule == "never":  # alpha means nothing to it, and is not part of its command
         assert again.rule == "never"
     assert (again.split, again.split_params, again.k) == (spec.split, spec.split_params, spec.k)

@@ -88,15 +88,18 @@ def test_the_idle_machine_is_measured_once_and_remembered_until_it_is_rebooted(
     machine, tmp_path, monkeypatch
 ):
     meter = FakeMeter([energy(joules=14.0), energy(joules=18.0)])
-    assert idle.idle_watts(meter, "usual") == 7.0  # in 2 s
+    assert idle.idle_watts(meter, "usual") == (7.0, "cpu-load")  # in 2 s
     slept = machine["slept"]
-    assert idle.idle_watts(FakeMeter(), "usual") == 7.0
+    assert idle.idle_watts(FakeMeter(), "usual") == (7.0, "cpu-load")
     assert machine["slept"] == slept  # nothing is measured again
-    assert idle.idle_watts(meter, "other watts") == 9.0
+    assert idle.idle_watts(meter, "other watts") == (9.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-machine-*.json")
-    assert json.loads(path.read_text())["found"] == {"idle usual": 7.0, "idle other watts": 9.0}
+    assert json.loads(path.read_text())["found"] == {
+        "idle usual": [7.0, "cpu-load"],
+        "idle other watts": [9.0, "cpu-load"],
+    }
     monkeypatch.setattr(psutil, "boot_time", lambda: 1.0)
-    assert idle.idle_watts(FakeMeter([energy(joules=12.0)]), "usual") == 6.0
+    assert idle.idle_watts(FakeMeter([energy(joules=12.0)]), "usual") == (6.0, "cpu-load")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_where_the_machine_is_busy_or_has_no_meter_nothing_is_remembered(
 
 
 def test_a_damaged_memory_is_measured_anew(machine, tmp_path):
-    assert idle.idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == 7.0
+    assert idle.idle_watts(FakeMeter([energy(joules=14.0)]), "usual") == (7.0, "cpu-load")
     (path,) = tmp_path.glob("ecv-machine-*.json")
     Path(path).write_text('{"boot": ')
-    assert idle.idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == 8.0
+    assert idle.idle_watts(FakeMeter([energy(joules=16.0)]), "usual") == (8.0, "cpu-load")

@@ -3,6 +3,7 @@
 import json
 import logging
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ecv_core.energy.meter import (
     country_in_words,
 )
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Energy
+from ecv_core.records.run import HOW, Energy
 
 
 def test_an_unknown_country_is_refused_and_not_silently_the_worlds_average() -> None:
@@ -98,8 +99,14 @@ def test_a_broken_meter_gives_none_and_a_warning(
 
 
 def test_every_source_has_words_that_say_whether_it_was_measured() -> None:
-    assert {"rapl", "cpu-load", "constant", "told", "none"} == set(SOURCES)
-    assert all("not measured" in SOURCES[source] for source in ("cpu-load", "constant"))
+    assert set(HOW) == set(SOURCES)
+    for source, how in HOW.items():
+        words = SOURCES[source]
+        assert words.startswith("measured") == (how == "measured"), source
+        assert words.startswith("estimated") == (how == "estimated"), source
+        assert ("not measured" in words) == (how == "estimated"), source
+        assert words.startswith("told") == (how == "told"), source
+        assert replace(Energy.none(), source=source).measured == (how == "measured")
 
 
 def test_the_fake_hands_out_what_it_was_given_and_no_meter_nothing() -> None:

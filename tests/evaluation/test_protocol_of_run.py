@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ecv_core.cli.run_command import parse_spec
+from ecv_core.cli import parse
+from ecv_core.cli.run_command import spec_of
 from ecv_core.evaluation import METRICS, Kind
 from ecv_core.figures.words import metric_label
 from ecv_core.fold import protocol_of, run_fold
@@ -62,7 +63,7 @@ def test_command_repeats_the_run(given):
     chosen = spec(**given)
     words = command_for(chosen).split()
     assert words[:4] == ["python", "-m", "ecv_core", "run"]
-    assert parse_spec(words[3:]) == chosen
+    assert spec_of(parse(words[3:])) == chosen
 
 
 def test_every_algorithm_meets_the_same_protocol_and_every_fold_another_seed():

@@ -14,9 +14,7 @@ BEGIN = datetime(2026, 11, 23, 8, tzinfo=UTC)
 
 
 def fold(index, host, began, seconds):
-    node = Node(
-        host=host, hardware="4 cores", alone=True, began_at=BEGIN + timedelta(seconds=began)
-    )
+    node = Node(host=host, hardware="4 cores", began_at=BEGIN + timedelta(seconds=began))
     return replace(fold_result(index, 0.3), total_seconds=seconds, node=node)
 
 

@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
+import ecv_core as ecv
 from ecv_core.jobs.book import Book
-from ecv_core.jobs.cluster.choose import executor_on
+from ecv_core.jobs.cluster.choose import executor_on, places
 from ecv_core.jobs.cluster.site import Site, read_site
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Computed, Ended, Finished, Here
@@ -126,6 +127,8 @@ def test_a_run_that_was_cut_off_decides_on_what_came_before_its_turn(store: Stor
         run_on(store, EndsAfterOne(3))
     (cut,) = store.runs()
     assert ([one.fold for one in cut.ahead], cut.folds) == ([2], ())
+    # Ctrl-C: `ecv runs --state interrupted` lists what can be resumed
+    assert (cut.state, cut.error) == (RunState.INTERRUPTED, "it was stopped by hand, with Ctrl-C")
     asked: list[int] = []
 
     def noting(spec: RunSpec, index: int) -> FoldResult:
@@ -186,6 +189,35 @@ def test_without_dask_the_sentence_says_how_to_add_it(monkeypatch: pytest.Monkey
         executor_on("local:3")
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda on: ecv.evaluate("synthetic", "popular", on=on),
+        lambda on: ecv.study(["synthetic"], ["popular"], on=on),
+        lambda on: ecv.select("synthetic", ["popular", "ease"], on=on),
+        lambda on: ecv.tune("synthetic", "ease", on=on),
+    ],
+)
+def test_the_library_is_told_where_too(ask) -> None:
+    with pytest.raises(InputError, match="'nonsense' is no place to compute on"):
+        ask("nonsense")
+
+
+def test_a_site_in_the_folder_is_a_place_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECV_SITES", str(tmp_path))
+    assert places() == ["here"]
+    (tmp_path / "gpu.toml").write_text('on = "tcp://127.0.0.1:1"\n')
+    monkeypatch.setattr("ecv_core.jobs.cluster.choose.ANSWER_SECONDS", 0.5)
+    assert places() == ["here", "gpu"]
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        executor_on("gpu")
+    monkeypatch.setenv("ECV_CLUSTER", "gpu")
+    assert places() == ["gpu", "here"]
+    assert isinstance(executor_on("here"), Here)
+
+
 def test_without_a_place_folds_are_computed_here() -> None:
     assert isinstance(executor_on(), Here)
 
@@ -204,10 +236,15 @@ def test_a_site_is_read_from_its_file(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("partition = ", "is no TOML"),
-        ("partitoin = 'gpu'", "has the key 'partitoin', which is not known; choose from: part"),
+        (
+            "partitoin = 'gpu'",
+            "has the key 'partitoin', which is not known; choose from: on, nodes, part",
+        ),
         ("walltime = '2 hours'", "walltime must be like 02:30:00 or 1-00:00:00, but is '2 hours'"),
         ("memory = 'much'", "memory must be like 16GB, but is 'much'"),
         ("cores = 0", "cores must be at least 1, but are 0"),
+        ("nodes = 0", "nodes must be at least 1, but are 0"),
+        ("tls_ca = '/no/such.pem'", "tls_ca must be a file, but is '/no/such.pem'"),
         ("cores = 'many'", "its cores must be a whole number, but is many"),
         ("exclusive = 1", "its exclusive must be true or false, but is 1"),
     ],

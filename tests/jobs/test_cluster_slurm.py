@@ -19,10 +19,10 @@ import pytest
 
 from ecv_core.jobs.book import Book
 from ecv_core.jobs.cluster import choose
-from ecv_core.jobs.cluster.node import slurm_joules
 from ecv_core.jobs.computing import Results
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Executor
+from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Progress, Run, RunState
@@ -86,7 +86,6 @@ def test_folds_on_nodes_that_are_given_back(slurm: Slurm, site: Path, store: Sto
     assert done.state is RunState.FINISHED
     assert [fold.score for fold in done.folds] == list(SCORES)
     assert {fold.node.host for fold in done.folds} <= {"n1", "n2", "n3"}
-    assert {fold.node.alone for fold in done.folds} == {True}
     given_back(slurm)
 
 
@@ -127,11 +126,70 @@ def test_the_fold_of_a_job_that_dies_is_computed_by_another(
     given_back(slurm)
 
 
+def node_dies_once(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    """Fold 1 takes all of its node with it, once: slurmd, and each process of the job."""
+    mark = Path(os.environ["ECV_DATABASE_URL"].removeprefix("sqlite:///")).with_name("died")
+    if index == 1 and not mark.exists():
+        node = os.environ["SLURMD_NODENAME"]
+        mark.write_text(node)
+        pid = Path(os.environ["SLURM_CONF"]).with_name(f"slurmd-{node}.pid")
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        above = [one for one in psutil.Process().parents() if one.pid > 1]
+        steps = [one.name() for one in above].index("slurmstepd")
+        for one in above[steps::-1]:
+            one.kill()
+        time.sleep(FAR_TOO_LONG)
+    yield 0, fold_result(index, SCORES[index])
+
+
+@pytest.mark.slow
+def test_the_fold_of_a_node_that_is_gone_is_computed_by_another(
+    slurm: Slurm, site: Path, store: Store, tmp_path: Path
+) -> None:
+    done = run_on(
+        store, choose.executor_on("slurm", nodes=1, site=str(site), compute=node_dies_once)
+    )
+    gone = (tmp_path / "died").read_text()
+    assert (done.state, len(done.folds)) == (RunState.FINISHED, 5)
+    assert done.joules == 50
+    assert gone not in {fold.host for fold in done.folds[1:]}
+    slurm.start_node(gone)
+    given_back(slurm)
+
+
+def asleep(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results:
+    progress("asleep", 0, 0)
+    time.sleep(FAR_TOO_LONG)
+    yield 0, fold_result(index, SCORES[index])
+
+
+@pytest.mark.slow
+def test_a_cancel_gives_the_nodes_back_within_ten_seconds(
+    slurm: Slurm, site: Path, store: Store
+) -> None:
+    heard, asked = threading.Event(), [0.0]
+
+    def also(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
+        if phase == "asleep":
+            heard.set()
+
+    def cancel() -> None:
+        heard.wait()
+        asked[0] = time.monotonic()
+        store.request_cancel(store.runs()[0].run_id)
+
+    threading.Thread(target=cancel, daemon=True).start()
+    executor = choose.executor_on("slurm", nodes=2, site=str(site), compute=asleep, also=also)
+    assert run_on(store, executor).state is RunState.CANCELLED
+    given_back(slurm)
+    assert time.monotonic() - asked[0] < 10
+
+
 @pytest.mark.slow
 def test_who_waits_for_a_node_says_so_and_a_cancel_takes_the_job_out_of_the_queue(
     slurm: Slurm, site: Path, store: Store
 ) -> None:
-    hold = ["sbatch", "--exclusive", "-N3", "--parsable", "--wrap", "sleep 600"]
+    hold = ["sbatch", "--exclusive", "-N3", "--output=/dev/null", "--wrap", "sleep 600"]
     subprocess.run(hold, env=slurm.surroundings, check=True, capture_output=True)
     told: list[str] = []
 

@@ -170,10 +170,11 @@ def test_a_fold_waits_until_the_machine_is_quiet_and_says_so(monkeypatch, caplog
         ("tune", "synthetic", "item-knn"),
     ],
 )
-@pytest.mark.parametrize("option", ["--share-machine", "--wait-for-quiet"])
+@pytest.mark.parametrize("option", ["--share-machine", "--wait-for-quiet", "--no-energy"])
 def test_every_command_that_computes_can_share_the_machine_or_wait_for_it(words, option):
     asked = machine_settings(parse([*words, option]))
     assert asked == {
         "share_machine": option == "--share-machine",
         "wait_for_quiet": option == "--wait-for-quiet",
+        "no_energy": option == "--no-energy",
     }

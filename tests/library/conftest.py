@@ -8,6 +8,7 @@ import pytest
 
 import ecv_core as ecv
 from ecv_core.evaluation import METRICS
+from ecv_core.evaluation.ranking import HIT_METRICS
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
 
@@ -33,7 +34,7 @@ class Rising:
 
 @pytest.fixture(autouse=True)
 def registry_as_it_was() -> Iterator[None]:
-    registries = (RULES, METRICS, SPLITS)
+    registries = (RULES, METRICS, HIT_METRICS, SPLITS)
     before = [dict(known) for known in registries]
     yield
     for known, entries in zip(registries, before, strict=True):

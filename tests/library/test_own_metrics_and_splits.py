@@ -87,13 +87,17 @@ def test_what_is_no_metric_is_refused_before_anything_is_stored(function, said):
 @pytest.mark.parametrize(
     ("made", "said"),
     [
+        (
+            lambda: ecv.evaluate("synthetic", "popular", metric=ecv.Metric("clicks"), on="local:2"),
+            "this metric is known to this program alone, not on local:2; register it",
+        ),
         (lambda: ecv.Metric("My metric", share_of_list), "hyphens, but is 'My metric'"),
         (lambda: ecv.Metric("x", share_of_list, kind="clicks"), "'hits' or 'ratings'"),
         (lambda: ecv.Metric("x", share_of_list, kind="lists"), "with kind='ratings'"),
         (lambda: ecv.Metric("x", unit=3), "unit of a metric is a line of text, but is 3"),
         (lambda: ecv.register_metric(ecv.Metric("ndcg", share_of_list)), "'ndcg' already"),
         (lambda: ecv.register_metric(share_of_list), "or an ecv.Metric"),
-        (lambda: ecv.evaluate("synthetic", "popular", metric=3), "but is 3"),
+        (lambda: ecv.evaluate("synthetic", "popular", metric=3), "is text or a Metric, but is 3"),
         (
             lambda: ecv.evaluate("synthetic", "popular", metric=ecv.Metric("clicks")),
             "'clicks' has no function, so only other code can report it",
@@ -152,10 +156,10 @@ def test_lists_need_no_word_and_a_function_scores_them():
         tracked(CLICKS, lists, resume=False)
 
 
-def test_a_run_is_read_where_nobody_knows_its_metric(monkeypatch):
+def test_a_run_is_read_where_nobody_knows_its_metric():
     run = ecv.evaluate("synthetic", "popular", metric=ecv.Metric("odd", share_of_list), **SOME)
     document = json.dumps(run.document() | {"run_id": "elsewhere"}).encode()
-    monkeypatch.delitem(METRICS, "odd")
+    del METRICS["odd"]
     read = read_run(document, "run.json").run
     assert metric_label(read.spec) == "Odd@10"
     assert read.spec == run.spec
@@ -225,9 +229,9 @@ def test_what_is_no_split_is_refused_before_anything_is_stored(function, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (7, "a split is an id .* or an ecv.Strategy"),
+        (7, "split of evaluate is text, a Strategy or a function, but is 7"),
         (ecv.Strategy("user-k-fold", by_item), "there is a split 'user-k-fold' already"),
-        (KFold(3), "a split is an id .* but is KFold"),
+        (KFold(3), "a Strategy or a function, but is KFold"),
     ],
 )
 def test_objects_that_are_no_split_are_refused(given, said):
@@ -235,9 +239,9 @@ def test_objects_that_are_no_split_are_refused(given, said):
         ecv.evaluate("synthetic", "popular", split=given)
 
 
-def test_a_run_whose_split_is_not_here_is_shown(monkeypatch):
+def test_a_run_whose_split_is_not_here_is_shown():
     run = ecv.evaluate("synthetic", "popular", split=by_item, **SOME)
-    monkeypatch.delitem(SPLITS, "by-item")
+    del SPLITS["by-item"]
     (found,) = ecv.runs()
     assert found.mean == run.mean
     assert "by-item" in found.frame().to_string() + found.spec.split

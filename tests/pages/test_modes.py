@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ecv_core.dataset import own
@@ -20,6 +21,7 @@ from ecv_core.jobs.rights.actor import visitor
 from ecv_core.records.run import RunState
 from ecv_core.store.people import Quota, introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
+from pages.shared.live.acting import who
 from tests.pages.conftest import APP, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -224,7 +226,17 @@ def test_what_one_may_do_is_on_a_page_of_its_own(as_one):
     assert "10 an hour; you can start 10 more runs now" in said(app)
     app = opened(as_one("editor"), "account")
     assert "You are an **editor**" in said(app)
+    assert "or as `ada`" in said(app)  # the subject, which a list can name
     assert "Sign out" in buttons(app)
+
+
+def test_a_browser_that_keeps_no_cookie_is_another_visitor_each_time(monkeypatch):
+    monkeypatch.setenv("ECV_MODE", "public")
+    visitors = set()
+    for _ in range(2):  # a page that is loaded anew has a new session
+        monkeypatch.setattr(st, "session_state", {})
+        visitors.add(who().id)
+    assert len(visitors) == 2
 
 
 @pytest.mark.parametrize("page", ["run", "runs", "data", "studies", "best"])

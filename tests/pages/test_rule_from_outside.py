@@ -18,7 +18,8 @@ import ecv_core as ecv
 from ecv_core.analysis.comparison import differences, names
 from ecv_core.analysis.replay import replay
 from ecv_core.analysis.tradeoff.rules import other_lines, registered_curves
-from ecv_core.cli.run_command import parse_spec
+from ecv_core.cli import parse
+from ecv_core.cli.run_command import spec_of
 from ecv_core.figures.report.describe import describe_runs
 from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.run_report import run_report
@@ -92,7 +93,7 @@ def test_it_stops_where_hand_work_says(spec: RunSpec, run: Run) -> None:
 def test_the_command_of_a_run_repeats_it(spec: RunSpec) -> None:
     words = shlex.split(command_for(spec))[3:]
     assert words[words.index("--rule-param") + 1] == "width=0.06"  # patience is as usual
-    assert parse_spec(words) == spec
+    assert spec_of(parse(words)) == spec
 
 
 def test_the_library_takes_it_by_name_and_as_an_instance() -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from ecv_core.cli.run_command import parse_spec
+from ecv_core.cli import parse
+from ecv_core.cli.run_command import spec_of
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.errors import InputError
 from ecv_core.records.spec import SCORES, SETTINGS, Role, RunSpec, Setting, setting, settings_of
@@ -22,6 +23,7 @@ def test_every_field_of_a_spec_is_a_setting_with_its_role() -> None:
         "memory_watts",
         "share_machine",
         "wait_for_quiet",
+        "no_energy",
     }
 
 
@@ -123,7 +125,7 @@ def test_bounds_hold_what_they_say(low, high, open_, good, bad, words) -> None:
 
 
 def test_an_option_that_was_not_given_is_the_default_of_the_setting() -> None:
-    assert parse_spec(["run", "synthetic", "popular"]) == make_spec(
+    assert spec_of(parse(["run", "synthetic", "popular"])) == make_spec(
         dataset="synthetic", algorithm="popular"
     )
 

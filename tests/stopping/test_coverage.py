@@ -27,8 +27,8 @@ def told(name, *, training=0.0, runs=500, sizes=None):
     "name", [one for one in ADVERSARIES if not one.endswith(("folds", "broken", "x30"))]
 )
 def test_whatever_folds_and_users_do_the_score_is_within_the_tolerance(name, training):
-    # 93 % is promised; a standard error is 0.6 %, and this is the worst of six sizes.
-    assert told(name, training=training, runs=2000).within >= 0.92
+    # 93 % is promised; a standard error is 0.8 %, and this is the worst of six sizes.
+    assert told(name, training=training, runs=1000).within >= 0.92
 
 
 def test_where_users_explain_all_every_look_holds():

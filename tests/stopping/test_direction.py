@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ecv_core.records.errors import InputError
@@ -45,6 +45,7 @@ RULES = [
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@settings(max_examples=40)
 @given(scores=SCORES)
 def test_turning_scores_round_changes_no_decision(rule, scores):
     up = moments(rule, results(scores), 0.95)

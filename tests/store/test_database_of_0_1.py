@@ -70,6 +70,7 @@ def test_all_runs_are_there_with_every_number(store, rows):
         # Settings that 0.1 did not have.
         newer = {"processor_watts": None, "memory_watts": None, "tracked": False}
         newer |= {"data_sha256": None, "share_machine": False, "wait_for_quiet": False}
+        newer |= {"no_energy": False, "own_metric": {}}
         old = json.loads(row["spec"])
         tolerance = old.pop("tolerance")
         params = {"e-fold": {"alpha": old.pop("alpha")}}

@@ -63,7 +63,7 @@ def test_its_selections_have_their_contenders_terms_and_runs(path, before) -> No
         assert [run.run_id for run in store.group(plan.plan_id)] == [
             one["run_id"] for one in old["contenders"]
         ]
-        now = select.look(store, plan.plan_id)
+        now = select.SelectPlan.of(plan).standing(select.results_of(store, plan))
         assert now.folds == (1, 1, 1)  # as many as each of its runs has
         assert now.played is not None
 

@@ -228,3 +228,8 @@ def test_a_database_of_the_first_version_keeps_its_runs_and_gets_the_new_column(
     found = again.run(run_id).progress
     assert found is not None
     assert found.curve == (0.5,)
+
+
+def test_the_tests_of_the_store_and_of_folds_run_on_both_databases(store, request) -> None:
+    """Those of folds, in tests/jobs, have the same `store`."""
+    assert store.url.startswith(request.node.callspec.params["each_database"])

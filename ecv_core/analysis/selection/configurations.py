@@ -30,8 +30,8 @@ def varied(names: Sequence[str]) -> list[dict[str, ParamValue]] | None:
     try:
         for name in names:
             algorithm, given = parse_contender(name)
-            params = models.algorithm(algorithm).resolve(given)
-            parsed.append((algorithm, dict(params)))
+            known = models.algorithm(algorithm)
+            parsed.append((algorithm, known.every(known.resolve(given))))
     except InputError:
         return None
     if len({algorithm for algorithm, _ in parsed}) != 1 or len(parsed) < 2:

@@ -79,7 +79,8 @@ class PairedScores:
         by_fold = a.folds[rows] - b.folds[rows]
         users = np.nan
         if a.users is not None and b.users is not None:
-            users = paired_variance(a.users, b.users, rows)
+            apart = a.users[rows].astype(np.float64) - b.users[rows]
+            users = float(user_variance(apart, np.ones((1, len(rows)), dtype=np.bool_))[0][0])
         observed = float(by_fold.var(ddof=1)) if len(rows) > 1 else np.nan
         mean = float(by_fold.mean())
         return Difference(mean=mean, users=users, observed=observed, folds=len(rows))
@@ -128,42 +129,6 @@ class EverySubset:
         if a.users is None or b.users is None:
             return mean, np.full(len(mean), np.nan), observed
         return mean, user_variance(a.users - b.users, chosen)[0], observed
-
-
-def paired_variance(
-    one: NDArray[np.floating], other: NDArray[np.floating], rows: Sequence[int]
-) -> float:
-    """`user_variance` of the differences over one set of folds, in one pass over the users.
-
-    Args:
-        one: a score per fold and user, NaN where the user has none; shape (folds, users).
-        other: likewise, with the same NaN.
-        rows: the folds.
-    Returns: NaN where it cannot be known, as with one fold of a single user.
-    """
-    apart = [one[row].astype(np.float64) - other[row] for row in rows]
-    present = [~np.isnan(row) for row in apart]
-    users = np.array([float(np.count_nonzero(here)) for here in present])
-    total, squares, seen = (np.zeros(apart[0].shape) for _ in range(3))
-    about = 0.0
-    for values, here in zip(apart, present, strict=True):
-        values[~here] = 0.0
-        total += values
-        squares += values * values
-        seen += here
-        middle = values.sum() / max(np.count_nonzero(here), 1)
-        about += float((np.where(here, values - middle, 0.0) ** 2).sum())
-    per_fold = users.mean()
-    freedom = np.maximum(seen - 1, 0).sum()
-    spread = users - 1
-    with np.errstate(invalid="ignore", divide="ignore"):
-        between = np.float64(about) / np.maximum(spread, 0).sum()
-        if freedom == 0:
-            return float(between / per_fold)
-        within = np.maximum(squares - total * total / np.maximum(seen, 1), 0).sum() / freedom
-        common = (seen * (seen - 1) / 2).sum()
-        overlap = common / (len(rows) * (len(rows) - 1) / 2) / per_fold
-        return float((overlap * within + (1 - overlap) * between) / per_fold)
 
 
 def _indices(folds: int) -> list[int]:

@@ -57,7 +57,49 @@ def selection_document(
         "rounds": [_round(one, names, terms) for one in played.rounds],
         "joules": played.joules,
         "joules_of_all_folds": played.joules_of_all_folds,
+        "methods": methods_sentence(names, terms, played),
     }
+
+
+def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
+    """What a paper may say of a selection: which question was asked, what was found, what not.
+
+    Args:
+        names: of the contenders, as people read them.
+        terms: of the selection.
+        played: to its end.
+    """
+    verdict, k = played.verdict, terms.k
+    sure = f"with {_percent(terms.confidence)} confidence for all looks together"
+    if terms.until == "order":
+        asked = f"the place of every contender by the mean of all {k} folds was known {sure}"
+    elif terms.certain:
+        asked = f"no other contender could have the best mean of all {k} folds, {sure}"
+        if terms.indifference:
+            asked += f", or differed by at most {_percent(terms.indifference)} of it"
+    elif terms.expected_loss is not None:
+        asked = (
+            f"the loss expected by taking the leader was at most {_percent(terms.expected_loss)} "
+            f"of its {k}-fold mean (opportunity cost, Chick and Inoue 2001)"
+        )
+    else:
+        asked = "the expected loss was to be lowest"
+    within = f", within a budget of {terms.budget.text}" if terms.budget else ""
+    worse = [names[one] for one in verdict.order if one in verdict.worse]
+    alike = [names[one] for one in verdict.order if one not in (*verdict.worse, verdict.winner)]
+    claim = f"On new data {listed(worse)} {_are(worse)} worse. " if worse else ""
+    if alike:
+        claim += f"No difference on new data is claimed to {listed(alike)}. "
+    question = "which contender is best" if terms.certain else "which contender to use"
+    return (
+        f"We asked {question}: {len(names)} contenders were evaluated on the same folds, each "
+        f"until {asked}{within} ({sum(played.folds_used)} of {k * len(names)} folds). "
+        f"{names[verdict.winner]} was chosen. {claim}".strip()
+    )
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def winner_mean(winner: Scores, rounds: Sequence[Round], place: int) -> float:

@@ -43,12 +43,14 @@ class Prior:
 
 ANY_NOISE = Prior(freedom=2, unlike=1.9, alike=8)
 """For what has to hold whatever folds add; see docs/selection.md for how far."""
-LITTLE_NOISE = Prior(freedom=2.5, unlike=3, alike=8)
-"""For what is said of new data: holds to ten times what users tell."""
+NEW_DATA = Prior(freedom=0.75, unlike=2.2, alike=8)
+"""For what is said of new data, where nobody waits for more folds and so little may be supposed."""
 USUAL_NOISE = Prior(freedom=3.5, unlike=8, alike=16)
 """For what has to hold on average; its t has a mean, which an expected gain needs."""
 NO_NOISE = Prior(freedom=100, unlike=100, alike=100)
 """For whose turn it is: who is near if folds add nothing more than has been seen."""
+_ROUNDING = 1e-6
+"""Of a difference: what is less is not variation."""
 _SHARED = 0.25
 """Squared correlation of two differences to one contender, of equal and independent noise."""
 
@@ -141,6 +143,8 @@ def spread_of(
     level = np.where(without, 0.0, d * extra * users)
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = (level + np.where(more > 0, more * own, 0.0)) / (d + more)
+    # Fold scores alone that differ by the same in every fold tell nothing: a zero is not certain.
+    variances[without & (own <= (_ROUNDING * means) ** 2)] = np.nan
     return Spread(means=means, variances=variances, freedom=d + more, folds=e)
 
 

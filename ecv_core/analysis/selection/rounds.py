@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from ecv_core.analysis.selection.differences import Differences
 from ecv_core.analysis.selection.evidence import (
     ANY_NOISE,
-    LITTLE_NOISE,
+    NEW_DATA,
     NO_NOISE,
     USUAL_NOISE,
     Prior,
@@ -414,7 +414,7 @@ class Selection:
         """
         error = (1 - self._terms.confidence) / len(self._folds)
         level = level_of_looks(error, self._terms.k, endless=True)
-        spread = self._spread(winner, others, LITTLE_NOISE)
+        spread = self._spread(winner, others, NEW_DATA)
         low = spread.means - spread.half_widths(level, None)
         return tuple(one for one, end in zip(others, low.tolist(), strict=True) if end > 0)
 

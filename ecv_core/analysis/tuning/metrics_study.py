@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ecv_core import models
 from ecv_core.analysis.tuning.power import (
     Floats,
     PValueCurve,
@@ -365,7 +366,7 @@ def _studied(spec: RunSpec, folds: Mapping[int, FoldResult]) -> bool:
 
 def _gathered(runs: Mapping[RunSpec, Mapping[int, FoldResult]]) -> Configurations:
     specs = list(runs)
-    given = [dict(spec.params) for spec in specs]
+    given = [models.of(spec).every(spec.params) for spec in specs]
     differ = [name for name in given[0] if len({one[name] for one in given}) > 1]
     order = sorted(range(len(specs)), key=lambda at: [_key(given[at][name]) for name in differ])
     results = [[runs[specs[at]][fold] for fold in range(specs[0].k)] for at in order]

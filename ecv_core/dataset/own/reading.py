@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset._load import Unreadable, ids_of, numbered, one_per_pair
+from ecv_core.dataset._load import Unreadable, check_ids, ids_of, numbered, one_per_pair
 from ecv_core.dataset.own.layout import OPTIONS, ROLES, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, refusals
 from ecv_core.dataset.own.rows import SHOWN, Batch, batches, row_numbers
@@ -188,6 +188,7 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
     kept: list[dict[str, Any]] = []
     numbering: list[_Numbering] = []
     rows = 0
+    looked_at = {"user_id": _FIRST_LOOK, "item_id": _FIRST_LOOK}
     with refusals(plain.name):
         for batch in batches(plain, layout):
             count = len(batch.columns["user_id"])
@@ -205,6 +206,8 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
                 found, numbers = _usable(batch, layout, unused, examples)
                 kept.append(found)
                 numbering.append(numbers)
+                for role, bytes_before in looked_at.items():
+                    looked_at[role] = _check_so_far([one[role] for one in kept], bytes_before)
             report("read", int(1000 * min(batch.share, 1.0)), 1000)
         if not any(len(piece["user_id"]) for piece in kept):
             raise Unreadable(_nothing(unused, rows))
@@ -218,6 +221,28 @@ def read_rows(plain: Plain, layout: Layout, name: str, report: Report) -> Readin
         unused={reason: count for reason, count in unused.items() if count},
         examples={reason: tuple(some) for reason, some in examples.items()},
     )
+
+
+_FIRST_LOOK = limits.MAX_ID_BYTES // 4 * 21 // 20
+"""Bytes of ids in all batches so far, each batch by itself. With fewer they are not too many, for
+of ids of one length each takes four bytes a character later."""
+
+
+def _check_so_far(pieces: list[pa.DictionaryArray], look_at: int) -> int:
+    """Refuse ids that are too many already, without reading the rest; gives when to look again.
+
+    Args:
+        pieces: the batches so far.
+        look_at: as of `_FIRST_LOOK`.
+    Raises: Unreadable.
+    """
+    together: int = sum(piece.dictionary.nbytes for piece in pieces)
+    if together < look_at:
+        return look_at
+    ids = pa.chunked_array(pieces).unify_dictionaries().chunk(0).dictionary
+    check_ids(ids)
+    # A look takes time in proportion, so the next comes once there is a quarter more.
+    return together + max(_FIRST_LOOK - int(ids.nbytes), together // 4)
 
 
 def _nothing(unused: Counter[str], rows: int) -> str:

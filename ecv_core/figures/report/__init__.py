@@ -1,1 +1,1 @@
-"""A run or a study -> one HTML page to print, to send or to put on a web site."""
+"""A run -> one HTML page to print or to send; runs, studies and advice -> text for a paper."""

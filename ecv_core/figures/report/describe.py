@@ -84,7 +84,7 @@ def describe_study(
     """Datasets x algorithms under the paper's rule at one alpha, over every order of the folds.
 
     Args:
-        cells: as for `study_report`.
+        cells: one row per alpha and cell, from `tradeoff.study_frames.cells_frame`.
         runs: the complete runs of the cells.
         made_with: versions.
         alpha: one that `cells` holds.
@@ -270,7 +270,7 @@ def _fold_table(run: Run) -> str:
 def _runs_table(runs: Sequence[Run]) -> str:
     rows = []
     for run in runs:
-        at, interval = run.at_stop, uncertainty(run)
+        at, interval = run.at_stop, uncertainty_after_stop(run) or uncertainty(run)
         rows.append(
             [
                 run.spec.dataset,
@@ -287,7 +287,7 @@ def _runs_table(runs: Sequence[Run]) -> str:
     return latex_table(
         ["Dataset", "Algorithm", "Rule", "Folds", label, "Interval", "Energy"],
         rows,
-        caption="Mean score at the stop with its confidence interval (Student's t), folds used, "
-        "and energy of the folds that ran.",
+        caption="Mean score at the stop with its confidence interval (Student's t, allowing for "
+        "the stop), folds used, and energy of the folds that ran.",
         label="runs",
     )

@@ -225,7 +225,8 @@ def energy_sentence(runs: Sequence[Run]) -> str:
     out = left_out_words(every) if len(ran) < len(every) else left_in_words(every)
     countries = distinct([run.spec for run in ran], lambda spec: country_in_words(spec.country))
     of = "that ran " if len(ran) == len(every) else f"of the other {counted(len(ran), 'run')} "
-    meter = "" if {one.source for one in facts} == {"told"} else "; CodeCarbon"
+    codecarbon = {"rapl", "cpu-load", "constant", "mixed"} & {one.source for one in facts}
+    meter = "; CodeCarbon" if codecarbon else ""
     text = (
         f"The {counted(folds, 'fold')} {of}used {watt_hours(joules)} "
         f"({'; '.join(sources)}{meter}), which is {grams(sum(f.grams_co2e for f in facts))} "

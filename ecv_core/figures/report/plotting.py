@@ -1,4 +1,4 @@
-"""A matplotlib figure in a paper's size and type -> PDF, SVG, PGF, or SVG inside a page."""
+"""A matplotlib figure in a paper's size and type -> PDF, SVG, PGF, PNG, or SVG inside a page."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ PAGE = 6.2
 SMALL, TEXT = 7.0, 8.0
 """Points: ticks, legends and numbers in cells; titles of axes and labels. None is smaller."""
 
-Form = Literal["pdf", "svg", "pgf"]
+Form = Literal["pdf", "svg", "pgf", "png"]
 FORMS: tuple[Form, ...] = get_args(Form)
+
+PNG_DPI = 300
 
 Draw = Callable[[], "Figure"]
 """Makes the figure; it is called with our style in force."""
@@ -98,9 +100,10 @@ def saved(draw: Draw, form: Form, *, title: str) -> bytes:
         if form == "pgf":
             return _pgf(figure, title).encode()
         file = io.BytesIO()
-        facts: dict[str, Any] = {"Title": title, "Creator": f"e-fold {__version__}"}
-        date = {"CreationDate": None} if form == "pdf" else {"Date": None}
-        figure.savefig(file, format=form, metadata=facts | date)
+        made_by = "Software" if form == "png" else "Creator"
+        facts: dict[str, Any] = {"Title": title, made_by: f"e-fold {__version__}"}
+        date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(form, {})
+        figure.savefig(file, format=form, dpi=PNG_DPI, metadata=facts | date)
     return file.getvalue()
 
 

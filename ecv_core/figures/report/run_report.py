@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ecv_core import models
 from ecv_core.energy.memory import memory_words
@@ -13,7 +15,6 @@ from ecv_core.energy.savings import EnergyFacts, energy_of
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.efold import alt_text, efold_frame
 from ecv_core.figures.report.latex import bibtex
-from ecv_core.figures.report.page import page
 from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.plotting import PAGE, inline
 from ecv_core.figures.report.provenance import Provenance, machine_words, version_words
@@ -23,7 +24,9 @@ from ecv_core.figures.words import (
     duration,
     estimate,
     grams,
+    half_named,
     interval_lines,
+    interval_said,
     metric_label,
     node_words,
     range_words,
@@ -31,7 +34,6 @@ from ecv_core.figures.words import (
     run_title,
     saved_words,
     shared_words,
-    uncertainty,
     used_words,
     verdict,
 )
@@ -40,6 +42,9 @@ from ecv_core.records.errors import UnknownName
 from ecv_core.records.run import IntervalKind, Moment, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.command import command_for
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MOST_ROWS = 20
 """Folds in the table; more would not fit on a page, and the run's CSV has them all."""
@@ -52,7 +57,8 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
         run: with at least the folds that are in.
         known: where and when the report is made.
         origin: a sentence for a run that was imported from elsewhere.
-    Returns: HTML with everything in it; all text of the run is escaped.
+    Returns: HTML with everything in it, A4 when printed: no script, nothing loaded from anywhere;
+        all text of the run is escaped.
     """
     moments, label = run.moments, metric_label(run.spec)
     k = run.k
@@ -60,33 +66,36 @@ def run_report(run: Run, known: Provenance, *, origin: str = "") -> str:
     day = f"{run.finished_at or run.created_at:%Y-%m-%d}"
     fold_headers, folds, fold_caption = _folds(run, moments, label)
     metric_headers, metrics, metric_caption = _metrics(run)
-    return page(
-        "run.html",
-        title=run_title(run),
-        under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
-        origin=origin,
-        conclusion=conclusion(run),
-        arithmetic=_arithmetic(run),
-        numbers=_numbers(run, moments, energy, k),
-        picture=_picture(run, moments, k, label),
-        fold_headers=fold_headers,
-        folds=folds,
-        fold_caption=fold_caption,
-        used=run.stopped_at or len(moments),
-        metric_headers=metric_headers,
-        metrics=metrics,
-        metric_caption=metric_caption,
-        settings=_settings(run.spec),
-        energy=_energy(run, energy, k),
-        command=_command(run.spec),
-        place=[
-            ("machine", machine_words(known.made_with)),
-            ("seed", f"{run.spec.seed}, for the folds and every random choice"),
-        ],
-        versions=version_words(known.made_with),
-        data_key=known.data_keys.get(run.spec.dataset, "not on this disk"),
-        bibtex=bibtex(*known.bibtex),
-        known=known,
+    return (
+        _environment()
+        .get_template("run.html")
+        .render(
+            title=run_title(run),
+            under=f"e-fold cross-validation · run {run.run_id} · {run.state.value} · {day}",
+            origin=origin,
+            conclusion=conclusion(run),
+            arithmetic=_arithmetic(run),
+            numbers=_numbers(run, moments, energy, k),
+            picture=_picture(run, moments, k, label),
+            fold_headers=fold_headers,
+            folds=folds,
+            fold_caption=fold_caption,
+            used=run.stopped_at or len(moments),
+            metric_headers=metric_headers,
+            metrics=metrics,
+            metric_caption=metric_caption,
+            settings=_settings(run.spec),
+            energy=_energy(run, energy, k),
+            command=_command(run.spec),
+            place=[
+                ("machine", machine_words(known.made_with)),
+                ("seed", f"{run.spec.seed}, for the folds and every random choice"),
+            ],
+            versions=version_words(known.made_with),
+            data_key=known.data_keys.get(run.spec.dataset, "not on this disk"),
+            bibtex=bibtex(*known.bibtex),
+            known=known,
+        )
     )
 
 
@@ -108,9 +117,9 @@ def _numbers(
     run: Run, moments: Sequence[Moment], energy: EnergyFacts, k: int
 ) -> list[tuple[str, str, str]]:
     at, checked = run.at_stop, run.checked
-    interval = uncertainty(run)
+    interval, wherever = interval_said(run)
     level = f"{100 * run.spec.confidence:g} %"
-    half = f"± {interval.width / 2:.4f} ({level} interval of the mean)" if interval else ""
+    half = f"{half_named(interval, k, wherever)} ({level})" if interval else ""
     metered = energy.source != "none"
     percent = energy.saved_percent
     return [
@@ -280,3 +289,17 @@ def _command(spec: RunSpec) -> str:
         return command_for(spec)
     except UnknownName as error:
         return f"(this installation cannot repeat it: {error})"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

@@ -20,6 +20,7 @@ from ecv_core.jobs.cluster.site import Site, read_site
 from ecv_core.jobs.computing import Compute, compute
 from ecv_core.jobs.executors import Executor, Here
 from ecv_core.records.errors import InputError
+from ecv_core.records.places import OWN
 from ecv_core.records.run import Progress, no_progress
 from ecv_core.store.engine import database_url
 
@@ -32,6 +33,8 @@ SITES = {
 """Schedulers of sites, by the class of dask-jobqueue that submits jobs to them."""
 MAX_LOCAL = 64
 ANSWER_SECONDS = 10.0
+HERE = "here"
+"""This very machine, also where ECV_CLUSTER says another place."""
 
 
 def executor_on(
@@ -46,24 +49,26 @@ def executor_on(
     """The executor for a place.
 
     Args:
-        on: 'local:3', 'tcp://host:8786', 'tls://host:8786' or one of SITES; by default what
-            ECV_CLUSTER says.
-        otherwise: makes the one where neither says anything; by default this very process.
-        nodes: how many a site is asked for; by default ECV_CLUSTER_NODES, or 1.
-        site: path of the site's TOML file; by default ECV_CLUSTER_SITE.
+        on: one of `places()`, 'local:3', 'tcp://host:8786', 'tls://host:8786' or one of SITES; by
+            default what ECV_CLUSTER says.
+        otherwise: makes the one for this machine; by default this very process.
+        nodes: how many a site is asked for; by default what its file says.
+        site: path of the site's TOML file; by default that of this name in `_folder()`.
         compute: what is done with a task.
         also: told every step besides.
     Raises: InputError for what cannot be, before anything starts.
     """
     place = on or place_asked()
-    if not place:
+    if place == HERE:
         if nodes is not None or site is not None:
             raise InputError("--nodes and --site belong to --on, such as --on slurm; give it too")
         return otherwise() if otherwise else Here(compute, also=also)
-    path = site or os.environ.get("ECV_CLUSTER_SITE")
-    told = read_site(Path(path) if path else None)
+    told = read_site(Path(site) if site else _named().get(place))
+    place = told.on or place
     if place in SITES:
-        wanted = _number(nodes, os.environ.get("ECV_CLUSTER_NODES", "1"))
+        wanted = told.nodes if nodes is None else nodes
+        if wanted < 1:
+            raise InputError(f"at least one node is needed, but --nodes is {wanted}")
         _check_installed()
         return _of_site(place, told, wanted, compute, also)
     if nodes is not None:
@@ -78,23 +83,28 @@ def executor_on(
         _check_installed()
         return _of_scheduler(place, told, compute, also)
     raise InputError(
-        f"'{place}' is no place to compute on; give local:3, tcp://host:8786, or {', '.join(SITES)}"
+        f"'{place}' is no place to compute on; give {HERE}, local:3, tcp://host:8786, "
+        f"{', '.join(SITES)}, or the name of a file in {_folder()} that says which with the key on"
     )
 
 
 def place_asked() -> str:
-    """Where everything is computed that says no place of its own; empty for this machine."""
-    return os.environ.get("ECV_CLUSTER", "")
+    """Where everything is computed that says no place of its own."""
+    return os.environ.get("ECV_CLUSTER") or HERE
 
 
-def _number(nodes: int | None, usual: str) -> int:
-    try:
-        wanted = int(usual) if nodes is None else nodes
-    except ValueError:
-        raise InputError(f"ECV_CLUSTER_NODES must be a number, but is '{usual}'") from None
-    if wanted < 1:
-        raise InputError(f"at least one node is needed, but --nodes is {wanted}")
-    return wanted
+def places() -> list[str]:
+    """What there is to choose from by name, the usual one first; HERE alone without a cluster."""
+    return list(dict.fromkeys([place_asked(), HERE, *_named()]))
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("ECV_SITES") or OWN / "sites")
+
+
+def _named() -> dict[str, Path]:
+    """The sites' files in their folder, by name."""
+    return {path.stem: path for path in sorted(_folder().glob("*.toml"))}
 
 
 def _check_installed() -> None:
@@ -139,10 +149,12 @@ def _local(count: int, compute: Compute, also: Progress) -> Executor:
 def _of_scheduler(address: str, site: Site, compute: Compute, also: Progress) -> Executor:
     from distributed import Client
 
-    from ecv_core.jobs.cluster.executor import DaskExecutor
+    from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
 
+    asked: dict[str, Any] = {"set_as_default": False, "security": _security(site)}
     try:
-        client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+        Client(address, timeout=ANSWER_SECONDS, **asked).close()  # it answers
+        client = Client(address, timeout=BACK_SECONDS, **asked)  # so long it may be gone
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
@@ -154,6 +166,18 @@ def _of_scheduler(address: str, site: Site, compute: Compute, also: Progress) ->
     except BaseException:
         client.close()
         raise
+
+
+def _security(site: Site) -> Any:  # noqa: ANN401  Dask's own type
+    """Of all that talk to each other, by the site's file; None for what Dask is set to."""
+    from distributed import Security
+
+    if not site.tls_ca:
+        return None
+    pairs = {"cert": site.tls_cert, "key": site.tls_key}
+    roles = ("client", "scheduler", "worker")
+    each = {f"tls_{role}_{what}": path for role in roles for what, path in pairs.items()}
+    return Security(tls_ca_file=site.tls_ca, require_encryption=True, **each)
 
 
 def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress) -> Executor:
@@ -183,6 +207,7 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress
         "job_name": job_name,
         "job_extra_directives": [
             *(["--exclusive"] if site.exclusive and kind == "slurm" else []),
+            *(["--output=/dev/null"] if not site.logs and kind == "slurm" else []),
             *site.lines,
         ],
         "job_script_prologue": [*site.environment, *own],
@@ -190,6 +215,7 @@ def _of_site(kind: str, site: Site, nodes: int, compute: Compute, also: Progress
         "log_directory": site.logs or None,
         "death_timeout": "60",
         "scheduler_options": {"dashboard_address": "127.0.0.1:0"},
+        "security": _security(site),
     }
     cluster = getattr(dask_jobqueue, SITES[kind])(**given)
     cluster.ecv_job_name = job_name if kind == "slurm" else ""

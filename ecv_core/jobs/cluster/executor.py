@@ -39,6 +39,8 @@ SEND_SECONDS = 20.0
 """How long a result may take from its node to here."""
 LOOK_SECONDS = 5.0
 """How often is looked whether nodes are missing, and who waits for one."""
+COUNT_SECONDS = 1.0
+"""How often the scheduler is asked which nodes there are: of 200 it says a lot."""
 IDLE_SECONDS = 30.0
 """After so long without a task, nodes that a site gave out are given back."""
 
@@ -82,7 +84,7 @@ class DaskExecutor:
             cluster: that was started with it, and ends with it; None for somebody else's.
             nodes: that a site is asked for; by default as many as there are.
             site: what nodes are like.
-            alone: as of `records.Node`.
+            alone: as of `Call`.
             scope: names the database: who goes on with it finds its tasks on the scheduler again.
             compute: what a node does with a task.
             also: told every step besides.
@@ -98,9 +100,11 @@ class DaskExecutor:
         self._said: queue.SimpleQueue[tuple[_UnderWay, Future[Any] | None]] = queue.SimpleQueue()
         self._hosts: dict[str, str] = {}
         self._sent: set[str] = set()
-        self._looked = 0.0
+        self._takers: Mapping[str, Any] = {}
+        self._counted = self._looked = 0.0
         self._versions = versions()
         self._check_nodes()
+        self._published_before = client.list_datasets() if self._outlives else ()
         client.subscribe_topic(self._topic, self._told)
 
     @property
@@ -146,7 +150,7 @@ class DaskExecutor:
     def cancel(self, task: Task) -> None:
         """End it on its node, and forget it."""
         under_way = self._tasks.pop(task, None)
-        if under_way is not None and under_way.future is not None:
+        if under_way is not None and under_way.future is not None and self._answers:
             with suppress(OSError, TimeoutError):
                 key = under_way.future.key
                 there = [at for at, keys in self._client.processing().items() if key in keys]
@@ -161,9 +165,9 @@ class DaskExecutor:
         for task in list(self._tasks):
             self.cancel(task)
         with suppress(OSError, TimeoutError):
-            for name in self._sent:
+            for name in self._sent if self._answers else ():
                 self._client.unpublish_dataset(name)
-        self._client.close()
+        self._client.close(timeout=SEND_SECONDS)
         if self._cluster is not None:
             self._cluster.close()
 
@@ -210,7 +214,11 @@ class DaskExecutor:
             return
         except KilledWorker as killed:
             where = self._hosts.get(getattr(killed.last_worker, "address", ""), "a node")
-            error = self._lost(under_way, where)
+            error = RunError(
+                f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that "
+                f"computed it, the last time with {where}; finished folds are kept: see what ends "
+                "the nodes (memory, walltime, preemption), and resume"
+            )
         except DataMissing as missing:
             if self._sent_again(under_way):
                 return
@@ -254,19 +262,17 @@ class DaskExecutor:
         self._give(under_way)
         return True
 
-    def _lost(self, under_way: _UnderWay, where: str) -> RunError:
-        return RunError(
-            f"fold {under_way.task.fold} was lost {AGAIN + 1} times with the node that computed "
-            f"it, the last time with {where}; finished folds are kept: see what ends the nodes "
-            "(memory, walltime, preemption), and resume"
-        )
+    @property
+    def _answers(self) -> bool:
+        """Whether the scheduler is there: else Dask would wait for it with each question."""
+        return bool(self._client.status == "running")
 
     def _is_back(self) -> bool:
         """Whether the scheduler answers, or does so soon."""
         end = time.monotonic() + BACK_SECONDS
         while self._outlives and time.monotonic() < end:
             with suppress(OSError, TimeoutError):
-                if self._client.status == "running" and self._client.scheduler_info() is not None:
+                if self._answers and self._client.scheduler_info() is not None:
                     return True
             time.sleep(0.5)
         return False
@@ -280,7 +286,7 @@ class DaskExecutor:
         """Go on with what a program that is gone has begun for this database."""
         if not self._outlives:
             return False
-        for published in self._client.list_datasets():
+        for published in self._published_before:
             match = re.fullmatch(f"ecv/{self._scope}/(.+)/{under_way.name}", str(published))
             if match and is_gone(match[1]):
                 with suppress(KeyError):
@@ -292,15 +298,18 @@ class DaskExecutor:
         return False
 
     def _forget(self, under_way: _UnderWay) -> None:
-        if self._outlives:
+        if self._outlives and self._answers:
             self._client.unpublish_dataset(self._published(under_way.name))
 
     # -- nodes --------------------------------------------------------------------------------
 
     def _workers(self) -> Mapping[str, Any]:
-        """Those that take folds, by address."""
-        there: Mapping[str, Any] = self._client.scheduler_info()["workers"]
-        return {at: one for at, one in there.items() if one["resources"].get("node")}
+        """Those that take folds, by address, as they were at most a moment ago."""
+        if self._answers and time.monotonic() - self._counted >= COUNT_SECONDS * bool(self._takers):
+            there: Mapping[str, Any] = self._client.scheduler_info().get("workers", {})
+            self._takers = {at: one for at, one in there.items() if one["resources"].get("node")}
+            self._counted = time.monotonic()
+        return self._takers
 
     def _check_nodes(self) -> None:
         """Refuse what can never work. Raises: InputError."""
@@ -376,7 +385,7 @@ class DaskExecutor:
             timer.start()
 
     def _give_back(self) -> None:
-        if not self._tasks and self._client.status == "running":
+        if not self._tasks and self._answers:
             self._cluster.scale(0)
 
     def _queue_words(self) -> str:

@@ -7,8 +7,6 @@ itself only waits, so that the scheduler hears from it whatever a fit does.
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import tempfile
 import threading
 import time
@@ -22,6 +20,7 @@ from typing import Any
 from ecv_core.jobs.cluster.data import Content, place
 from ecv_core.jobs.computing import Compute, Results, WorkerDied, node_here
 from ecv_core.jobs.executors import Computed, Ended, Worker
+from ecv_core.jobs.metering import slurm_joules
 from ecv_core.jobs.plan import Task
 from ecv_core.records.errors import Cancelled, RunError
 from ecv_core.records.plugins import naming_code
@@ -48,7 +47,8 @@ class Call:
     versions: Mapping[str, str]
     """That the node must have too."""
     alone: bool | None
-    """As of `records.Node`; what is not None says that no lock of the machine is needed."""
+    """Whether it has the node for itself, by an exclusive allocation, or shares it with others of
+    our workers; either way no lock of the machine is needed. None where that is not known."""
     names_code: bool
     """Whether the specs may name code to import, as of `plugins.naming_code`."""
 
@@ -175,22 +175,8 @@ def compute_there(
             here = result.node or node_here(result.total_seconds)
             yield (
                 at,
-                replace(result, node=replace(here, host=name, alone=alone, slurm_joules=spent)),
+                replace(result, node=replace(here, host=name, slurm_joules=spent)),
             )
-
-
-def slurm_joules() -> float | None:
-    """What this node has used since it was started, by SLURM; None where it does not measure."""
-    if not (node := os.environ.get("SLURMD_NODENAME")):
-        return None
-    try:
-        said = subprocess.run(
-            ["scontrol", "show", "node", node], capture_output=True, text=True, timeout=5
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = re.search(r"ConsumedJoules=(\d+)", said)
-    return float(found[1]) if found and float(found[1]) else None
 
 
 def _own_folder() -> dict[str, str]:

@@ -22,6 +22,10 @@ class Site:
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
+    on: str = ""
+    """What it is, as `--on` takes it: 'slurm', 'tcp://host:8786'; by default the file's name."""
+    nodes: int = 1
+    """That a site's scheduler is asked for."""
     partition: str = ""
     """Or queue; empty for the site's default."""
     account: str = ""
@@ -47,6 +51,13 @@ class Site:
     """A folder for what the jobs print; nowhere by default."""
     send_data: bool = True
     """Whether a node that lacks a dataset is sent it."""
+    tls_ca: str = ""
+    """Path of the certificate of whoever signed the others: all traffic is then encrypted, and only
+    who has a certificate that it signed is talked to."""
+    tls_cert: str = ""
+    """Path of the certificate of coordinator and nodes."""
+    tls_key: str = ""
+    """Path of its private key."""
 
 
 def read_site(path: Path | None) -> Site:
@@ -81,8 +92,16 @@ def read_site(path: Path | None) -> Site:
                 f"the site's file {path} is wrong: its {name} must be like {such}, but is "
                 f"'{getattr(site, name)}'"
             )
-    if site.cores < 1:
-        raise InputError(
-            f"the site's file {path} is wrong: its cores must be at least 1, but are {site.cores}"
-        )
+    for name in ("cores", "nodes"):
+        if (count := getattr(site, name)) < 1:
+            raise InputError(
+                f"the site's file {path} is wrong: its {name} must be at least 1, but are {count}"
+            )
+    tls = {name: getattr(site, name) for name in ("tls_ca", "tls_cert", "tls_key")}
+    for name, file in tls.items():
+        if any(tls.values()) and not Path(file).is_file():
+            raise InputError(
+                f"the site's file {path} is wrong: its {name} must be a file, but is '{file}'; TLS "
+                "needs all three of tls_ca, tls_cert and tls_key"
+            )
     return site

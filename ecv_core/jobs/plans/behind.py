@@ -44,13 +44,14 @@ def plan_of(
 
 def _alike(store: Store, first: Run) -> list[Run]:
     """What waits in the same queue behind a run, started by the same person, none twice."""
-    owner = owner_of(store, first.run_id)
+    owner, place = owner_of(store, first.run_id), store.place_of(first.group)
     found: dict[RunSpec, Run] = {first.spec: first}
     for run in store.active():
         if (
             run.state is RunState.QUEUED
             and (run.started_by, run.anew) == (first.started_by, first.anew)
             and owner_of(store, run.run_id) == owner
+            and store.place_of(run.group) == place
             and ((record := plan_behind(store, run.group)) is None or record.kind != SELECTION)
         ):
             found.setdefault(run.spec, run)

@@ -268,6 +268,7 @@ def begin(
     *,
     recorded: bool = False,
     started_by: str = "",
+    place: str = "",
 ) -> str:
     """Keep a new selection; gives its id. Nothing is computed yet.
 
@@ -277,22 +278,16 @@ def begin(
         terms: what is asked.
         recorded: whether folds of recorded runs are used, beside those of the database.
         started_by: the id of a person, who its runs belong to as well.
+        place: where its runs are computed, as of `Store.compute_on`.
     Raises: InputError for contenders that cannot be compared, with the reason.
     """
     planned = [PlannedRun(name=name, spec=spec) for name, spec in check_named(contenders)]
     content = {name: value for name, value in asdict(terms).items() if value is not None}
     content |= {f"{_BUDGET}_{name}": value for name, value in content.pop(_BUDGET, {}).items()}
     content[_RECORDED] = recorded
-    return keep_plan(store, SELECTION, planned, content, started_by=started_by)
-
-
-def look(store: Store, selection_id: str) -> Standing:
-    """Where a selection is now, worked out from the folds that are there.
-
-    Raises: InputError if there is none with this id.
-    """
-    record = stored_plan(store, SELECTION, selection_id)
-    return SelectPlan.of(record).standing(results_of(store, record))
+    selection_id = keep_plan(store, SELECTION, planned, content, started_by=started_by)
+    store.compute_on(selection_id, place)
+    return selection_id
 
 
 def results_of(store: Store, record: PlanRecord) -> Results:

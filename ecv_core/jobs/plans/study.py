@@ -228,6 +228,7 @@ def begin(
     anew: bool = False,
     started_by: str = "",
     may_go_on: Callable[[Run], bool] = lambda run: True,
+    place: str = "",
 ) -> str:
     """Keep a study and queue what is missing; gives its id.
 
@@ -238,6 +239,7 @@ def begin(
         anew: run every cell, even where an equal run is known.
         started_by: the id of a person, as of `Store.create`.
         may_go_on: as of `filled`.
+        place: where its runs are computed, as of `Store.compute_on`.
     Raises: InputError without a cell.
     """
     if not cells:
@@ -246,6 +248,7 @@ def begin(
         store, STUDY, [PlannedRun(spec=cell.spec) for cell in cells], started_by=started_by
     )
     found = list(cells) if anew else filled(cells, store, may_go_on)
+    store.compute_on(study_id, place)
     _queue(queue, study_id, found, anew=anew)
     for cell in found:
         if cell.run and not cell.active and not answers(cell.run, cell.spec):

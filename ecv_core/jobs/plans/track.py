@@ -8,6 +8,7 @@ that is told late, after its time, the stop or a cancel, is kept all the same; t
 
 from __future__ import annotations
 
+import csv
 import lzma
 import zipfile
 import zlib
@@ -24,12 +25,12 @@ from ecv_core import fold, stopping
 from ecv_core.energy.meter import JOULES_PER_KWH, country
 from ecv_core.jobs.book import Book, Says, refuse
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Here
 from ecv_core.jobs.owner import recover
 from ecv_core.jobs.plan import Task, next_fold
 from ecv_core.jobs.plans.run import AidsPlan
 from ecv_core.jobs.tracking import Handed, Measured, measure
 from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.interactions import Part
 from ecv_core.records.run import AMOUNT, Energy, FoldResult, Run, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.asked import begins, expire, lease, leases, one_at_a_time
@@ -99,13 +100,13 @@ def _newest(store: Store, spec: RunSpec) -> Run | None:
     return next(mine, None)
 
 
-def compute_aids(store: Store, run: Run, says: Says, executor: Here | None = None) -> None:
+def compute_aids(store: Store, run: Run, says: Says) -> None:
     """Run the cheap models that a run is adjusted by, where they are not there yet.
 
     Raises: RunError if one fails, or is cancelled.
     """
     book = Book(store, started_by=run.started_by, waiting=[run.run_id], says=says)
-    drive(AidsPlan(run.spec), book, executor)
+    drive(AidsPlan(run.spec), book)
     book.check_finished()
 
 
@@ -174,14 +175,17 @@ def ask(
         return _all_asked(store, run_id)
     where = folder or folder_of(run_id)
     handed = Handed(run.spec, index)
-    tables = {"train": handed.train, "test": handed.test}
-    if len(handed.validation):
-        tables["validation"] = handed.validation
-    files = {name: where / f"fold-{index}-{name}.csv" for name in tables}
+    parts = {"train": Part.TRAIN, "test": Part.TEST}
+    if (handed.parts == Part.VALIDATION).any():
+        parts["validation"] = Part.VALIDATION
+    files = {name: where / f"fold-{index}-{name}.csv" for name in parts}
     try:
-        for name, table in tables.items():
-            with replacing(files[name]) as part:
-                table.to_csv(part, index=False)
+        for name, part in parts.items():
+            columns = handed.columns(part)
+            with replacing(files[name]) as path, path.open("w", encoding="utf-8", newline="") as to:
+                rows = csv.writer(to, lineterminator="\n")
+                rows.writerow(columns)
+                rows.writerows(zip(*(one.astype(str) for one in columns.values()), strict=True))
     except OSError as error:
         expire(store, run_id, index)
         raise RunError(f"{where} cannot be written: {error.strerror}; nothing is lost") from error

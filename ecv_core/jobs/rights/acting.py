@@ -12,6 +12,7 @@ from ecv_core.dataset.own import About
 from ecv_core.dataset.own.layout import Layout
 from ecv_core.dataset.own.plain import Plain, Report
 from ecv_core.fold import import_folds
+from ecv_core.jobs.cluster.choose import places
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plans import select, study
 from ecv_core.jobs.plans.study import Cell
@@ -98,11 +99,25 @@ class Acting:
         if why := self.refusal(action, *run_ids):
             raise RightsError(why)
 
+    @property
+    def places(self) -> list[str]:
+        """Where this person may have folds computed, the usual place first."""
+        return places()[:1] if self.limits else places()
+
+    def _check_place(self, place: str) -> None:
+        if place and place not in self.places:
+            raise RightsError(
+                f"folds are not computed on '{place}' here; choose from: {', '.join(self.places)}"
+            )
+
     # -- runs ---------------------------------------------------------------------------------
 
-    def start(self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False) -> str:
+    def start(
+        self, specs: Sequence[RunSpec], *, plan_id: str = "", anew: bool = False, place: str = ""
+    ) -> str:
         """As `Queue.start`; who starts them and within which quota is known here."""
         check(Action.START, self.actor)
+        self._check_place(place)
         if self.limits is not None and (why := _beyond(self.limits, specs)):
             raise RightsError(why)
         self._introduce()
@@ -112,6 +127,7 @@ class Acting:
             quota=self.limits.quota if self.limits else None,
             plan_id=plan_id,
             anew=anew,
+            place=place,
         )
 
     def resume(self, run_id: str, *, full: bool = False) -> bool:
@@ -174,9 +190,10 @@ class Acting:
 
     # -- studies and selections ---------------------------------------------------------------
 
-    def begin_study(self, cells: Sequence[Cell], *, anew: bool = False) -> str:
+    def begin_study(self, cells: Sequence[Cell], *, anew: bool = False, place: str = "") -> str:
         """As `study.begin`."""
         check(Action.START_MANY, self.actor)
+        self._check_place(place)
         return study.begin(
             self._store,
             self,
@@ -184,6 +201,7 @@ class Acting:
             anew=anew,
             started_by=self.actor.id,
             may_go_on=lambda run: self.may(Action.GO_ON, run.started_by),
+            place=place,
         )
 
     def go_on_with_study(self, study_id: str, *, full: bool = False) -> None:
@@ -198,13 +216,24 @@ class Acting:
         study.cancel(self, mine)
 
     def begin_selection(
-        self, contenders: Sequence[tuple[str, RunSpec]], terms: Terms, *, recorded: bool = True
+        self,
+        contenders: Sequence[tuple[str, RunSpec]],
+        terms: Terms,
+        *,
+        recorded: bool = True,
+        place: str = "",
     ) -> str:
         """As `select.begin`."""
         check(Action.START_MANY, self.actor)
+        self._check_place(place)
         self._introduce()
         return select.begin(
-            self._store, contenders, terms, recorded=recorded, started_by=self.actor.id
+            self._store,
+            contenders,
+            terms,
+            recorded=recorded,
+            started_by=self.actor.id,
+            place=place,
         )
 
     def go_on_with_selection(self, selection_id: str) -> None:

@@ -16,8 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from ecv_core.records.codec import shown
-from ecv_core.records.errors import FoldsError, InputError
+from ecv_core.records.errors import FoldsError, InputError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
 from ecv_core.splits.exchange.files import (
     IMPORTED,

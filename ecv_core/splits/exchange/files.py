@@ -14,8 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, csv
 
-from ecv_core.records.codec import shown
-from ecv_core.records.errors import FoldsError
+from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions
 from ecv_core.splits.strategies import MAX_K
 from ecv_core.untrusted.disarming import armed, disarmed

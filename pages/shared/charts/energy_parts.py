@@ -11,6 +11,7 @@ from ecv_core.energy.parts import (
     GPU,
     MEMORY,
     PROCESSOR,
+    WHOLE,
     EnergyCost,
     EnergyPart,
     energy_parts,
@@ -23,6 +24,11 @@ _COLOURS = {
     GPU: "#009e73",
     PROCESSOR["cpu-load"]: "#56b4e9",
     PROCESSOR["constant"]: "#56b4e9",
+    PROCESSOR["mixed"]: "#56b4e9",
+    WHOLE["plug"]: "#0072b2",
+    WHOLE["slurm"]: "#cc79a7",
+    WHOLE["command"]: "#f0e442",
+    WHOLE["plugin"]: "#d55e00",
     MEMORY: "#e69f00",
 }
 _STYLE = """

@@ -11,7 +11,7 @@ from ecv_core.figures.report.describe import Description
 from ecv_core.figures.report.latex import PAPER_NAMES, PAPER_URL
 from ecv_core.records.run import Run
 from ecv_core.store.environment import environment
-from ecv_core.store.imports import Origin, origins
+from ecv_core.store.imports import origins
 from ecv_core.store.recorded import recorded_environment
 from pages.shared.live.state import sentences, store
 
@@ -45,16 +45,9 @@ def cite_and_describe(make: Callable[[], Description], *, key: str) -> None:
             st.code(known.bibtex, language="bibtex")
 
 
-def made_with(
-    runs: Sequence[Run], imported: Mapping[str, Origin] | None = None
-) -> Mapping[str, Any]:
-    """The environment that all these runs share; where they differ it says so instead.
-
-    Args:
-        runs: any.
-        imported: origins of the store, where this is called away from the page.
-    """
-    imported = origins(store()) if imported is None else imported
+def made_with(runs: Sequence[Run]) -> Mapping[str, Any]:
+    """The environment that all these runs share; where they differ it says so instead."""
+    imported = origins(store())
     found: list[Mapping[str, Any]] = []
     for run in runs:
         if run.run_id in imported:

@@ -18,7 +18,6 @@ def made(
     spread: float = 0.2,
     shared: float = 0.0,
     own: Sequence[float] | float = 0.0,
-    random: Sequence[bool] | bool = True,
     seed: int = 0,
 ) -> list[Scores]:
     """Contenders of these true means.
@@ -28,13 +27,11 @@ def made(
         shared: deviation of what all contenders have in common in a fold.
         own: variance of what all users of a contender's fold have in common, as a multiple of
             what the users contribute to that of its mean, spread^2 / users.
-        random: whether a contender is known to draw random numbers.
     """
     rng = np.random.default_rng(seed)
     taste = rng.normal(0, spread, users)
     fold = rng.normal(0, shared, k)
     luck = np.broadcast_to(own, len(means))
-    drawn = np.broadcast_to(random, len(means))
     found = []
     for place, mean in enumerate(means):
         values = mean + taste + fold[:, None] + rng.normal(0, spread, (k, users))
@@ -45,7 +42,6 @@ def made(
                 folds=values.mean(axis=1),
                 users=values,
                 joules=np.full(k, 1.0 + place),
-                random=bool(drawn[place]),
             )
         )
     return found

@@ -2,49 +2,37 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ecv_core.analysis.selection import EverySubset, PairedScores
-from ecv_core.analysis.selection.differences import paired_variance
 from ecv_core.records.run import Scores
-from ecv_core.stopping.fold_variance import user_variance
 from tests.analysis.selection.conftest import made
 
 
-def test_paired_variance_of_the_same_users_in_two_folds_by_hand() -> None:
+def test_the_variance_of_a_difference_by_hand() -> None:
     # Differences of the users: fold 0: 1, 3; fold 1: 3, 5. Within each user the squares about the
     # mean are 2, so within = (2 + 2) / 2 = 2; the overlap is 1, two users per fold: 2 / 2 = 1.
-    one = np.array([[1.0, 3.0], [3.0, 5.0]])
-    assert paired_variance(one, np.zeros((2, 2)), [0, 1]) == pytest.approx(1.0)
+    # In fold 0 alone the variance between the users is 2: 2 / 2 = 1.
+    users = np.array([[1.0, 3.0], [3.0, 5.0]])
+    one, other = (Scores(folds=u.mean(axis=1), users=u) for u in (users, np.zeros((2, 2))))
+    paired = PairedScores([one, other])
+    assert paired.between(0, 1, 0b11).users == pytest.approx(1.0)
+    assert paired.between(0, 1, 0b01).users == pytest.approx(1.0)
 
 
-def test_paired_variance_of_one_fold_by_hand() -> None:
-    # Differences 1, 3, 5: variance 4 between users, three users.
-    one = np.array([[1.0, 3.0, 5.0]])
-    assert paired_variance(one, np.zeros((1, 3)), [0]) == pytest.approx(4 / 3)
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), gaps=st.floats(0, 0.7))
-def test_paired_variance_is_user_variance_of_the_differences(seed: int, gaps: float) -> None:
-    rng = np.random.default_rng(seed)
-    one, other = rng.random((2, 5, 12))
-    absent = rng.random((5, 12)) < gaps
-    one[absent] = other[absent] = np.nan
-    rows = np.flatnonzero(rng.random(5) < 0.6)
-    if not len(rows) or (~absent[rows]).sum(axis=1).min() < 2:
-        return
-    chosen = np.isin(np.arange(5), rows)[None, :]
-    expected = float(user_variance(one - other, chosen)[0][0])
-    found = paired_variance(one, other, rows.tolist())
-    assert found == pytest.approx(expected, rel=1e-9, nan_ok=True)
+@pytest.mark.parametrize(("folds", "variance"), [(0b01, 1 / 9 / 10), (0b11, 1 / 10 / 10)])
+def test_users_who_all_differ_by_the_same_leave_the_variance_of_one_who_does_not(
+    folds: int, variance: float
+) -> None:
+    # Rule of three: 10 users tell 9 differences in one fold, and 10 from one fold to the other.
+    users = np.linspace(0, 1, 20).reshape(2, 10)
+    some = [Scores(folds=u.mean(axis=1), users=u) for u in (users + 0.1, users)]
+    assert PairedScores(some).between(0, 1, folds).users == pytest.approx(variance)
 
 
 def test_every_subset_says_what_the_paired_scores_of_that_subset_say(
     contenders: Callable[..., list[Scores]],
 ) -> None:
-    some = contenders([0.5, 0.4, 0.45], k=5, users=20, shared=0.1, own=2.0, random=[1, 0, 0])
+    some = contenders([0.5, 0.4, 0.45], k=5, users=20, shared=0.1, own=2.0)
     every, paired = EverySubset(some), PairedScores(some)
     for one, other in [(0, 1), (2, 1), (1, 0)]:
         for folds in range(1, 2**5):

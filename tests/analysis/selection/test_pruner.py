@@ -9,7 +9,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 def studied(means: list[float], *, maximize: bool = True, named: bool = False) -> optuna.Study:
-    some = made(means, users=100, spread=0.05, random=False)
+    some = made(means, users=100, spread=0.05)
     pruner = FoldPruner(k=10, trials=len(means))
     direction = "maximize" if maximize else "minimize"
     study = optuna.create_study(direction=direction, pruner=pruner)  # type: ignore[arg-type]

@@ -5,8 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from ecv_core.analysis.selection import Gap, Round, Terms, Verdict
-from ecv_core.analysis.selection.document import costs, lanes, step_sentences, verdict_sentence
+from ecv_core.analysis.selection import Gap, Played, Round, Terms, Verdict
+from ecv_core.analysis.selection.document import (
+    costs,
+    lanes,
+    methods_sentence,
+    step_sentences,
+    verdict_sentence,
+)
 from ecv_core.analysis.selection.names import contender_name, contender_title
 from ecv_core.analysis.selection.rounds import Budget
 from ecv_core.fold.spec import make_spec
@@ -18,9 +24,7 @@ TERMS = Terms(k=4)
 
 
 def contender(name: str, scores: list[float], joules: float) -> Scores:
-    return Scores(
-        name=name, folds=np.array(scores), users=None, joules=np.full(4, joules), random=True
-    )
+    return Scores(name=name, folds=np.array(scores), users=None, joules=np.full(4, joules))
 
 
 CONTENDERS = [
@@ -195,3 +199,26 @@ def test_a_contender_is_named_by_what_is_not_usual():
     assert contender_title("mine:a=b") == "mine:a=b"
     with pytest.raises(InputError):
         make_spec(dataset="synthetic", algorithm="item-knn", params={"neighbours": "x"})
+
+
+def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
+    verdict = Verdict(winner=0, tied=(), ties=(), order=(0, 3, 1, 2), worse=(2,), optimism=0.0)
+    played = Played(
+        rounds=tuple(ROUNDS),
+        verdict=verdict,
+        folds_used=(2, 2, 1, 1),
+        joules=None,
+        joules_of_all_folds=None,
+    )
+    certain = methods_sentence(TITLES, TERMS, played)
+    assert certain == (
+        "We asked which contender is best: 4 contenders were evaluated on the same folds, each "
+        "until no other contender could have the best mean of all 4 folds, with 95 % confidence "
+        "for all looks together (6 of 16 folds). A was chosen. On new data C is worse. No "
+        "difference on new data is claimed to D and B."
+    )
+    loss = methods_sentence(TITLES, Terms(k=4, expected_loss=0.001), played)
+    assert loss.startswith("We asked which contender to use: ")
+    assert "at most 0.1 % of its 4-fold mean (opportunity cost, Chick and Inoue 2001)" in loss
+    budget = Terms(k=4, budget=Budget(amount=6, unit="folds"))
+    assert "within a budget of 6 folds" in methods_sentence(TITLES, budget, played)

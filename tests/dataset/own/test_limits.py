@@ -138,6 +138,16 @@ def test_rows_and_ids_have_their_limits(read, monkeypatch):
         read(b"user,item\naa,x\nb,y\n")
 
 
+def test_too_many_long_ids_are_refused_before_all_rows_are_read(tmp_path, monkeypatch):
+    ids = [f"{at:0>64}" for at in range(200_000)]
+    path = tmp_path / "ids.parquet"
+    pq.write_table(pa.table({"user": ids, "item": ids}), path)
+    monkeypatch.setattr(limits, "MAX_ID_BYTES", 4 * 64 * 100_000)
+    monkeypatch.setattr("ecv_core.dataset.own.reading._FIRST_LOOK", 64 * 100_000)
+    with pytest.raises(DatasetError, match="it has 131,072 ids with up to 64"):  # of two batches
+        read_path(path)
+
+
 def test_equal_rows_without_number_take_no_room(tmp_path):
     """A dictionary of one id of 900,000 characters, in 200,000 rows, is 180 GB spelled out."""
     long = pa.DictionaryArray.from_arrays(

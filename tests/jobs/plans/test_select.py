@@ -26,7 +26,7 @@ from ecv_core.jobs.plans.select import (
     check_named,
     compute,
     go_on,
-    look,
+    results_of,
     selection_book,
 )
 from ecv_core.records.errors import InputError, RunError
@@ -89,6 +89,12 @@ def store() -> Store:
 
 def specs(*algorithms: str) -> list[tuple[str, RunSpec]]:
     return [(one, make_spec(dataset="synthetic", algorithm=one)) for one in algorithms]
+
+
+def look(store: Store, selection_id: str) -> Standing:
+    """Where a selection is now."""
+    record = stored_plan(store, SELECTION, selection_id)
+    return SelectPlan.of(record).standing(results_of(store, record))
 
 
 def go(

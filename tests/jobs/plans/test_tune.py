@@ -82,7 +82,7 @@ def fake_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "ecv_core.jobs.computing.run_fold", lambda spec, index, **_: fold(spec, index)
     )
-    monkeypatch.setattr("ecv_core.energy.meter.meter_for", lambda spec: NoMeter())
+    monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
 
 
 def test_a_tuning_ends_with_the_best_for_a_part_of_the_folds(store: Store) -> None:
@@ -261,7 +261,7 @@ def test_an_unknown_duration_is_found_out_from_the_first_fold(
             yield place, replace(fold(spec, index), total_seconds=400.0)
 
     monkeypatch.setattr("ecv_core.fold.shared.run_shared_fold", shared)
-    monkeypatch.setattr("ecv_core.energy.meter.meter_for", lambda spec: NoMeter())
+    monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
     command = ["tune", "synthetic", "item-knn", "--all-folds", "--grid", "neighbours=10,20,40,80"]
     assert main(command) == 2
     said = capsys.readouterr().err
@@ -305,7 +305,7 @@ def test_only_the_choice_meets_the_part_put_aside_and_only_once(
         return result
 
     monkeypatch.setattr("ecv_core.jobs.computing.run_fold", computed)
-    monkeypatch.setattr("ecv_core.energy.meter.meter_for", lambda spec: NoMeter())
+    monkeypatch.setattr("ecv_core.jobs.metering.meter_for", lambda spec: NoMeter())
     target = tmp_path / "tuned.json"
     grid = ["--grid", "neighbours=10,40,80", "--json", str(target)]
     assert main([*NESTED, *grid]) == 0

@@ -102,6 +102,14 @@ ANEW = {
 }
 
 
+def test_nobody_has_folds_computed_where_they_may_not_choose(act, monkeypatch) -> None:
+    with pytest.raises(RightsError, match=r"not computed on 'tcp://evil:1' here; .*: here"):
+        act(ADA).start([SPEC], place="tcp://evil:1")
+    monkeypatch.setenv("ECV_CLUSTER", "local:2")
+    assert act(ADA).places == ["local:2", "here"]
+    assert act(VISITOR).places == ["local:2"]
+
+
 @pytest.mark.parametrize("action", ON_THEIRS)
 @pytest.mark.parametrize("actor", [ADA, VERA, VISITOR], ids=["editor", "viewer", "visitor"])
 def test_what_is_somebody_elses_is_not_changed(store, act, theirs, action, actor):

@@ -1,0 +1,162 @@
+"""A run, or the recorded study -> a picture in a column's width, as a file for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ecv_core.analysis.tradeoff.curves import Tradeoff, tradeoff
+from ecv_core.analysis.tradeoff.frames import stops_frame, tradeoff_frame
+from ecv_core.analysis.tradeoff.ranks import rankings
+from ecv_core.analysis.tradeoff.rules import RuleCurve, curves_of_run, curves_of_users
+from ecv_core.analysis.tradeoff.study_frames import cells_frame, ranks_frame, stability_frame
+from ecv_core.figures.efold import efold_frame
+from ecv_core.figures.report import pictures
+from ecv_core.figures.report.plotting import FORMS, Draw, Form, saved
+from ecv_core.figures.scales import difference_scale, stop_scale
+from ecv_core.figures.study_summary import WITHIN_PERCENT, recorded_study, systems_of
+from ecv_core.figures.words import alpha_text, in_order, metric_label, rule_words, run_title
+from ecv_core.records.errors import InputError, RunError, UnknownName
+from ecv_core.records.run import Run
+from ecv_core.splits import check_exchangeable
+from ecv_core.stopping import PAPERS_RULE, axis_of
+from ecv_core.store.recorded import FOLDER, recorded_run
+from ecv_core.store.results import Results
+from ecv_core.store.store import open_store
+
+if TYPE_CHECKING:
+    from ecv_core.analysis.orders.outcomes import Curve
+
+STUDY = "study"
+OF_A_RUN, OF_A_STUDY = ("efold", "stops", "tradeoff"), ("difference", "stops", "ranks", "tradeoff")
+KINDS = sorted({*OF_A_RUN, *OF_A_STUDY})
+
+
+def write_figure(
+    run: str | Run,
+    kind: str,
+    path: Path,
+    alpha: object = None,
+    folder: Path = FOLDER,
+) -> str:
+    """Draw it and write the file, in the form that its name says.
+
+    Args:
+        run: a run, its id, that of a recorded one, or 'study' for the recorded study.
+        kind: one of KINDS.
+        path: FILE.pdf, FILE.svg, FILE.pgf or FILE.png.
+        alpha: of the paper's rule, for all kinds but efold; None for its usual one.
+        folder: the recorded runs.
+    Returns: what it shows.
+    Raises: InputError for what cannot be drawn; RunError if the file cannot be written.
+    """
+    form, axis = _form(path), axis_of(PAPERS_RULE)
+    wanted = float(axis.parse(axis.default if alpha is None else alpha))
+    if kind not in KINDS:
+        raise UnknownName("kind of figure", str(kind), KINDS)
+    if run == STUDY:
+        runs, one = _recorded(folder), None
+    else:
+        known = recorded_run(run, folder) or open_store().run(run) if isinstance(run, str) else run
+        runs, one = [known], known
+    kinds = OF_A_STUDY if one is None else OF_A_RUN
+    if kind not in kinds:
+        what = "a study" if one is None else "a single run"
+        raise InputError(f"--kind {kind} is no figure of {what}; choose one of: {', '.join(kinds)}")
+    if one is not None and kind == "efold":
+        draw, title = _efold(one)
+    else:
+        draw, title = _over_orders(kind, runs, wanted, folder, one)
+    content = saved(draw, form, title=title)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    return title
+
+
+def _form(path: Path) -> Form:
+    for form in FORMS:
+        if path.suffix == f".{form}":
+            if path.absolute().parent.is_dir():
+                return form
+            raise InputError(f"the folder of {path} does not exist; make it first")
+    raise InputError(
+        f"a figure is written as FILE.pdf, FILE.svg, FILE.pgf or FILE.png, not as {path}"
+    )
+
+
+def _recorded(folder: Path) -> list[Run]:
+    """The complete runs of the study, as rows and columns are to come."""
+    runs = recorded_study(folder)
+    rows = in_order(run.spec.dataset for run in runs)
+    columns = in_order(run.spec.algorithm for run in runs)
+    return sorted(
+        runs, key=lambda run: (rows.index(run.spec.dataset), columns.index(run.spec.algorithm))
+    )
+
+
+def _efold(run: Run) -> tuple[Draw, str]:
+    if not run.folds:
+        raise InputError(f"run {run.run_id} has no finished fold yet, so there is nothing to draw")
+    draw = partial(
+        pictures.efold_picture,
+        efold_frame(run.moments, run.stopped_at),
+        k=run.k,
+        metric=metric_label(run.spec),
+        stopped_at=run.stopped_at,
+        confidence=run.spec.confidence,
+    )
+    return draw, f"{run_title(run)}, {rule_words(run.spec)}"
+
+
+def _over_orders(
+    kind: str, runs: Sequence[Run], wanted: float, folder: Path, one: Run | None
+) -> tuple[Draw, str]:
+    """What every order of the folds says, at one alpha."""
+    if one is not None and not one.whole:
+        raise InputError(
+            f"run {one.run_id} has {len(one.folds)} of {one.spec.k} folds, and --kind {kind} needs "
+            "them all; run it again with --full"
+        )
+    if one is not None:
+        check_exchangeable(
+            one.spec.split, f"--kind {kind} looks at other orders of them: use --kind efold"
+        )
+    systems = systems_of(runs)
+    found = tradeoff(systems, within_percent=WITHIN_PERCENT)
+    alpha = found.alpha_at(wanted)
+    title = f"{run_title(one) if one else f'{len(runs)} recorded runs'}, alpha {alpha_text(alpha)}"
+    match kind:
+        case "stops" if one is not None:
+            frame = stops_frame(found.average)
+            return partial(pictures.stops_picture, frame, alpha=alpha), title
+        case "tradeoff":
+            frame = tradeoff_frame(found, _others(runs, found, folder))
+            cost = "folds" if any(one.source == "none" for one in systems) else "energy"
+            return partial(pictures.tradeoff_picture, frame, alpha=alpha, cost=cost), title
+        case "ranks":
+            ranked = rankings(systems, [alpha])
+            if not ranked:
+                raise InputError(f"no dataset in {folder} has two complete runs to be ranked")
+            ranks, kept = ranks_frame(ranked), stability_frame(ranked)
+            return partial(pictures.ranks_picture, ranks, kept), title
+    cells = cells_frame(found, [alpha])
+    value, scale = ("mean_stop", stop_scale(found.average.k))
+    if kind == "difference":
+        value, scale = ("difference_percent", difference_scale(cells))
+    return partial(pictures.cells_picture, cells, value, scale=scale), title
+
+
+def _others(runs: Sequence[Run], found: Tradeoff, folder: Path) -> list[RuleCurve]:
+    """The rules that need users' scores, over the same runs; those without for any left out."""
+    known: dict[str, dict[int, Curve]] = {}
+    own = open_store() if len(runs) == 1 else None  # it may be one of the user's own
+    results = Results(own, folder=folder)
+    for number, run in enumerate(runs):
+        curves = curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT)
+        for rule, curve in curves.items():
+            known.setdefault(rule, {})[number] = curve
+    return curves_of_users(found.systems, known)

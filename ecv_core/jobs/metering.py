@@ -1,0 +1,367 @@
+"""Real meters: smart plugs, SLURM, a command, a plug-in; read once a second while a fold runs.
+
+`ECV_METER` names them, one a line; `--meter` sets it. They belong to a machine, not to a run: so no
+link, form or file from somebody else can name a command.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Protocol
+
+from ecv_core.energy.meter import (
+    JOULES_PER_KWH,
+    SOURCES,
+    CodeCarbonMeter,
+    EnergyMeter,
+    NoMeter,
+    WatchedMeter,
+    country,
+)
+from ecv_core.energy.samples import Sample, integral
+from ecv_core.records.errors import InputError
+from ecv_core.records.plugins import Registry
+from ecv_core.records.run import Energy, Reading
+from ecv_core.records.spec import RunSpec
+
+log = logging.getLogger(__name__)
+
+NAME = "ECV_METER"
+SAMPLE_SECONDS = 1.0
+"""A meter is read so often."""
+ANSWER_SECONDS = 2.0
+"""It has so long to answer."""
+LAST_SECONDS = 0.5
+"""After a fold its last sample is waited for so long at most, for all meters together."""
+MOST = 1e12
+"""Watts or joules; what claims to be more is no reading."""
+
+
+class Device(Protocol):
+    """A meter that can be asked; entry points of the group `ecv_core.meters` make more."""
+
+    source: str
+    """As of `energy.meter.SOURCES`."""
+
+    def read(self) -> tuple[float, str]:
+        """What it says now: (47.3, 'W') is a power, (1200, 'J') the energy counted so far.
+
+        Whatever it raises costs one sample. It may take its time: it has a thread of its own.
+        """
+
+
+class Shelly:
+    """A smart plug or meter by Shelly of any generation, without a password, over local HTTP.
+
+    Source: shelly-api-docs.shelly.cloud: /status of the first generation, and of later ones the
+    `GetStatus` of the components Switch, PM1 and EM1.
+    """
+
+    source = "plug"
+    _PLACES: tuple[tuple[str, tuple[str | int, ...]], ...] = (
+        ("/rpc/Switch.GetStatus?id=0", ("apower",)),
+        ("/rpc/PM1.GetStatus?id=0", ("apower",)),
+        ("/rpc/EM1.GetStatus?id=0", ("act_power",)),
+        ("/status", ("meters", 0, "power")),
+    )
+
+    def __init__(self, address: str) -> None:
+        """Nothing is asked yet. Raises: InputError for what cannot be an address."""
+        if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[\da-fA-F:.]+\](:\d{1,5})?", address):
+            raise InputError(
+                f"'{address}' is no address of a Shelly plug; give one like shelly:192.168.1.20"
+            )
+        self._address, self._places = address, self._PLACES
+
+    def read(self) -> tuple[float, str]:
+        """The power now."""
+        for place in self._places:
+            path, keys = place
+            connection = HTTPConnection(self._address, timeout=ANSWER_SECONDS)
+            try:
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                if answer.status == 401:
+                    raise OSError("it asks for a password, and e-fold has none: take it off there")
+                if answer.status == 200:
+                    value = json.loads(answer.read(1 << 16))
+                    for key in keys:
+                        value = value[key]
+                    self._places = (place,)
+                    return float(value), "W"
+            finally:
+                connection.close()
+        raise OSError(f"it answers {answer.status} {answer.reason}")
+
+
+def slurm_joules() -> float | None:
+    """What this node has used since it was started, by SLURM; None where it does not measure."""
+    if not (node := os.environ.get("SLURMD_NODENAME")):
+        return None
+    try:
+        said = subprocess.run(
+            ["scontrol", "show", "node", node], capture_output=True, text=True, timeout=5
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"ConsumedJoules=(\d+)", said)
+    return float(found[1]) if found and float(found[1]) else None
+
+
+class Slurm:
+    """The node's energy by SLURM's `acct_gather_energy`."""
+
+    source = "slurm"
+
+    def __init__(self, argument: str) -> None:
+        """Nothing is asked yet. Raises: InputError, for it takes no argument."""
+        if argument:
+            raise InputError(f"the meter slurm takes nothing, but got '{argument}'")
+
+    def read(self) -> tuple[float, str]:
+        """The energy so far."""
+        if (joules := slurm_joules()) is None:
+            raise OSError("SLURM measures no energy here: it needs a job and acct_gather_energy")
+        return joules, "J"
+
+
+class Command:
+    """A program that prints watts, such as `47.3` or `47.3 W`, or with a J joules so far."""
+
+    source = "command"
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = list(words)
+
+    def read(self) -> tuple[float, str]:
+        """What it prints now, in its last line."""
+        said = subprocess.run(
+            self._words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_SECONDS,
+            check=True,
+        ).stdout.strip()
+        line = said.splitlines()[-1] if said else ""
+        found = re.fullmatch(r"([-+\d.eE]+)\s*([WJ]?)", line.strip())
+        if not found:
+            raise ValueError(f"it prints '{line[:40]}', not watts or joules such as 47.3 W")
+        return float(found[1]), found[2] or "W"
+
+
+def _offered(given: object, name: str) -> tuple[str, Callable[[str], Device]]:
+    if not callable(given):
+        raise TypeError("it must be a function: argument -> a meter with read()")
+    return name, given
+
+
+METERS: Registry[Callable[[str], Device]] = Registry(
+    {"shelly": Shelly, "slurm": Slurm}, group="ecv_core.meters", accept=_offered
+)
+"""What can be named: `shelly:ADDRESS`, `slurm`, and what packages offer."""
+
+
+def device(text: str) -> Device:
+    """The meter that is named; nothing is asked yet. Raises: InputError."""
+    name, _, argument = text.strip().partition(":")
+    if name in METERS:
+        return METERS[name](argument)
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"the meter {text!r} is no command: {error}") from None
+    if not words or shutil.which(words[0]) is None:
+        raise InputError(
+            f"'{text}' is no meter; name one of {', '.join(METERS)}, as in shelly:192.168.1.20, or "
+            "a command that prints watts"
+        )
+    return Command(words)
+
+
+def asked(one: Device) -> tuple[float, str]:
+    """What a meter says now. Raises: InputError for no answer, or for what is no reading."""
+    try:
+        value, unit = one.read()
+        if not (math.isfinite(value) and 0 <= value <= MOST and unit in ("W", "J")):
+            raise ValueError(f"it says {value} {unit}")
+    except Exception as error:  # noqa: BLE001  a stranger's code raises anything
+        ours = isinstance(error, OSError | subprocess.SubprocessError) and str(error)
+        raise InputError(ours or f"{type(error).__name__}: {error}") from None
+    return float(value), unit
+
+
+def checked(text: str) -> str:
+    """The name of a meter that answers. Raises: InputError."""
+    one = device(text)
+    try:
+        asked(one)
+    except InputError as error:
+        raise InputError(f"the meter '{text}' cannot be read: {error}") from None
+    return text
+
+
+def named() -> list[str]:
+    """The meters of this machine, as they are named."""
+    return [line.strip() for line in os.environ.get(NAME, "").splitlines() if line.strip()]
+
+
+class Sampler:
+    """Reads one meter in a thread while a fold runs; a meter that hangs holds up nothing."""
+
+    def __init__(self, name: str, device: Device, every: float = SAMPLE_SECONDS) -> None:
+        self.name, self._device, self._every = name, device, every
+        self.source = device.source if device.source in SOURCES else "plugin"
+        self._thread: threading.Thread | None = None
+        self._samples: list[Sample] = []
+        self._ends = threading.Event()
+        self.span = (0.0, 0.0)
+        """Begin and end of the fold, in seconds of `time.perf_counter`."""
+        self._complained = False
+
+    def start(self) -> None:
+        """Begin; the first sample is taken at once."""
+        self._samples, self._ends = [], threading.Event()
+        self.span = (time.perf_counter(), math.inf)
+        if self._thread is None or not self._thread.is_alive():  # else it hangs since a fold before
+            self._thread = threading.Thread(
+                target=self._sample, args=(self._samples, self._ends), daemon=True
+            )
+            self._thread.start()
+
+    def end(self) -> None:
+        """The fold is over; a last sample is taken."""
+        self.span = (self.span[0], time.perf_counter())
+        self._ends.set()
+
+    def reading(self, until: float) -> Reading:
+        """What it says of the fold; waits for the last sample, but not longer than until then."""
+        if self._thread is not None:
+            self._thread.join(max(until - time.perf_counter(), 0.0))
+        samples = list(self._samples)
+        samples = [one for one in samples if one.unit == samples[0].unit]
+        begin, end = self.span
+        found = integral(samples, begin, end, self._every)
+        return Reading(
+            meter=self.name,
+            source=self.source,
+            joules=found.joules if found else 0.0,
+            low_joules=found.low if found else 0.0,
+            high_joules=found.high if found else 0.0,
+            gap_seconds=found.gap_seconds if found else end - begin,
+        )
+
+    def _sample(self, samples: list[Sample], ends: threading.Event) -> None:
+        due = time.perf_counter()
+        while True:
+            last, began = ends.is_set(), time.perf_counter()
+            try:
+                value, unit = asked(self._device)
+            except InputError as error:
+                if not self._complained:
+                    log.warning("the meter '%s' cannot be read: %s", self.name, error)
+                self._complained = True
+            else:
+                samples.append(Sample((began + time.perf_counter()) / 2, value, unit))
+            if last:
+                return
+            due = max(due + self._every, time.perf_counter())
+            ends.wait(due - time.perf_counter())
+
+
+class SampledMeter:
+    """Real meters beside CodeCarbon: the first that says enough of a fold is the one that counts.
+
+    A meter that says nothing of half of a fold or more does not count: the next one does, at last
+    CodeCarbon. `Energy.readings` has them all.
+    """
+
+    def __init__(self, samplers: Sequence[Sampler], also: EnergyMeter, country_code: str) -> None:
+        self._samplers, self._also = samplers, also
+        self._grams_per_joule = country(country_code).grams_co2e_per_kwh / JOULES_PER_KWH
+        self._begun = 0.0
+
+    def start(self) -> None:
+        """Begin with all of them."""
+        self._also.start()
+        self._begun = time.perf_counter()
+        for sampler in self._samplers:
+            sampler.start()
+
+    def stop(self) -> Energy:
+        """What all of them say."""
+        for sampler in self._samplers:
+            sampler.end()
+        until = time.perf_counter() + LAST_SECONDS
+        enough = (time.perf_counter() - self._begun) / 2
+        estimate = self._also.stop()
+        readings = [sampler.reading(until) for sampler in self._samplers]
+        readings.sort(key=lambda one: one.gap_seconds >= enough)  # in their order otherwise
+        own = Reading(
+            meter="CodeCarbon",
+            source=estimate.source,
+            joules=estimate.joules,
+            low_joules=estimate.range[0],
+            high_joules=estimate.range[1],
+        )
+        if readings[0].gap_seconds >= enough:
+            return replace(estimate, readings=(own, *readings))
+        if estimate.source != "none":
+            readings.append(own)
+        joules = readings[0].joules
+        return Energy(
+            joules=joules,
+            cpu_joules=0.0,
+            gpu_joules=0.0,
+            ram_joules=0.0,
+            grams_co2e=joules * self._grams_per_joule,
+            source=readings[0].source,
+            readings=tuple(readings),
+        )
+
+
+@cache
+def _meter(
+    country_code: str,
+    processor_watts: float | None,
+    memory_watts: float | None,
+    shared: bool,
+    names: tuple[str, ...],
+) -> WatchedMeter:
+    meter: EnergyMeter = CodeCarbonMeter(
+        country_code, processor_watts=processor_watts, memory_watts=memory_watts
+    )
+    samplers: list[Sampler] = []
+    for text in names:
+        name = Path(re.split(r"[:\s]", text)[0]).name
+        again = sum(one.name.split(" ")[0] == name for one in samplers)
+        try:
+            samplers.append(Sampler(f"{name} {again + 1}" if again else name, device(text)))
+        except InputError as error:
+            log.warning("a meter of %s is left out: %s", NAME, error)
+    if samplers:
+        meter = SampledMeter(samplers, meter, country_code)
+    known = " ".join(map(str, (processor_watts, memory_watts, *names)))
+    return WatchedMeter(meter, shared=shared, name=known)
+
+
+def meter_for(spec: RunSpec) -> WatchedMeter:
+    """This process's meter for a run, made once: probing the hardware takes a second."""
+    if spec.no_energy:
+        return WatchedMeter(NoMeter(), shared=spec.share_machine)
+    watts = (spec.processor_watts, spec.memory_watts)
+    return _meter(spec.country, *watts, spec.share_machine, tuple(named()))

@@ -1,0 +1,29 @@
+"""Where folds are computed, picked where this dashboard knows more than one place."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ecv_core.jobs.cluster.choose import HERE
+from pages.shared.live.acting import acting
+
+
+def place_picker() -> str:
+    """What is picked, as `--on` takes it; empty, and nothing is drawn, without a cluster."""
+    offered = acting().places
+    if len(offered) < 2:
+        return ""
+    return (
+        st.segmented_control(
+            "Compute on",
+            offered,
+            default=offered[0],
+            required=True,
+            key="place",
+            persist_state="session",
+            format_func=lambda name: "this machine" if name == HERE else name,
+            help="On a cluster several folds are computed at once, one on each node; scores and "
+            "stop are the same. Runs > Nodes shows what each node computes.",
+        )
+        or ""
+    )

@@ -1,0 +1,47 @@
+"""What the parsers know: commands that nearly are, completion in a shell, the manual page."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from ecv_core import cli
+
+
+def test_a_command_that_nearly_is_one_is_asked_for(capsys):
+    assert cli.main(["rnu", "synthetic"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: no command is called 'rnu'; did you mean 'run'? choose one of")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_a_shell_completes_commands_and_their_options(capsys):
+    assert cli.main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+
+    def completed(*words: str) -> list[str]:
+        typed = " ".join(f"'{word}'" for word in words)
+        ask = f"COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _ecv; echo ${{COMPREPLY[@]}}"
+        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True)
+        assert not done.stderr
+        return done.stdout.split()
+
+    assert completed("ecv", "ex") == ["export"]
+    assert completed("ecv", "run", "--sp") == ["--split", "--split-param", "--speculate"]
+    assert completed("ecv", "tell", "7", "--sc") == ["--scores", "--score"]
+    assert completed("ecv", "run", "syn") == []  # files, as any shell
+
+
+def test_the_manual_page_has_every_command_and_its_options(capsys):
+    assert cli.main(["man"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(".TH ECV 1 ")
+    for command in cli.COMMANDS:
+        assert f".SS {command}\n" in page
+    assert "\\-\\-no\\-energy" in page
+    if shutil.which("groff"):
+        done = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True
+        )
+        assert "finished folds are kept" in done.stdout
+        assert not done.stderr
