@@ -16,6 +16,10 @@ from ecv_core._version import __version__
 
 if TYPE_CHECKING:
     from ecv_core.analysis.selection.pruner import FoldPruner as FoldPruner
+    from ecv_core.estimators.scoring import sample_scores as sample_scores
+    from ecv_core.estimators.search import EFoldSearchCV as EFoldSearchCV
+    from ecv_core.estimators.validation import CrossValidated as CrossValidated
+    from ecv_core.estimators.validation import cross_validate as cross_validate
     from ecv_core.evaluation.metrics import Metric as Metric
     from ecv_core.evaluation.metrics import register_metric as register_metric
     from ecv_core.library.data import algorithms as algorithms
@@ -60,6 +64,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ecv_core.analysis.selection.pruner": ("FoldPruner",),
+    "ecv_core.estimators.scoring": ("sample_scores",),
+    "ecv_core.estimators.search": ("EFoldSearchCV",),
+    "ecv_core.estimators.validation": ("CrossValidated", "cross_validate"),
     "ecv_core.evaluation.metrics": ("Metric", "register_metric"),
     "ecv_core.library.data": ("algorithms", "datasets", "load", "metrics", "split"),
     "ecv_core.library.evaluate": ("evaluate",),
@@ -93,9 +100,11 @@ _MODULES = {"errors": "ecv_core.records.errors"}
 
 __all__ = [
     "Algorithm",
+    "CrossValidated",
     "Data",
     "Decision",
     "EFold",
+    "EFoldSearchCV",
     "Fixed",
     "FoldPruner",
     "FoldResult",
@@ -116,6 +125,7 @@ __all__ = [
     "__version__",
     "add",
     "algorithms",
+    "cross_validate",
     "datasets",
     "errors",
     "evaluate",
@@ -130,6 +140,7 @@ __all__ = [
     "register_split",
     "report",
     "runs",
+    "sample_scores",
     "select",
     "split",
     "study",

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ("plotly", "pandas", "torch", "lenskit", "streamlit", "scipy", "numpy", "sqlalchemy")
+HEAVY = (
+    *("plotly", "pandas", "torch", "lenskit", "streamlit", "scipy", "numpy", "sqlalchemy"),
+    *("sklearn", "joblib"),
+)
 
 
 def loaded_by(code: str) -> tuple[set[str], int]:

@@ -113,7 +113,8 @@ def shown(value: object, most: int = 40) -> str:
 
 
 EXTRAS = {
-    "models": ("torch", "lenskit", "myfm", "numba", "sklearn"),
+    "models": ("torch", "lenskit", "myfm", "numba"),
+    "sklearn": ("sklearn", "joblib"),
     "energy": ("codecarbon", "pynvml"),
     "figures": ("plotly", "matplotlib", "jinja2"),
     "tune": ("optuna",),

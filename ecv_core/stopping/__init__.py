@@ -45,6 +45,7 @@ __all__ = [
     "folds_planned",
     "interval_after_stop",
     "mean_interval",
+    "moment",
     "moments",
     "needs_user_scores",
     "register_rule",
@@ -236,10 +237,11 @@ def moments(rule: StoppingRule, results: Sequence[FoldResult], confidence: float
     Returns: one moment per fold.
     Raises: InputError for a score that is not a finite number, and for what no rule may say.
     """
-    return [_moment(rule, results[:n], confidence) for n in range(1, len(results) + 1)]
+    return [moment(rule, results[:n], confidence) for n in range(1, len(results) + 1)]
 
 
-def _moment(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> Moment:
+def moment(rule: StoppingRule, results: Sequence[FoldResult], confidence: float) -> Moment:
+    """Where a run stood after the newest of these folds: as of `moments`."""
     scores = [result.score for result in results]
     mean = rule.mean(results) if isinstance(rule, OwnMean) else mean_and_deviation(scores)[0]
     interval = (

@@ -44,7 +44,7 @@ class Precision:
 
     needs_user_scores: ClassVar[bool] = True
     interval_kind: ClassVar[IntervalKind] = IntervalKind.K_FOLD_MEAN
-    tolerance: float
+    tolerance: float = field(kw_only=False)
     """A share of the mean: 0.03 is 3 %."""
     k: int = 10
     """Folds in all; in a run, that run's."""
