@@ -68,6 +68,7 @@ def test_a_runs_json_is_the_contracts(tmp_path: Path, capsys: pytest.CaptureFixt
         "source",
         "other_work",
         "machine_shared",
+        "readings",
         "idle_joules",
         "memory_basis",
     }

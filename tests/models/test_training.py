@@ -157,6 +157,6 @@ def test_early_stopping_trains_on_less_and_reports_its_curve(name, checkerboard,
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_presets_give_every_parameter_a_value_it_accepts(name):
     chosen = ALGORITHMS[name]
-    assert dict(chosen.resolve({})) == chosen.presets["tuned"]
+    assert chosen.every(chosen.resolve({})) == chosen.presets["tuned"]
     for values in chosen.presets.values():
-        assert dict(chosen.resolve(values)) == values
+        assert chosen.every(chosen.resolve(values)) == values

@@ -46,7 +46,7 @@ def test_own_values_take_the_place_of_declared_ones() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "name", "own", "words"),
     [
-        ("popular", None, {}, "popular has no parameters to tune"),
+        ("popular", None, {}, "popular has no search space 'default' (it has: none)"),
         ("ease", "paper", {}, "ease has no search space 'paper' (it has: default)"),
         ("item-knn", None, {"neighbours": ["5", "5"]}, "needs different values, but has 5, 5"),
         (
