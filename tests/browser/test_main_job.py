@@ -112,7 +112,7 @@ def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
 ) -> None:
     page.goto(f"{dashboard.url}/runs")
     click_row(page, 1, at=66)  # the arrow beside its box
-    page.wait_for_url(re.compile(f"/\\?run={run_id}"))
+    page.wait_for_url(re.compile(f"/run\\?run={run_id}"))
     expect(figure(page)).to_be_visible()
     page.go_back()  # one step, and nothing of the run is left in the address
     expect(page).to_have_url(f"{dashboard.url}/runs")
@@ -140,4 +140,4 @@ def test_several_algorithms_queue_and_show_together(page: Page, dashboard: Dashb
     page.wait_for_url(re.compile(r"algorithm=[^=]*$"))
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     followed(page)
-    expect(page.get_by_role("heading", name="Know when")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Run until")).to_be_in_viewport()

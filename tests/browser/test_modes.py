@@ -36,7 +36,7 @@ def signed_in(page: Page, dashboard: Dashboard, who: Provider, claims: dict[str,
     who.person = claims
     page.goto(f"{dashboard.url}/runs")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("link", name="Learn")).to_be_visible()
+    expect(page.get_by_role("link", name="Learn", exact=True)).to_be_visible()
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def test_a_team_signs_in_and_each_has_their_own_rights(
     ):
         ada.goto(f"{dashboard.url}/runs")
         expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
-        expect(ada.get_by_role("link", name="Learn")).to_have_count(0)
+        expect(ada.get_by_role("link", name="Learn", exact=True)).to_have_count(0)
         expect(ada.get_by_text("No runs yet.")).to_have_count(0)
         signed_in(ada, dashboard, who, ADA)
         ada.goto(f"{dashboard.url}/run")
@@ -130,9 +130,9 @@ def test_who_signed_in_an_hour_ago_signs_in_again(
         signed_in(ada, dashboard, who, {**ADA, "iat": signed_in_at})
         while time.time() < signed_in_at + 3600:
             time.sleep(0.1)
-        ada.get_by_role("link", name="Learn").click()
+        ada.get_by_role("link", name="Learn", exact=True).click()
         expect(ada.get_by_text("This dashboard belongs to a team.")).to_be_visible()
-        expect(ada.get_by_role("link", name="Learn")).to_have_count(0)
+        expect(ada.get_by_role("link", name="Learn", exact=True)).to_have_count(0)
         signed_in(ada, dashboard, who, ADA)
 
 
