@@ -55,20 +55,21 @@ _STYLE = """
 [data-testid="stCaptionContainer"] a { color: inherit; }
 [data-testid="stStatusWidget"] button,
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-told-"]) { display: none; }
-.st-key-keep-visitor, .st-key-menu-mended { position: absolute; }
+.st-key-keep-visitor { position: absolute; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-menu-mended) { display: none; }
 .st-key-running-bar > [data-testid="stLayoutWrapper"]:has(> .st-key-running-progress) {
   flex: 1 1 18rem; min-width: 0;
 }
 .st-key-verdict, .st-key-verdict .ecv-box { min-height: 6rem; }
-.st-key-facts { min-height: 46rem; }
+.st-key-facts { min-height: 47.5rem; }
 @media (641px <= width < 1280px) {
-  .st-key-facts { min-height: 51rem; }
+  .st-key-facts { min-height: 52.5rem; }
 }
 @media (641px <= width < 1150px) {
-  .st-key-facts { min-height: 68rem; }
+  .st-key-facts { min-height: 69.5rem; }
 }
 @media (641px <= width < 790px) {
-  .st-key-facts { min-height: 71rem; }
+  .st-key-facts { min-height: 72.5rem; }
 }
 @media (max-width: 900px) {
   .st-key-verdict, .st-key-verdict .ecv-box { min-height: 7.5rem; }
