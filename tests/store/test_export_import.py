@@ -121,7 +121,8 @@ def specs(draw, rule: str, split: str, task: Task):
         spec = with_settings(rule, split, **asked)
     except InputError:
         assume(False)
-    others = [name for name in SETTINGS if name not in (*FIXED, "cutoffs", "tracked")]
+    found = ("cutoffs", "tracked", "own_metric")  # of what else is asked
+    others = [name for name in SETTINGS if name not in (*FIXED, *found)]
     for name in draw(st.lists(st.sampled_from(others), unique=True)):
         value = draw(values_of(SETTINGS[name], named))
         try:
