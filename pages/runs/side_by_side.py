@@ -71,6 +71,7 @@ def means_pictures(
     return {
         f"{metric} on {dataset_title(str(dataset))}": partial(intervals_picture, rows, str(metric))
         for (dataset, metric), rows in panels
+        if rows["mean"].notna().any()
     }
 
 

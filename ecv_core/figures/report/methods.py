@@ -281,7 +281,11 @@ def version_sentence(
         what = "The analysis was done"
     else:
         what = "The other scores were computed" if others else "Scores were computed"
-    return f"{what} with e-fold{cite(software)} ({version_words(made_with)})."
+    versions = version_words(made_with)
+    if not made_with.get("e_fold"):
+        several = "in several versions, which each run's JSON names"
+        versions = several if made_with else "in a version that was not recorded"
+    return f"{what} with e-fold{cite(software)} ({versions})."
 
 
 def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:

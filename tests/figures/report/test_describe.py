@@ -226,6 +226,12 @@ def test_scores_that_other_code_reported_are_not_said_to_be_ours(a_run):
     assert "The other scores were computed with e-fold" in both
 
 
+def test_versions_that_differ_or_are_not_known_are_said_so(a_run):
+    several = describe_runs([a_run()], {"machine": "2 different ones"}).methods
+    assert "(in several versions, which each run's JSON names)" in several
+    assert "(in a version that was not recorded)" in describe_runs([a_run()], {}).methods
+
+
 def contender(name, *folds):
     return Scores(name=name, folds=np.array(folds))
 
