@@ -49,11 +49,10 @@ def scores_file(asked: SelectionSettings) -> None:
     terms = asked.terms(contenders[0].k, higher_is_better=not lower)
     shown = Shown(
         contenders=contenders,
-        titles=[one.name for one in contenders],
         terms=terms,
         played=play(contenders, terms, range(terms.k)),
-        on="",
         version=file.file_id,
+        file=file.name,
     )
     show(shown, autoplay=True)
 

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from ecv_core.analysis.selection.names import contender_title
-from ecv_core.energy.parts import left_in_words
-from ecv_core.figures.words import counted, dataset_title, metric_label
+from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.plans.select import SelectPlan, Standing, missing, results_of
 from ecv_core.jobs.rights.actor import Action
 from ecv_core.records.run import Run, RunState
@@ -41,7 +40,6 @@ def live(selection_id: str) -> None:
     results = results_of(store(), record)
     now = SelectPlan.of(record).standing(results)
     titles = [contender_title(one.name) for one in now.contenders]
-    spec = now.named[0][1]
     if not now.decided:
         runs = _runs(selection_id)
         follow(
@@ -60,14 +58,12 @@ def live(selection_id: str) -> None:
         played = replace(now.played, joules_of_all_folds=now.joules_expected)
         shown = Shown(
             contenders=now.contenders,
-            titles=titles,
             terms=now.terms,
             played=played,
-            on=dataset_title(spec.dataset),
             version=(selection_id, len(played.rounds)),
-            folds=[fold for run in used for fold in run.folds],
-            note=left_in_words(used),
-            metric=metric_label(spec),
+            specs=[spec for _, spec in now.named],
+            runs=used,
+            replayed=False,
         )
         show(shown)
         space(shown)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -17,14 +19,23 @@ from ecv_core.analysis.selection.document import (
     verdict_sentence,
     winner_mean,
 )
+from ecv_core.analysis.selection.names import contender_title
+from ecv_core.energy.parts import left_in_words
+from ecv_core.figures.report.describe import Description, describe_selection
+from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.selection import selection_figures, selection_steps
-from ecv_core.figures.words import watt_hours
-from ecv_core.records.run import FoldResult, Scores
+from ecv_core.figures.words import dataset_title, metric_label, watt_hours
+from ecv_core.records.run import Run, Scores
+from ecv_core.records.spec import RunSpec
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.player import asked_step, player
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
+from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import numbers, slider_watch
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAME = "selection"
 _SECONDS = 1.6
@@ -43,19 +54,33 @@ class Shown:
     """A selection as far as it has come."""
 
     contenders: Sequence[Scores]
-    titles: Sequence[str]
     terms: Terms
     played: Played
-    on: str
-    """Title of the dataset; may be empty."""
     version: Hashable
     """Of what it was made from."""
-    folds: Sequence[FoldResult] = ()
-    """Those whose energy is counted, where they are kept."""
-    note: str = ""
-    """What is to be said of that energy."""
-    metric: str = ""
-    """As people read it; empty where it is not known."""
+    specs: Sequence[RunSpec] = ()
+    """Of the contenders; none for scores from a file."""
+    runs: Sequence[Run] = ()
+    """Whose folds these are, where they are kept."""
+    file: str = ""
+    """Name of the file of scores."""
+    replayed: bool = True
+    """Whether all folds were there before."""
+
+    @property
+    def titles(self) -> list[str]:
+        """Of the contenders, as people read them; a file's are as they stand there."""
+        return [contender_title(one.name) if self.specs else one.name for one in self.contenders]
+
+    @property
+    def on(self) -> str:
+        """Title of the dataset; empty where it is not known."""
+        return dataset_title(self.specs[0].dataset) if self.specs else ""
+
+    @property
+    def metric(self) -> str:
+        """As people read it; empty where it is not known."""
+        return metric_label(self.specs[0]) if self.specs else ""
 
     @property
     def decided(self) -> bool:
@@ -101,7 +126,37 @@ def show(chosen: Shown, *, autoplay: bool = False, slider: bool = False) -> None
     _figure(chosen, said)
     with st.container(key="best-cost"):
         _cost(chosen, said)
-    energy_bar(chosen.folds, chosen.note)
+    energy_bar((fold for run in chosen.runs for fold in run.folds), left_in_words(chosen.runs))
+    if chosen.decided:
+        _for_paper(chosen)
+
+
+def _for_paper(chosen: Shown) -> None:
+    def make() -> Description:
+        return describe_selection(
+            chosen.contenders,
+            chosen.titles,
+            chosen.terms,
+            chosen.played,
+            specs=chosen.specs,
+            file=chosen.file,
+            made_with=made_with(chosen.runs) if chosen.runs or chosen.file else {},
+            replayed=chosen.replayed,
+        )
+
+    def picture() -> Figure:
+        rows = _lanes(chosen).rename(columns={"contender": "name", "behind": "mean"})
+        last = rows[rows["step"] == rows["step"].max()]
+        return intervals_picture(last, "behind the leader, % of its mean")
+
+    on = f" on {chosen.on}" if chosen.on else ""
+    for_paper(
+        make,
+        key="best",
+        pictures={"Contenders": picture},
+        title=f"Which is best{on}",
+        specs=chosen.specs,
+    )
 
 
 def _slider(count: int) -> None:
@@ -128,14 +183,8 @@ def sentence_of(chosen: Shown) -> str:
 
 def _figure(chosen: Shown, said: Sequence[str]) -> None:
     played = chosen.played
-    titles = [title.replace("<", "&lt;") for title in chosen.titles]
-    frame = lanes(
-        chosen.contenders,
-        titles,
-        chosen.terms,
-        played.rounds,
-        played.verdict if chosen.decided else None,
-    )
+    titles = [title.replace("<", "&lt;") for title in chosen.titles]  # Plotly reads tags
+    frame = _lanes(chosen, titles)
     steps = selection_steps(frame, said)
 
     def make(dark: bool) -> list[go.Figure]:
@@ -152,6 +201,12 @@ def _figure(chosen: Shown, said: Sequence[str]) -> None:
         name=name,
         table=lambda: frame,
     )
+
+
+def _lanes(chosen: Shown, titles: Sequence[str] = ()) -> pd.DataFrame:
+    verdict = chosen.played.verdict if chosen.decided else None
+    titles = titles or chosen.titles
+    return lanes(chosen.contenders, titles, chosen.terms, chosen.played.rounds, verdict)
 
 
 def _cost(chosen: Shown, said: Sequence[str]) -> None:

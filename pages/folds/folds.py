@@ -7,7 +7,7 @@ import streamlit as st
 from pages.folds.adviser import answer, decision_of, options, promise_input, use_button
 from pages.folds.choice import choose_systems
 from pages.folds.curves import add_precision, explore_systems
-from pages.folds.view import charts, describe, numbers_row, print_charts, view_link
+from pages.folds.view import charts, numbers_row, take_away, view_link
 from pages.shared.address.link import link_warnings_again
 from pages.shared.address.navigation import page
 from pages.shared.charts.plot import preload_plots
@@ -27,7 +27,6 @@ with page():
         answer(explored, found, chosen.whose)
         view_link(explored)
         options(explored, found)
-        describe(explored, found, chosen.runs)
         st.header("What every alpha costs and gives", anchor=False)
         st.markdown(
             f"The {glossary_link('fold', 'folds')} of these runs are all known. Move "
@@ -36,7 +35,8 @@ with page():
             f"{glossary_link('order', 'order')}** in which the folds could have come."
         )
         use_button(explored, found)
-        alpha_slider(explored.alphas, explored.usual, partial(print_charts, explored))
+        below = partial(take_away, explored, found, chosen.runs)
+        alpha_slider(explored.alphas, explored.usual, below)
         numbers_row(explored)
         charts(explored)
         add_precision(explored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -22,9 +23,9 @@ from ecv_core.records.run import Run
 from pages.folds.curves import Explored
 from pages.shared.address.link import chosen, copy_link
 from pages.shared.charts.energy_parts import energy_bar
-from pages.shared.charts.plot import plot, print_figures
+from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list
-from pages.shared.widgets.cite import cite_and_describe, made_with
+from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import SLIDER, numbers
 from pages.shared.widgets.words import run_label
@@ -44,17 +45,19 @@ def view_link(explored: Explored) -> None:
     )
 
 
-def print_charts(explored: Explored, alpha: float) -> None:
-    """Both charts at this alpha, for a paper."""
+def take_away(explored: Explored, found: FoldsAdvice, runs: Sequence[Run], alpha: float) -> None:
+    """What a paper takes: the decision, and both charts at this alpha."""
     names = [system.name for system in explored.tradeoff.systems]
-    runs = names[0] if len(names) == 1 else counted(len(names), "run")
-    print_figures(
-        {
+    about = names[0] if len(names) == 1 else counted(len(names), "run")
+    for_paper(
+        lambda: describe_advice(found, runs, made_with(runs), cost=explored.cost),
+        key="folds",
+        pictures={
             "Trade-off": partial(tradeoff_picture, explored.frame, alpha=alpha, cost=explored.cost),
             "Stops": partial(stops_picture, explored.stops, alpha=alpha),
         },
-        key="explore",
-        title=f"{runs}, alpha {alpha_text(alpha)}",
+        title=f"{about}, alpha {alpha_text(alpha)}",
+        specs=[run.spec for run in runs],
     )
 
 
@@ -175,10 +178,3 @@ def _exactness(explored: Explored) -> str:
     else:
         words.append("no energy was recorded, so every fold costs the same")
     return ". ".join(word[:1].upper() + word[1:] for word in words) + "."
-
-
-def describe(explored: Explored, found: FoldsAdvice, runs: list[Run]) -> None:
-    """The decision as text for a paper."""
-    cite_and_describe(
-        lambda: describe_advice(found, runs, made_with(runs), cost=explored.cost), key="folds"
-    )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-import ecv_core.dataset as datasets
 from ecv_core.figures.report.pictures import efold_picture
 from ecv_core.figures.report.provenance import provenance
 from ecv_core.figures.report.run_report import run_report
@@ -21,7 +20,7 @@ from ecv_core.figures.training import (
     training_frame,
     training_text,
 )
-from ecv_core.figures.words import metric_label, rule_words, run_name, run_title
+from ecv_core.figures.words import metric_label, run_name
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run
 from ecv_core.records.spec import Task
@@ -31,10 +30,9 @@ from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.untrusted.disarming import csv_of
 from pages.run.frames import fold_frame, fold_rows, newest, so_far
-from pages.shared.charts.plot import plot, print_figures
+from pages.shared.charts.plot import plot
 from pages.shared.live.runs import imported_sentence
 from pages.shared.live.state import sentence, store
-from pages.shared.widgets.setting_widgets import split_download
 from pages.shared.widgets.tables import file_name, number, table
 
 if TYPE_CHECKING:
@@ -83,7 +81,7 @@ def fold_table(run: Run) -> None:
 
 
 def downloads(run: Run) -> None:
-    """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed; the split."""
+    """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed."""
     if not run.folds:
         return
     name = file_name(f"{run_name(run)} {run.run_id}")
@@ -118,17 +116,11 @@ def downloads(run: Run) -> None:
             on_click="ignore",
             help="Everything but the scores of single users; another e-fold can import it.",
         )
-        print_figures(
-            {"Figure 1": _figure_1(run)},
-            key=run.run_id,
-            title=f"{run_title(run)}, {rule_words(run.spec)}",
-        )
-        if not _on_disk(run.spec.dataset):
-            return
-        split_download(run.spec, key=f"split-{run.run_id}", label="The split, for others to use")
 
 
-def _figure_1(shown: Run) -> Callable[[], Figure]:
+def figure_1(shown: Run) -> Callable[[], Figure]:
+    """What draws it for print, as the run is then."""
+
     def draw() -> Figure:
         run = newest(shown)
         return efold_picture(
@@ -140,11 +132,6 @@ def _figure_1(shown: Run) -> Callable[[], Figure]:
         )
 
     return draw
-
-
-def _on_disk(dataset: str) -> bool:
-    known = datasets.catalogue()
-    return dataset in known and datasets.available(known[dataset])
 
 
 def _report(shown: Run) -> str:

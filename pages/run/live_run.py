@@ -28,7 +28,14 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import Run, RunState
 from ecv_core.store.asked import Lease, leases
 from ecv_core.store.command import command_for, track_call
-from pages.run.details import downloads, fold_table, repeat_command, trained_in_steps, training
+from pages.run.details import (
+    downloads,
+    figure_1,
+    fold_table,
+    repeat_command,
+    trained_in_steps,
+    training,
+)
 from pages.run.facts import box, energy_may_come, facts, show
 from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
@@ -39,7 +46,8 @@ from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
 from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
 from pages.shared.live.state import escaped, sentence, store
 from pages.shared.live.watch import follow, shared, watch
-from pages.shared.widgets.cite import cite_and_describe, made_with
+from pages.shared.widgets.cite import for_paper, made_with
+from pages.shared.widgets.place import place_title
 from pages.shared.widgets.tables import RUN_COLUMNS, runs_table
 from pages.shared.widgets.words import ago, state_badge
 
@@ -245,6 +253,8 @@ def _results(run: Run, runs: list[Run]) -> None:
     _note(run, runs)
     if person := starter(run.started_by):
         st.caption(f"Started by {escaped(person)}.")
+    if place := store().place_of(run.group):
+        st.caption(f"Computed on {escaped(place_title(place))}.")
     if note := imported_note(run.run_id):
         st.caption(note)
     elif said := datasets.changed(run.spec.dataset, run.spec.data_sha256):
@@ -361,4 +371,10 @@ def _details(run: Run, runs: list[Run]) -> None:
     with export:
         downloads(run)
     if run.folds and not run.state.active:
-        cite_and_describe(lambda: describe_runs([run], made_with([run])), key="run")
+        for_paper(
+            lambda: describe_runs([run], made_with([run])),
+            key="run",
+            pictures={"Figure 1": figure_1(run)},
+            title=f"{run_title(run)}, {rule_words(run.spec)}",
+            specs=[run.spec],
+        )

@@ -11,6 +11,7 @@ import streamlit as st
 from ecv_core.figures.report.describe import describe_runs
 from ecv_core.figures.words import (
     algorithm_title,
+    counted,
     dataset_title,
     in_order,
     metric_label,
@@ -23,7 +24,7 @@ from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.live.runs import COMPARED, Known, follow_runs, whole
 from pages.shared.live.state import escaped, run_list, sentence, store
-from pages.shared.widgets.cite import cite_and_describe, made_with
+from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.glossary import glossary_link
 
 KEY = "compared"
@@ -48,6 +49,7 @@ def comparison() -> None:
         return
     from pages.runs.side_by_side import (
         best_runs,
+        means_pictures,
         named_runs,
         paired_tests,
         picture,
@@ -62,7 +64,13 @@ def comparison() -> None:
         paired_tests(named)  # what a comparison is for, so before the numbers
     table(named, best)
     if any(run.folds for run in runs):
-        cite_and_describe(lambda: describe_runs(runs, made_with(runs)), key="comparison")
+        for_paper(
+            lambda: describe_runs(runs, made_with(runs)),
+            key="comparison",
+            pictures=means_pictures(named, best),
+            title=f"{counted(len(runs), 'run')} compared",
+            specs=[run.spec for run in runs],
+        )
     if len(named) > 1:
         settings(named)
     else:

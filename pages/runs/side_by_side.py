@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -23,6 +25,7 @@ from ecv_core.energy.parts import left_out_words, with_own_joules
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.compare import NamedRun, compare_alt_text, compare_frame
 from ecv_core.figures.compare_plot import compare_figure
+from ecv_core.figures.report.pictures import intervals_picture
 from ecv_core.figures.words import algorithm_title, dataset_title, metric_label
 from ecv_core.records.run import Run
 from pages.shared.address.link import copy_link
@@ -31,6 +34,9 @@ from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.glossary import glossary_link
 from pages.shared.widgets.tables import ALL_COLUMNS, csv_button, runs_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
@@ -57,6 +63,18 @@ def picture(runs: Sequence[NamedRun], best: Sequence[str]) -> None:
     st.caption("A click on a mean opens its run.")
 
 
+def means_pictures(
+    runs: Sequence[NamedRun], best: Sequence[str]
+) -> dict[str, Callable[[], Figure]]:
+    """For print, what `picture` shows: one for each dataset and metric."""
+    panels = compare_frame(runs, best).groupby(["dataset", "metric"], sort=False)
+    return {
+        f"{metric} on {dataset_title(str(dataset))}": partial(intervals_picture, rows, str(metric))
+        for (dataset, metric), rows in panels
+        if rows["mean"].notna().any()
+    }
+
+
 def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
     """Where a click on a mean leads, by the axis of its panel and its place there."""
     own = {row.run_id for row in run_list().rows()}
@@ -80,7 +98,7 @@ def _links(runs: Sequence[NamedRun]) -> None:
         for name, run in runs:
             st.page_link(
                 "run/run.py" if run.run_id in own else "replay/replay.py",
-                label=escaped(f"{name} on {run.spec.dataset}" if several else name),
+                label=escaped(f"{name} on {dataset_title(run.spec.dataset)}" if several else name),
                 icon=":material/play_circle:" if run.run_id in own else ":material/replay:",
                 query_params={"run": run.run_id},
             )

@@ -11,7 +11,7 @@ import streamlit as st
 
 from ecv_core.analysis.orders.outcomes import Curve
 from ecv_core.analysis.tradeoff.rules import Known
-from ecv_core.figures.report.describe import Description, describe_study
+from ecv_core.figures.report.describe import describe_study
 from ecv_core.figures.report.pictures import cells_picture, ranks_picture
 from ecv_core.figures.scales import difference_scale, stop_scale
 from ecv_core.figures.study_summary import (
@@ -25,20 +25,17 @@ from ecv_core.figures.words import alpha_text, counted
 from ecv_core.records.run import Run, Scores
 from ecv_core.stopping import RULES
 from pages.shared.address.link import chosen, copy_link, link_warnings_again
-from pages.shared.charts.plot import print_figures
 from pages.shared.charts.precision_curves import curves_of_users
-from pages.shared.widgets.cite import cite_and_describe, made_with
+from pages.shared.widgets.cite import for_paper, made_with
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
 from pages.shared.widgets.sliders import alpha_slider
 from pages.studies.choice import STUDIES, choose_runs, recorded_study, start_form
 from pages.studies.figures import figures, headline, made_up, scores_section, usual_of
 from pages.studies.tables import rules_table
 
-# What can be taken from the study: its figures for print, a link, text to cite.
 
-
-def take_away(done: Summary, alpha: float) -> None:
-    """Figures 2, 3 and 4 at this alpha for a paper, and a link to what is chosen.
+def take_away(done: Summary, runs: Sequence[Run], alpha: float) -> None:
+    """What a paper takes at this alpha, and a link to what is chosen.
 
     The link has what is at its default too: another place has other cells.
     """
@@ -53,21 +50,16 @@ def take_away(done: Summary, alpha: float) -> None:
         ranks, kept = (one[one["alpha"] == alpha] for one in (done.ranks, done.stability))
         pictures["Ranks"] = partial(ranks_picture, ranks, kept)
     title = f"{counted(len(done.tradeoff.systems), 'run')}, alpha {alpha_text(alpha)}"
-    with st.container(horizontal=True):
-        print_figures(pictures, key="study", title=title)
-        copy_link(
-            chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(usual_of(done))]}
-        )
-
-
-def cite(done: Summary, runs: Sequence[Run]) -> None:
-    """Text for a paper, at the alpha that is picked when it is opened."""
-
-    def make() -> Description:
-        alpha = float(st.session_state.get(ALPHA_KEY, usual_of(done)))
-        return describe_study(done.cells, runs, made_with(runs), alpha=alpha)
-
-    cite_and_describe(make, key="study")
+    copy_link(
+        chosen("study_datasets", "study_algorithms") | {ALPHA_KEY: [alpha_text(usual_of(done))]}
+    )
+    for_paper(
+        lambda: describe_study(done.cells, runs, made_with(runs), alpha=alpha),
+        key="study",
+        pictures=pictures,
+        title=title,
+        specs=[run.spec for run in runs],
+    )
 
 
 def study() -> None:
@@ -83,11 +75,10 @@ def study() -> None:
     scores = scores_frame(shown)
     if chosen.whole:
         done = studied(systems_of(chosen.whole))
-        alpha_slider(done.alphas, usual_of(done), partial(take_away, done))
+        alpha_slider(done.alphas, usual_of(done), partial(take_away, done, chosen.whole))
         headline(done, chosen.papers)
         figures(done, scores)
         made_up(chosen.whole)
-        cite(done, chosen.whole)
         rules_table(done, rules_of(done))
     if shown:
         scores_section(scores)

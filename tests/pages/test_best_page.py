@@ -51,6 +51,14 @@ def test_it_opens_on_a_recorded_selection_with_its_verdict_first(app: AppTest) -
     assert said.startswith("**Use EASE on MovieLens 100K: the best that is found. By taking it at ")
     assert "of its score is expected to be lost (0.1 % was asked)" in said
     assert "% of the energy; NMF, the next, is " in said
+    app.session_state["paper-best"] = True
+    app.run()
+    text, _, table, references = (one.value for one in app.code[:4])
+    assert "MovieLens 100K (Harper and Konstan, 2015)" in text
+    assert "the selection was replayed on them" in text
+    assert "EASE was chosen." in text
+    assert r"Contender & nDCG@10 & Folds & Verdict \\" in table
+    assert "harper2015movielens" in references
     assert not app.error
 
 

@@ -44,6 +44,15 @@ def test_a_file_of_scores_is_replayed(app: AppTest) -> None:
     assert not app.exception
     assert verdict(app).startswith("**Use A: the best that is found.")
     assert "of all folds; C, the next, is" in verdict(app)
+    app.session_state["paper-best"] = True
+    app.run()
+    text = app.code[0].value
+    assert text.startswith(
+        "The scores of 3 systems with 4 folds each were computed by other software and read from "
+        "the file 'mine.csv'. All folds were there"
+    )
+    assert "computed with e-fold" not in text
+    assert "release them from there" in texts_of(app.caption)
     app.toggle(key="lower").set_value(True).run()
     assert verdict(app).startswith("**Use B: the best that is found.")
 

@@ -44,6 +44,7 @@ def test_a_run_goes_where_it_was_picked(app: AppTest, store: Store, gpu: None) -
     pick(app, "gpu")
     press(app, "Start")
     assert store.place_of(app.query_params["run"]) == "gpu"
+    assert "Computed on gpu." in [one.value for one in app.caption]
 
 
 @pytest.mark.parametrize(

@@ -196,8 +196,12 @@ def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
         "Report",
         "Folds as CSV",
         "Run as JSON",
-        *("PDF", "SVG", "PGF"),  # of figure 1, for a paper
-        "The split, for others to use",
+    ]
+    app.session_state["paper-run"] = True
+    app.run()
+    assert [one.proto.label for one in app.get("download_button")][4:] == [
+        *("PDF", "SVG", "PGF"),  # of figure 1
+        "The folds of Synthetic, seed 42",
     ]
 
 

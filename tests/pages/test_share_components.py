@@ -157,9 +157,10 @@ def test_a_run_on_data_that_is_not_here_can_be_looked_at_and_leads_back_to_the_f
     app.switch_page("run/run.py").run()
     assert not app.exception
     assert app.title[0].value == "ItemKNN on their-shop"
-    assert "The split, for others to use" not in [
-        one.proto.label for one in app.get("download_button")
-    ]
+    app.session_state["paper-run"] = True
+    app.run()
+    assert not [one for one in app.get("download_button") if "folds of" in one.proto.label]
+    assert "their-shop is not on this machine" in " ".join(one.value for one in app.caption)
     next(one for one in app.button if one.label == "New run").click().run()
     assert not app.exception
     assert not app.error

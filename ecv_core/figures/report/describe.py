@@ -1,7 +1,8 @@
-"""Cite and describe: a run, a comparison, a study or an advice as text for a paper."""
+"""For a paper: a run, a comparison, a study, an advice or a selection as text and table."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import pandas as pd
 
 from ecv_core import stopping
+from ecv_core.analysis.selection import Played, Terms
+from ecv_core.analysis.selection.document import methods_sentence, winner_mean
+from ecv_core.analysis.selection.rounds import Verdict
 from ecv_core.analysis.tradeoff.decision import FoldsAdvice
 from ecv_core.figures.report.advice import (
     checked_sentence,
@@ -26,23 +30,27 @@ from ecv_core.figures.report.methods import (
     cited,
     data_sentences,
     energy_sentence,
+    file_sentence,
     rule_sentence,
     score_sentence,
     split_sentence,
     version_sentence,
 )
 from ecv_core.figures.words import (
+    algorithm_title,
     alpha_text,
     counted,
+    dataset_title,
     metric_label,
     rule_words,
+    run_title,
     uncertainty,
     uncertainty_after_stop,
     watt_hours,
 )
-from ecv_core.records.run import Run
+from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec
-from ecv_core.stopping import usual_kind
+from ecv_core.stopping import RULES, usual_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +81,7 @@ def describe_runs(runs: Sequence[Run], made_with: Mapping[str, Any]) -> Descript
         rule_sentence(specs, PAPER),
         *results,
         energy_sentence(runs),
-        version_sentence(made_with, software()),
+        version_sentence(made_with, software(), specs),
     ]
     return _described(text, _fold_table(runs[0]) if len(runs) == 1 else _runs_table(runs))
 
@@ -94,19 +102,19 @@ def describe_study(
     means = {name: float(at[name].mean()) for name in ("mean_stop", "difference_percent")}
     text = [
         *_setup(specs),
-        _orders_sentence(),
+        _orders_sentence(specs),
         f"With e-fold cross-validation{cite(PAPER)} at alpha = {alpha_text(alpha)} (95 % "
         f"confidence intervals, Student's t, at least 3 folds), {means['mean_stop']:.2f} folds and "
         f"{float(at['energy_percent'].mean()):.1f} % of the energy were used on average over "
         f"{counted(len(at), 'run')}, and the score differed from that of all folds by "
         f"{means['difference_percent']:.2f} %.",
         _complete_energy_sentence(runs),
-        version_sentence(made_with, software()),
+        version_sentence(made_with, software(), specs),
     ]
     rows = [
         [
-            str(row["dataset"]),
-            str(row["algorithm"]),
+            dataset_title(str(row["dataset"])),
+            algorithm_title(str(row["algorithm"])),
             f"{row['k_fold_mean']:.4f}",
             f"{row['mean_stop']:.2f}",
             f"{row['difference_percent']:.2f}",
@@ -138,11 +146,10 @@ def describe_advice(
         cost: what is spent: 'energy', or 'folds'.
     """
     specs = [run.spec for run in runs]
-    scores = f"the fold scores of {counted(len(found.systems), 'system')} with k = {found.k} folds"
-    about = _setup(specs) if specs else [f"We used {scores}."]
+    systems = found.systems
     text = [
-        *about,
-        _orders_sentence(),
+        *(_setup(specs) if specs else [file_sentence(systems, systems[0].dataset)]),
+        _orders_sentence(specs),
         "Of every stopping rule, among them that of e-fold cross-validation"
         f"{cite(PAPER)}, the cheapest setting was chosen with which the mean score ended "
         f"{promise_words(found)}.",
@@ -150,7 +157,7 @@ def describe_advice(
         *[one for one in (way_out_sentence(found, cost),) if one],
         checked_sentence(found),
         *([_complete_energy_sentence(runs)] if specs and cost == "energy" else []),
-        version_sentence(made_with, software()),
+        version_sentence(made_with, software(), specs),
     ]
     frame = options_frame(found)
     rows = [
@@ -181,6 +188,79 @@ def describe_advice(
     return _described(text, table)
 
 
+def describe_selection(
+    contenders: Sequence[Scores],
+    titles: Sequence[str],
+    terms: Terms,
+    played: Played,
+    *,
+    specs: Sequence[RunSpec] = (),
+    file: str = "",
+    made_with: Mapping[str, Any],
+    replayed: bool = True,
+) -> Description:
+    """Which of several is best.
+
+    Args:
+        contenders: with the folds that were used.
+        titles: of them, as people read them.
+        terms: what was asked.
+        played: to its end.
+        specs: of the contenders; none for scores from a file.
+        file: its name.
+        made_with: versions; empty where they were not recorded.
+        replayed: whether all folds were there before.
+    """
+    label = metric_label(specs[0]) if specs else "Score"
+    best, sign = played.verdict.winner, 1 if terms.higher_is_better else -1
+    means = [
+        winner_mean(one, played.rounds, at) if used else math.nan
+        for at, (one, used) in enumerate(zip(contenders, played.folds_used, strict=True))
+    ]
+    likely = means[best] - sign * played.verdict.optimism
+    text = [
+        *(_setup(specs) if specs else [file_sentence(contenders, file)]),
+        *["All folds were there; the selection was replayed on them, in their order."] * replayed,
+        methods_sentence(titles, terms, played),
+        f"The mean {label if specs else 'score'} of {titles[best]} over "
+        f"{counted(played.folds_used[best], 'fold')} "
+        f"is {means[best]:.4f}"
+        + f" ({likely:.4f} expected over all, as it was picked for being best)"
+        * (f"{likely:.4f}" != f"{means[best]:.4f}")
+        + ".",
+    ]
+    if played.joules is not None:
+        whole = played.joules_of_all_folds
+        rest = f"; all folds of all contenders take about {watt_hours(whole)}" if whole else ""
+        text.append(f"These folds used {watt_hours(played.joules)}{rest}.")
+    elif specs:
+        text.append("The energy of these folds is not known.")
+    text.append(version_sentence(made_with, software(), specs))
+    rows = [
+        [
+            titles[at],
+            f"{means[at]:.4f}" if played.folds_used[at] else "-",
+            f"{played.folds_used[at]} of {terms.k}",
+            _verdict_on(at, terms, played.verdict),
+        ]
+        for at in played.verdict.order
+    ]
+    table = latex_table(
+        ["Contender", label, "Folds", "Verdict"],
+        rows,
+        caption="Contenders, best first: mean of the folds that each used, how many these are, and "
+        f"what is shown on new data with {100 * terms.confidence:g} % confidence.",
+        label="which-is-best",
+    )
+    return _described(text, table)
+
+
+def _verdict_on(at: int, terms: Terms, verdict: Verdict) -> str:
+    if at == verdict.winner:
+        return "best" if terms.certain else "chosen"
+    return "worse" if at in verdict.worse else "no difference shown"
+
+
 def _setup(specs: Sequence[RunSpec]) -> list[str]:
     """What was evaluated, and how."""
     return [
@@ -200,11 +280,12 @@ def _described(sentences: Sequence[str], table: str) -> Description:
     )
 
 
-def _orders_sentence() -> str:
+def _orders_sentence(specs: Sequence[RunSpec]) -> str:
+    done = "All folds of every run were computed, and the" if specs else "The"
     return (
-        "All folds of every run were computed, and the outcome of a rule was worked out exactly "
-        "over every order in which the folds can come (sampled only for rules that depend on the "
-        "whole history); every run counts the same."
+        f"{done} outcome of a rule was worked out exactly over every order in which the folds can "
+        "come (sampled only for rules that depend on the whole history); every "
+        f"{'run' if specs else 'system'} counts the same."
     )
 
 
@@ -260,7 +341,7 @@ def _fold_table(run: Run) -> str:
     return latex_table(
         ["n", metric_label(run.spec), "Mean", "Low", "High"],
         rows,
-        caption=f"{run.spec.algorithm} on {run.spec.dataset}, fold by fold: score, mean of the "
+        caption=f"{run_title(run)}, fold by fold: score, mean of the "
         f"first n folds and the {100 * run.spec.confidence:g} % interval that the rule goes by, of "
         f"the {usual_kind(run.spec)}.{stop}",
         label=f"run-{run.run_id}",
@@ -273,9 +354,10 @@ def _runs_table(runs: Sequence[Run]) -> str:
         at, interval = run.at_stop, uncertainty_after_stop(run) or uncertainty(run)
         rows.append(
             [
-                run.spec.dataset,
-                run.spec.algorithm,
-                f"{run.spec.rule}, {rule_words(run.spec)}",
+                dataset_title(run.spec.dataset),
+                algorithm_title(run.spec.algorithm),
+                f"{rule.title if (rule := RULES.get(run.spec.rule)) else run.spec.rule}, "
+                f"{rule_words(run.spec)}",
                 f"{run.folds_used} of {run.k}",
                 f"{at.mean:.4f}" if at else "-",
                 f"± {interval.width / 2:.4f}" if interval else "-",

@@ -25,7 +25,7 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
-from ecv_core.records.run import Run
+from ecv_core.records.run import Run, Scores
 from ecv_core.records.spec import RunSpec, Task
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES
@@ -133,9 +133,10 @@ def split_sentence(specs: Sequence[RunSpec]) -> str:
         strategy = SPLITS.get(spec.split)
         params = "".join(f", {name} = {value}" for name, value in spec.split_params)
         how = f" {strategy.help}" if strategy is not None else ""
+        title = strategy.title if strategy is not None else spec.split
         folds = "one split" if spec.k == 1 else f"k = {spec.k} folds"
         return (
-            f"The data was split into {folds} with the strategy '{spec.split}'{params} "
+            f"The data was split into {folds} with the strategy '{title}'{params} "
             f"(random seed {spec.seed}).{how}"
         )
 
@@ -256,9 +257,35 @@ def energy_sentence(runs: Sequence[Run]) -> str:
     return f"{text} Stopping saves {amount}{share}, {how}."
 
 
-def version_sentence(made_with: Mapping[str, Any], software: str) -> str:
-    """The versions that scores depend on, and the software to cite."""
-    return f"Scores were computed with e-fold{cite(software)} ({version_words(made_with)})."
+def file_sentence(scores: Sequence[Scores], file: str) -> str:
+    """Where scores come from that e-fold has not computed."""
+    return (
+        f"The scores of {counted(len(scores), 'system')} with {counted(scores[0].k, 'fold')} each "
+        f"were computed by other software and read from the file '{file}'."
+    )
+
+
+def version_sentence(
+    made_with: Mapping[str, Any], software: str, specs: Sequence[RunSpec] = ()
+) -> str:
+    """What e-fold computed, in which versions; the software to cite.
+
+    Args:
+        made_with: versions; empty where they were not recorded.
+        software: its BibTeX entry.
+        specs: of the runs; none for scores from a file.
+    """
+    others = sum(spec.tracked for spec in specs)
+    if others == len(specs):  # no model was fitted here, so its libraries are not named
+        made_with = {name: one for name, one in made_with.items() if name != "packages"}
+        what = "The analysis was done"
+    else:
+        what = "The other scores were computed" if others else "Scores were computed"
+    versions = version_words(made_with)
+    if not made_with.get("e_fold"):
+        several = "in several versions, which each run's JSON names"
+        versions = several if made_with else "in a version that was not recorded"
+    return f"{what} with e-fold{cite(software)} ({versions})."
 
 
 def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]:

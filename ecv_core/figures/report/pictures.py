@@ -235,6 +235,28 @@ def tradeoff_picture(frame: pd.DataFrame, *, alpha: float, cost: str = "energy")
     return figure
 
 
+def intervals_picture(rows: pd.DataFrame, label: str) -> Figure:
+    """A mark with its interval per row, the first on top; an open end reaches the frame.
+
+    Args:
+        rows: name, mean, low and high; NaN for none, infinite for an open end.
+        label: of the axis.
+    """
+    figure = _figure(COLUMN, 0.6 + 0.22 * len(rows))
+    axes, places = figure.subplots(), np.arange(len(rows))
+    middle, *ends = (rows[name].to_numpy(dtype=np.float64) for name in ("mean", "low", "high"))
+    finite = np.concatenate([middle, *ends])[np.isfinite([middle, *ends]).ravel()]
+    span = finite.min(), finite.max()
+    room = 0.05 * (span[1] - span[0] or 1.0)
+    axes.set(xlim=(span[0] - room, span[1] + room), ylim=(len(rows) - 0.5, -0.5), xlabel=label)
+    low, high = (np.clip(end, *axes.get_xlim()) for end in ends)
+    axes.hlines(places, low, high, color=LIGHT.mean, lw=1.2)
+    axes.plot(middle, places, marker="D", markersize=3.4, color=LIGHT.mean, lw=0)
+    axes.set_yticks(places, rows["name"].tolist())
+    axes.grid(axis="x")
+    return figure
+
+
 def _figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 

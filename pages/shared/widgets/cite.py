@@ -1,40 +1,59 @@
-"""Cite and describe: text for a paper, ready to be copied; made when it is opened."""
+"""For my paper: text, table, BibTeX, figures and folds to release, made when it is opened."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+import ecv_core.dataset as datasets
 from ecv_core.figures.report.describe import Description
 from ecv_core.figures.report.latex import PAPER_NAMES, PAPER_URL
+from ecv_core.figures.words import dataset_title
 from ecv_core.records.run import Run
+from ecv_core.records.spec import Role, RunSpec
 from ecv_core.store.environment import environment
 from ecv_core.store.imports import origins
 from ecv_core.store.recorded import recorded_environment
-from pages.shared.live.state import sentences, store
+from pages.shared.charts.plot import print_figures
+from pages.shared.live.state import escaped, sentences, store
+from pages.shared.widgets.setting_widgets import split_download
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAPER_LINK = f"[{PAPER_NAMES}]({PAPER_URL})"
 """The paper whose method this is, as Markdown."""
 
 
-def cite_and_describe(make: Callable[[], Description], *, key: str) -> None:
-    """A closed panel with a methods paragraph, a table and BibTeX.
+def for_paper(
+    make: Callable[[], Description],
+    *,
+    key: str,
+    pictures: Mapping[str, Callable[[], Figure]],
+    title: str,
+    specs: Iterable[RunSpec],
+) -> None:
+    """A closed panel with all that a paper takes from a page.
 
     Args:
         make: gives the text; called when the panel is open.
         key: of the panel.
+        pictures: name -> what draws it, as in `ecv_core.figures.report`; pure functions of data.
+        title: what they show, such as 'item-knn on ml-100k, alpha 1e-4'; kept in each file.
+        specs: whose folds can be released; none for scores from a file.
     """
     box = st.expander(
-        "Cite and describe", icon=":material/format_quote:", key=f"cite-{key}", on_change="rerun"
+        "For my paper", icon=":material/article:", key=f"paper-{key}", on_change="rerun"
     )
     if not box.open:
         return
     with box, sentences():
         known = make()
-        st.caption("Text for a paper; each block has a button that copies it.")
-        plain, latex, references = st.tabs(["Methods", "LaTeX", "BibTeX"], key=f"cite-tabs-{key}")
+        names = ["Text", "LaTeX", "BibTeX", "Figures", "Folds"]
+        plain, latex, references, figures, folds = st.tabs(names, key=f"paper-tabs-{key}")
         with plain:
             st.code(known.methods, language=None, wrap_lines=True)
         with latex:
@@ -43,6 +62,24 @@ def cite_and_describe(make: Callable[[], Description], *, key: str) -> None:
                 st.code(known.table, language="latex")
         with references:
             st.code(known.bibtex, language="bibtex")
+        with figures:
+            print_figures(pictures, key=key, title=title)
+        with folds:
+            _folds(specs, key)
+
+
+def _folds(specs: Iterable[RunSpec], key: str) -> None:
+    """A button for each split whose data are here."""
+    splits = {str(replace(one, only_folds=()).part(Role.FOLDS)): one for one in specs}
+    if not splits:
+        st.caption("The folds were made by other software; release them from there.")
+    for at, one in enumerate(splits.values()):
+        title, known = dataset_title(one.dataset), datasets.catalogue().get(one.dataset)
+        if known is not None and datasets.available(known):
+            label = f"The folds of {title}, seed {one.seed}"
+            split_download(one, key=f"paper-folds-{key}-{at}", label=escaped(label))
+        else:
+            st.caption(escaped(f"{title} is not on this machine, so its folds are not either."))
 
 
 def made_with(runs: Sequence[Run]) -> Mapping[str, Any]:

@@ -21,9 +21,14 @@ def place_picker() -> str:
             required=True,
             key="place",
             persist_state="session",
-            format_func=lambda name: "this machine" if name == HERE else name,
+            format_func=place_title,
             help="On a cluster several folds are computed at once, one on each node; scores and "
             "stop are the same. Runs > Nodes shows what each node computes.",
         )
         or ""
     )
+
+
+def place_title(place: str) -> str:
+    """A place as people read it."""
+    return "this machine" if place == HERE else place

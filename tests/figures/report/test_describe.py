@@ -1,4 +1,4 @@
-"""Cite and describe: what a paper would say of a run, a comparison, a study and an advice."""
+"""For a paper: what it would say of a run, a comparison, a study, an advice and a selection."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ecv_core.analysis.selection import Terms, play
 from ecv_core.analysis.tradeoff.decision import Candidate, decide, fixed_folds
 from ecv_core.figures.report.advice import (
     checked_sentence,
@@ -14,7 +15,12 @@ from ecv_core.figures.report.advice import (
     same_cost_sentence,
     way_out_sentence,
 )
-from ecv_core.figures.report.describe import describe_advice, describe_runs, describe_study
+from ecv_core.figures.report.describe import (
+    describe_advice,
+    describe_runs,
+    describe_selection,
+    describe_study,
+)
 from ecv_core.figures.report.latex import PAPER, escaped, key_of, latex_table, short, software
 from ecv_core.figures.report.methods import rule_sentence
 from ecv_core.records.run import Scores
@@ -29,7 +35,7 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
     for words in (
         "MovieLens 100K (Harper and Konstan, 2015) (943 users, 1,349 items, 99,287 interactions)",
         "fewer than five interactions were removed repeatedly",
-        "k = 10 folds with the strategy 'user-k-fold' (random seed 42)",
+        "k = 10 folds with the strategy 'Per user, evenly' (random seed 42)",
         "The score was nDCG@10, with binary relevance, the discount 1/log2(rank + 1)",
         "c_n * |c_(n-1) - c_n| <= alpha with alpha = 1e-4",
         "(Student's t with n - 1 degrees of freedom); this is e-fold cross-validation "
@@ -104,7 +110,10 @@ def test_in_latex_names_are_escaped_and_sources_cited(a_run):
 def test_a_comparison_is_a_table_of_runs(a_run):
     found = describe_runs([a_run(), a_run(algorithm="popular", rule="never")], MADE_WITH)
     assert found.table.count(r"\\") == 3
-    assert r"synthetic & popular & never, never & 3 of 10 & 0.3200 & $\pm$ 0.0497" in found.table
+    assert (
+        r"Synthetic & Popularity & Never stop, never & 3 of 10 & 0.3200 & $\pm$ 0.0497"
+        in found.table
+    )
     assert "All algorithms were evaluated on the same folds" in found.methods
 
 
@@ -123,7 +132,7 @@ def test_a_study_says_the_means_of_its_cells(a_run):
     found = describe_study(cells, [a_run(), a_run(algorithm="popular")], MADE_WITH, alpha=1e-4)
     assert "4.50 folds and 45.0 % of the energy" in found.methods
     assert "differed from that of all folds by 2.00 %" in found.methods
-    assert r"synthetic & popular & 0.2000 & 5.00 & 3.00 & 50.0 \\" in found.table
+    assert r"Synthetic & Popularity & 0.2000 & 5.00 & 3.00 & 50.0 \\" in found.table
 
 
 def system(folds=(10.0, 20.0, 30.0), dataset="d"):
@@ -193,11 +202,87 @@ def test_the_table_of_options_gives_the_risk():
     assert frame["cost"].tolist() == pytest.approx([200 / 3, 100])
 
 
-def test_an_advice_on_a_file_describes_no_data():
-    found = describe_advice(decided([system()], 30, 1.0), [], MADE_WITH, cost="folds")
-    assert "We used the fold scores of 1 system with k = 3 folds." in found.methods
+def test_an_advice_on_a_file_describes_no_data_and_claims_no_scores():
+    asked = decided([system(dataset="mine.csv")], 30, 1.0)
+    found = describe_advice(asked, [], MADE_WITH, cost="folds")
+    assert found.methods.startswith(
+        "The scores of 1 system with 3 folds each were computed by other software and read from "
+        "the file 'mine.csv'. The outcome of a rule was worked out exactly"
+    )
+    assert found.methods.endswith(
+        "The analysis was done with e-fold (the e-fold maintainers, 2026) (e-fold 0.1.0, Python "
+        "3.11.7)."
+    )
     assert r"Fixed number & 2 folds & 2.0 & 67 & 0.0" in found.table
     assert "harper" not in found.bibtex
+
+
+def test_scores_that_other_code_reported_are_not_said_to_be_ours(a_run):
+    ours, theirs = a_run(), a_run()
+    theirs = replace(theirs, spec=replace(theirs.spec, algorithm="mine", tracked=True))
+    assert "The analysis was done with e-fold" in describe_runs([theirs], MADE_WITH).methods
+    both = describe_runs([ours, theirs], MADE_WITH).methods
+    assert "were computed by code outside e-fold, which reported their scores" in both
+    assert "The other scores were computed with e-fold" in both
+
+
+def test_versions_that_differ_or_are_not_known_are_said_so(a_run):
+    several = describe_runs([a_run()], {"machine": "2 different ones"}).methods
+    assert "(in several versions, which each run's JSON names)" in several
+    assert "(in a version that was not recorded)" in describe_runs([a_run()], {}).methods
+
+
+def contender(name, *folds):
+    return Scores(name=name, folds=np.array(folds))
+
+
+def test_a_selection_from_a_file_says_its_question_its_answer_and_whose_scores_they_are():
+    # A is 0.4 above B in every fold; means of 0.6 to 0.9 and of 0.2 to 0.5 are 0.75 and 0.35.
+    two = [contender("A", 0.6, 0.7, 0.8, 0.9), contender("B", 0.2, 0.3, 0.4, 0.5)]
+    terms = Terms(k=4, until="order")
+    played = play(two, terms, range(4))
+    found = describe_selection(
+        two, ["A", "B_1"], terms, played, file="mine.csv", made_with=MADE_WITH
+    )
+    assert found.methods == (
+        "The scores of 2 systems with 4 folds each were computed by other software and read from "
+        "the file 'mine.csv'. All folds were there; the selection was replayed on them, in their "
+        "order. We asked which contender is best: 2 contenders were evaluated on the same folds, "
+        "each until the place of every contender by the mean of all 4 folds was known with 95 % "
+        "confidence for all looks together (8 of 8 folds). A was chosen. No difference on new "
+        "data is claimed to B_1. The mean score of A over 4 folds is 0.7500. The analysis was done "
+        "with e-fold (the e-fold maintainers, 2026) (e-fold 0.1.0, Python 3.11.7)."
+    )
+    assert r"A & 0.7500 & 4 of 4 & best \\" in found.table
+    assert r"B\_1 & 0.3500 & 4 of 4 & no difference shown \\" in found.table
+    assert "harper" not in found.bibtex
+
+
+def test_a_selection_of_runs_names_data_metric_and_versions(a_run):
+    two = [a_run(dataset="ml-100k"), a_run(dataset="ml-100k", algorithm="popular")]
+    scores = [contender("item-knn", 0.6, 0.6), contender("popular", 0.2, 0.2)]
+    terms = Terms(k=2, expected_loss=0.01)
+    played = replace(play(scores, terms, range(2)), joules=3600.0, joules_of_all_folds=7200.0)
+    found = describe_selection(
+        scores,
+        ["ItemKNN", "Popularity"],
+        terms,
+        played,
+        specs=[run.spec for run in two],
+        made_with=MADE_WITH,
+        replayed=False,
+    )
+    for words in (
+        "MovieLens 100K (Harper and Konstan, 2015)",
+        "We asked which contender to use",
+        "These folds used 1 Wh; all folds of all contenders take about 2 Wh.",
+        "Scores were computed with e-fold (the e-fold maintainers, 2026) (e-fold 0.1.0, Python "
+        "3.11.7, torch 2.13.0).",
+    ):
+        assert words in found.methods
+    assert "replayed" not in found.methods
+    assert r"Contender & nDCG@10 & Folds & Verdict \\" in found.table
+    assert "harper2015movielens" in found.bibtex
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from ecv_core.figures.efold import efold_frame
 from ecv_core.figures.report.pictures import (
     cells_picture,
     efold_picture,
+    intervals_picture,
     ranks_picture,
     stops_picture,
     tradeoff_picture,
@@ -276,3 +277,15 @@ def test_nothing_of_matplotlib_or_jinja_is_loaded_before_it_is_used():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_an_interval_with_an_open_end_reaches_the_frame_and_none_is_no_line():
+    nan, inf = float("nan"), float("inf")
+    rows = {"name": ["A", "B", "C"], "mean": [0.0, 2.0, 4.0]}
+    frame = pd.DataFrame(rows | {"low": [0.0, -inf, nan], "high": [0.0, 3.0, nan]})
+    (axes,) = intervals_picture(frame, "behind").axes
+    lines = [one.tolist() for one in axes.collections[0].get_segments()]
+    # 0 to 4, and a twentieth of that as room on either side
+    assert axes.get_xlim() == pytest.approx((-0.2, 4.2))
+    assert lines[:2] == [[[0.0, 0], [0.0, 0]], [[pytest.approx(-0.2), 1], [3.0, 1]]]
+    assert [one.get_text() for one in axes.get_yticklabels()] == ["A", "B", "C"]

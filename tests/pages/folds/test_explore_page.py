@@ -146,7 +146,7 @@ def test_a_column_that_numbers_the_folds_is_asked_about(app):
 def test_the_decision_can_be_cited_and_described(app, record):
     record("ml-100k", "popular")
     open_explore(app)
-    app.session_state["cite-folds"] = True
+    app.session_state["paper-folds"] = True
     app.run()
     assert not app.exception
     blocks = " ".join(code.value for code in app.code)
