@@ -160,7 +160,7 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
         layout.unit,
         key=f"unit-{of}-{when}",
         help=explained(_UNIT_HELP),
-        width=190,
+        width=270,
     )
     return replace(layout, unit=unit)
 
