@@ -47,8 +47,8 @@ def scores_file(asked: SelectionSettings) -> None:
         st.caption(
             f"One row per contender and fold, with the columns "
             f"{', '.join(f'`{name}`' for name in COLUMNS)} (or `Model,Fold,NDCG@10`), or one "
-            f"column per contender. With every user's score, in a column `{USER}` more, it is decided "
-            "earlier. It stays on this computer."
+            f"column per contender. With every user's score, in a column `{USER}` more, it is "
+            "decided earlier. It stays on this computer."
         )
         st.download_button(
             "An example file",
