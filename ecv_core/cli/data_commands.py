@@ -13,6 +13,7 @@ from ecv_core.cli.options import named_values
 from ecv_core.cli.output import OK
 from ecv_core.dataset import own
 from ecv_core.dataset.own.layout import ENCODINGS, NONE, OPTIONS, TimeUnit
+from ecv_core.dataset.own.reading import first_look
 from ecv_core.records.errors import InputError
 
 COUNTS = ("users", "items", "interactions")
@@ -148,6 +149,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quotes", choices=list(_YES_NO), help='may fields stand in quotation marks (")?'
     )
+    parser.add_argument(
+        "--yes", action="store_true", help="keep it even if more than a tenth of its rows is lost"
+    )
     parser.set_defaults(command=add)
 
 
@@ -183,9 +187,9 @@ def add(options: argparse.Namespace) -> int:
             bar.set_description(doing, refresh=False)
             bar.update((1000 * done // total if total else 0) - bar.n)
 
-        about, layout = own.add_file(options.name, options.file, asked, report)
+        about, found = own.add_file(options.name, options.file, asked, report, lossy=options.yes)
     columns = ", ".join(f"{role} = {name}" for role, name in about.columns.items())
-    print(f"{layout.form.value}: {columns}", file=sys.stderr)
+    print(f"{found.layout.form.value}: {columns}", *first_look(found), sep="\n", file=sys.stderr)
     print("\n".join(summary(about)))
     print(f"kept as {options.name}: {program()} run {options.name} item-knn")
     return OK

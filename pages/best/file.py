@@ -18,6 +18,12 @@ from pages.best.show import Shown, show
 from pages.shared.live.acting import why_not
 from pages.shared.live.state import KEPT
 
+_EXAMPLE = "Model,Fold,NDCG@10\n" + "".join(
+    f"{model},{fold},{score}\n"
+    for model, scores in (("model-a", (0.301, 0.317, 0.309)), ("model-b", (0.284, 0.279, 0.291)))
+    for fold, score in enumerate(scores, start=1)
+)
+
 
 def scores_file(asked: SelectionSettings) -> None:
     """Where to drop the file, and its selection once it is there.
@@ -40,8 +46,17 @@ def scores_file(asked: SelectionSettings) -> None:
     if file is None:
         st.caption(
             f"One row per contender and fold, with the columns "
-            f"{', '.join(f'`{name}`' for name in COLUMNS)}. With every user's score, in a column "
-            f"`{USER}` more, it is decided earlier. It stays on this computer."
+            f"{', '.join(f'`{name}`' for name in COLUMNS)} (or `Model,Fold,NDCG@10`), or one "
+            f"column per contender. With every user's score, in a column `{USER}` more, it is "
+            "decided earlier. It stays on this computer."
+        )
+        st.download_button(
+            "An example file",
+            _EXAMPLE,
+            file_name="scores.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
         )
         return
     with st.spinner("Reading the scores ..."):

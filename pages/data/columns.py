@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,7 +18,9 @@ from ecv_core.dataset.own.layout import (
     Layout,
 )
 from ecv_core.dataset.own.plain import Plain
-from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
+from ecv_core.dataset.own.reading import first_look
+from ecv_core.dataset.own.recognise import Recognised, Row, look_again, recognise, with_unit
+from pages.shared.live.state import escaped
 from pages.shared.widgets.glossary import explained
 
 if TYPE_CHECKING:
@@ -44,8 +46,8 @@ _HELP = {
     "need it.",
 }
 _UNIT_HELP = (
-    "Dates are 2025-03-01, 2025-03-01 12:30 or 2025-03-01T12:30:00Z; without a zone they are taken "
-    "for UTC."
+    "Dates may have a time after them, as in 2025-03-01 12:30, and names of months, as in 1 Mar "
+    "2025; without a zone they are taken for UTC."
 )
 
 
@@ -61,7 +63,7 @@ def columns(token: str, plain: Plain) -> Layout | None:
         found = _again(token, plain, corrected)
     layout = _roles(token, found, earlier)
     ask_layout(token, layout)
-    _preview(layout, found)
+    _preview(replace(found, layout=layout))
     for role in layout.missing:
         st.warning(
             f"Say which column is the {LABELS[role].lower()}.", icon=":material/arrow_upward:"
@@ -158,7 +160,7 @@ def _roles(token: str, found: Recognised, earlier: Layout | None) -> Layout:
         layout.unit,
         key=f"unit-{of}-{when}",
         help=explained(_UNIT_HELP),
-        width=190,
+        width=270,
     )
     return replace(layout, unit=unit)
 
@@ -187,26 +189,26 @@ def _one_of(
     return picked
 
 
-def _preview(layout: Layout, found: Recognised) -> None:
+def _preview(found: Recognised) -> None:
     shown = min(PREVIEW, len(found.rows))
     st.dataframe(
-        _frame(layout, found),
+        _frame(found.layout, found.rows),
         hide_index=True,
         placeholder="",
         height="content",
         key="own-preview",
         alt=f"The first {shown} rows of the file",
     )
-    st.caption(f"The first {shown} rows, as they are read.")
+    said = [f"The first {shown} rows, as they are read.", *first_look(found)]
+    st.caption(escaped(" ".join(said)))
 
 
-def _frame(layout: Layout, found: Recognised) -> pd.DataFrame:
+def _frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
     import pandas as pd
 
     of = {at: LABELS[role] for role, at in layout.roles}
     heads = [f"{name} → {of[at]}" if at in of else name for at, name in enumerate(layout.names)]
-    rows = [[field[:80] for field in row] for row in found.rows[:PREVIEW]]
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame([[field[:80] for field in row] for row in rows[:PREVIEW]])
     table.columns = pd.Index(_distinct(heads))
     first = sorted(range(len(heads)), key=lambda at: (at not in of, at))
     return table.iloc[:, first]

@@ -13,6 +13,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.own import About, folder_of, worked_out
 from ecv_core.dataset.own.layout import Layout
 from ecv_core.dataset.own.plain import Plain
+from ecv_core.dataset.own.reading import loss
 from ecv_core.figures.words import counted
 from ecv_core.fold.spec import least_folds
 from ecv_core.records.errors import EcvError
@@ -106,6 +107,8 @@ def _counts(about: About, token: str) -> None:
         f"{about.raw_items:,} items."
         + (f" {counted(unused, 'row')} cannot be used:" if unused else " Every row can be used.")
     )
+    if why := loss(about.unused, about.rows):
+        st.warning(f"{escaped(why)}.", icon=":material/warning:")
     if unused:
         table(
             pd.DataFrame({"rows": about.unused.values(), "why": about.unused.keys()}),
@@ -132,6 +135,8 @@ def _counts(about: About, token: str) -> None:
             + (
                 "; only ratings can be predicted on it."
                 if "rating" in about.columns
+                else ": see above what would be lost."
+                if loss(about.unused, about.rows)
                 else ": use a denser or larger file."
             ),
             icon=":material/warning:",
@@ -182,7 +187,12 @@ def _keep(token: str, about: About) -> None:
             width=320,
             help=explained("Letters, digits, _ and -. The command line calls it the same."),
         )
-        pressed = row.form_submit_button("Keep it", type="primary", icon=":material/save:")
+        lossy = bool(loss(about.unused, about.rows))
+        pressed = row.form_submit_button(
+            f"Keep only the {counted(about.kept, 'row')}" if lossy else "Keep it",
+            type="secondary" if lossy else "primary",
+            icon=":material/save:",
+        )
     if not pressed:
         return
     try:

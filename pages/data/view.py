@@ -22,6 +22,11 @@ from pages.shared.live.state import escaped, run_list, sentence, sentences
 FILE, KEPT = "file", "kept"
 """In the address: the token of a dropped file; the name of the dataset that was just kept."""
 _DROPPED = "files-dropped"
+_EXAMPLE = "user,item,rating,time\n" + "".join(
+    f"user {user},item {item},{1 + user * item % 5},2023-01-{1 + item:02} 16:37\n"
+    for user in range(6)
+    for item in range(6)
+)
 
 
 def your_data() -> None:
@@ -58,6 +63,14 @@ def _drop() -> None:
         "dashboard."
     )
     if file is None:
+        st.download_button(
+            "An example file",
+            _EXAMPLE,
+            file_name="interactions.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
         return
     with sentences(), st.spinner("Taking it in ..."):
         token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)

@@ -31,8 +31,8 @@ _AT_FIRST = 60
 _BY_LINK = "runs-by-link"
 """Key of the session state: a link has named runs."""
 _FORM = (
-    "One column per system, its name in the first line, and one row per fold; or the columns "
-    "system, fold and score."
+    "One column per system, its name in the first line, and one row per fold; or one row per "
+    "system and fold, such as Model,Fold,NDCG@10."
 )
 _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\n0.296,0.288\n"
 

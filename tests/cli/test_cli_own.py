@@ -51,6 +51,25 @@ def test_a_file_is_added_run_renamed_and_removed(shop, capsys):
     assert main(["run", "store", "popular"]) == 2
 
 
+def test_a_file_that_would_lose_more_than_a_tenth_is_kept_only_with_a_yes(shop, capsys):
+    rows = [f"u{user};i{item};22.01.2023 16:37" for user in range(6) for item in range(6)]
+    shop.write_text("\n".join(["Kunde;Artikel;Datum", *rows, *["u1;i1;gestern"] * 5]))
+    call = ["add", "shop", str(shop)]
+    assert main(call) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(
+        "error: 5 of 41 rows (12 %) would be lost: 5 have no time, or none as a date, day first"
+    )
+    assert err.count("\n") == 1
+    assert main([*call, "--yes"]) == 0
+    said = capsys.readouterr()
+    assert "36 of 41 rows can be used" in said.out
+    assert "22.01.2023 16:37 is 22 January 2023, 16:37 UTC" in said.err
+    assert main(["add", "month", str(shop), "--time-unit", "month-first"]) == 2
+    assert "none of its 41 rows can be used; 41 of them have no time" in capsys.readouterr().err
+    assert main(["add", "anyway", str(shop), "--timestamp", "none"]) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -66,6 +66,22 @@ def test_a_dropped_file_is_recognised_counted_and_kept(page):
     assert page.query_params == {"kept": "mein-laden"}
 
 
+def test_german_dates_are_read_and_a_tenth_lost_is_no_primary_button(page):
+    rows = [f"u{user};i{item};22.01.2023 16:37" for user in range(6) for item in range(6)]
+    dropped(page, "\n".join(["Kunde;Artikel;Datum", *rows, *["u1;i1;gestern"] * 5]).encode())
+    unit = next(one for one in page.selectbox if one.label == "Times are")
+    assert unit.value == "day-first"
+    said = texts(page).replace("\\", "")
+    assert "36 of the first 41 rows have a time (dates, day first: 22.01.2023): " in said
+    assert "22.01.2023 16:37 is 22 January 2023, 16:37 UTC." in said
+    warned = page.warning[0].value.replace("\\", "")
+    assert "5 of 41 rows (12 %) would be lost: 5 have no time" in warned
+    assert button(page, "Keep only the 36 rows").proto.type == "secondary"
+    next(one for one in page.selectbox if one.label == "Time").select_index(0).run()
+    assert not page.warning
+    assert button(page, "Keep it").proto.type == "primary"
+
+
 def test_a_correction_is_read_at_once_and_outlives_a_reload(page):
     dropped(page)
     token = page.query_params["file"]

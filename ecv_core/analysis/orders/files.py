@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,31 @@ from ecv_core.untrusted.files import content_of
 
 UNNAMED = "index"
 """What a first column without a name is called."""
-_LONG = ({"system", "contender", "model", "algorithm"}, {"fold"}, {"score"})
-"""Names of the columns of a table with one row per system and fold."""
+SEPARATORS = ",;\t"
+_LONG = {
+    "contender": {"contender", "system", "model", "algorithm", "recommender", "method"},
+    "fold": {"fold", "foldid", "foldnumber", "foldindex"},
+    "user": {"user", "userid"},
+    "score": {"score"},
+}
+"""What a column of a table with one row per system and fold is, and its names."""
 _ROW_NAMES = {"index", "fold", "folds", "fold_id", "fold id", "split", "n", "i", "row", "#", "nr"}
 
 
-def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
+def read_scores(
+    source: Path | bytes, columns: Mapping[str, str] | None = None
+) -> dict[str, NDArray[np.float64]]:
     """The fold scores of each system in a CSV.
 
     The first line names the systems, and one row follows per fold; or it names the columns system
-    (or contender, model, algorithm), fold and score, in any order, and one row follows per system
-    and fold. The folds then come in the order in which the file first names them.
+    (or contender, model, algorithm), fold and score (or a metric), in any order and case, and one
+    row follows per system and fold; or the system and every fold, and one row follows per system.
+    The folds come in the order in which the file first names them.
 
     Args:
-        source: the file, as a path or as its content.
+        source: the file, as a path or as its content; separated by a comma, semicolon or tab.
+        columns: contender, fold and score -> their columns, where somebody says which; any other
+            column is then ignored.
     Returns: name -> scores; shape (folds,), the same for all.
     Raises: InputError if the file cannot be read, a value is missing or is no number, a column
         never varies, a system has no score or two of a fold, or there are fewer than two folds or
@@ -39,7 +51,9 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
     name = source.name if isinstance(source, Path) else "the file"
     lines = io.StringIO(_text(source, name), newline=None)  # also what ends its lines with CR alone
     try:
-        rows = [row for row in csv.reader(lines) if any(map(str.strip, row))]
+        separator = separator_of(lines.getvalue())
+        reader = csv.reader(lines, delimiter=separator)
+        rows = [row for row in reader if any(map(str.strip, row))]
     except csv.Error as error:
         raise InputError(f"{name} is no table of fold scores: {error}") from None
     if not rows:
@@ -54,8 +68,13 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
             f"the columns of {name} must have different names, but are {', '.join(header)[:200]}"
         )
     scores = rows[1:]
-    if places := _long(header):
+    long = dict(columns or columns_of(header))
+    if columns or (len(header) == 3 and long.keys() == {"contender", "fold", "score"}):
+        places = [header.index(long[role]) for role in ("contender", "fold", "score")]
         header, scores = _spread(scores, places, len(header), name)
+    elif long == {"contender": header[0]} and len(header) > 2 and scores:
+        _check_widths(scores, len(header), name)
+        header, *scores = ([cell.strip() for cell in cells] for cells in zip(*scores, strict=True))
     if len(header) > limits.MAX_SYSTEMS:
         raise InputError(
             f"{name} has {len(header):,} systems, and at most {limits.MAX_SYSTEMS} are read; leave "
@@ -68,7 +87,7 @@ def read_scores(source: Path | bytes) -> dict[str, NDArray[np.float64]]:
         )
     _check_widths(scores, len(header), name)
     return {
-        system: _column([row[place].strip() for row in scores], system, name)
+        system: _column([row[place].strip().replace(",", ".") for row in scores], system, name)
         for place, system in enumerate(header)
     }
 
@@ -87,11 +106,26 @@ def row_labels(columns: Mapping[str, NDArray[np.float64]]) -> list[str]:
     ]
 
 
-def _long(header: list[str]) -> list[int]:
-    """Where system, fold and score are, if these are all columns; else empty."""
-    names = [cell.lower() for cell in header]
-    places = [place for known in _LONG for place, cell in enumerate(names) if cell in known]
-    return places if len(places) == len(names) == len(_LONG) else []
+def separator_of(text: str) -> str:
+    """The sign that cuts the first line into most columns; a comma where none does."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return max(SEPARATORS, key=first.count)
+
+
+def columns_of(names: Sequence[str]) -> dict[str, str]:
+    """Contender, fold, user and score -> the column whose name says so, whatever its case.
+
+    Beside contender and fold a single column of another name, such as NDCG@10, is the score.
+    """
+    plain = {name: re.sub(r"[^a-z0-9]", "", name.lower()) for name in names}
+    found = {}
+    for role, words in _LONG.items():
+        if len(fitting := [name for name in names if plain[name] in words]) == 1:
+            found[role] = fitting[0]
+    others = [name for name in names if name not in found.values()]
+    if len(others) == 1 and {"contender", "fold"} <= found.keys() and "score" not in found:
+        found["score"] = others[0]
+    return found
 
 
 def _spread(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
+from ecv_core.analysis.orders.files import columns_of, separator_of
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 
@@ -21,30 +24,36 @@ if TYPE_CHECKING:
 COLUMNS = ("contender", "fold", "score")
 USER = "user"
 """The column that a file need not have: without it a score is the mean of a fold."""
-_ALSO_CONTENDER = ("system", "model", "algorithm")
 _SHOWN = 60
 _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
 
 
-def read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
+def read_contenders(
+    path: Path, columns: Mapping[str, str] | None = None
+) -> tuple[list[Scores], list[str]]:
     """The contenders of a scores file, each with all folds and the same users.
 
     Args:
         path: CSV, CSV.gz or Parquet with the columns of COLUMNS and USER, one row per contender,
-            fold and user, or without USER, one row per contender and fold; 'contender' may be
-            called 'system', 'model' or 'algorithm'; other columns are ignored.
+            fold and user, or without USER, one row per contender and fold, named in any case;
+            'contender' may be called 'system', 'model' or 'algorithm', 'score' as a metric where no
+            other column is left; else others are ignored. Or one column per contender and one row
+            per fold; or one row per contender and one column per fold.
+        columns: contender, fold, score and user -> their columns, where somebody says which.
     Returns: the contenders in the order in which they first appear, and the names of the folds
         likewise: fold i of a contender is the i-th of them.
     Raises: InputError for a file that cannot be read, a column or value that is missing, a score
         that is no finite number, a row that is there twice, or contenders of which one lacks a
         fold or a user that another has.
     """
-    return bounded.read(_read_contenders, path)
+    return bounded.read(_read_contenders, path, columns)
 
 
-def _read_contenders(path: Path) -> tuple[list[Scores], list[str]]:
-    table = _table(path)
+def _read_contenders(
+    path: Path, columns: Mapping[str, str] | None
+) -> tuple[list[Scores], list[str]]:
+    table = _named(_table(path, columns), columns)
     if missing := [name for name in COLUMNS if name not in table.column_names]:
         raise InputError(
             f"the file {path.name} has no column '{missing[0]}'; it needs {', '.join(COLUMNS)}, "
@@ -159,7 +168,7 @@ def _scores(table: pa.Table, path: Path) -> NDArray[np.float64]:
     return scores
 
 
-def _table(path: Path) -> pa.Table:
+def _table(path: Path, columns: Mapping[str, str] | None) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -171,23 +180,56 @@ def _table(path: Path) -> pa.Table:
         )
     try:
         # .gz is recognised by its ending
-        table = _parquet(path) if path.suffix == ".parquet" else csv.read_csv(path)
-        names: list[str] = table.column_names
+        if path.suffix == ".parquet":
+            return _parquet(path, columns)
+        table = csv.read_csv(path, **_form(path))
+        "".join(table.column_names)  # refuses names that are no text
+        return table
     except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
         raise InputError(
             f"the file {path.name} is not text in UTF-8; save it as CSV or Parquet"
         ) from None
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
         why = why if why.isprintable() else "it is not text"  # such as a picture's first bytes
         raise InputError(
             f"the file {path.name} cannot be read as a table of scores ({why}); give a CSV, "
             f"CSV.gz or Parquet file with the columns {', '.join(COLUMNS)}"
         ) from None
-    also = [name for name in _ALSO_CONTENDER if name in names]
-    if "contender" not in names and len(also) == 1:
-        return table.rename_columns(["contender" if one == also[0] else one for one in names])
-    return table
+
+
+def _form(path: Path) -> dict[str, Any]:
+    """How Arrow is to read this delimited text: its separator, and a decimal comma."""
+    from pyarrow import csv
+
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        head = file.read(1 << 16).decode("utf-8", errors="replace")
+    separator = separator_of(head)
+    comma = separator != "," and re.search(r"\d,\d", head.partition("\n")[2])
+    return {
+        "parse_options": csv.ParseOptions(delimiter=separator),
+        "convert_options": csv.ConvertOptions(decimal_point="," if comma else "."),
+    }
+
+
+def _named(table: pa.Table, columns: Mapping[str, str] | None) -> pa.Table:
+    """A row per contender and fold, its columns named as COLUMNS and USER have it."""
+    import pyarrow as pa
+
+    names = table.column_names
+    found = dict(columns or columns_of(names))
+    if {"contender", "fold"} <= found.keys() or {"score", "user"} & found.keys():
+        return table.select(list(found.values())).rename_columns(list(found))
+    known = found.get("contender") or found.get("fold")
+    scores = [table[name] for name in names if name not in (known, "", "index")]
+    if len(scores) < 2 or not all(one.type in (pa.float64(), pa.int64()) for one in scores):
+        return table
+    frame = table.to_pandas().drop(columns=["", "index"], errors="ignore")
+    if known is None:
+        known, frame["fold"] = "fold", range(1, len(frame) + 1)
+    role, other = ("contender", "fold") if "contender" in found else ("fold", "contender")
+    long = frame.rename(columns={known: role}).melt(role, var_name=other, value_name="score")
+    return pa.Table.from_pandas(long, preserve_index=False)
 
 
 def _packed_twice(path: Path) -> bool:
@@ -199,8 +241,8 @@ def _packed_twice(path: Path) -> bool:
         return False
 
 
-def _parquet(path: Path) -> pa.Table:
-    """The columns that are used, of no more rows than may be."""
+def _parquet(path: Path, columns: Mapping[str, str] | None) -> pa.Table:
+    """The columns that may be used, of no more rows than may be."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -209,5 +251,6 @@ def _parquet(path: Path) -> pa.Table:
                 f"the file {path.name} has {rows:,} rows, and at most {limits.MAX_SCORE_ROWS:,} "
                 "are read; leave out some contenders"
             )
-        wanted = {*COLUMNS, USER, *_ALSO_CONTENDER}
-        return file.read([name for name in file.schema_arrow.names if name in wanted])
+        names = file.schema_arrow.names
+        found = columns or columns_of(names)
+        return file.read(list(found.values() if {"contender", "fold"} <= found.keys() else names))

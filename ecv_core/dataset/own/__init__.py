@@ -39,7 +39,7 @@ from ecv_core.dataset._catalogue import About as About  # also for those who tak
 from ecv_core.dataset._hashing import file_sha256
 from ecv_core.dataset.own.layout import ENCODINGS, NONE, SEPARATORS, Form, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, plain_file
-from ecv_core.dataset.own.reading import Reading, read_rows
+from ecv_core.dataset.own.reading import Reading, loss, read_rows
 from ecv_core.dataset.own.recognise import Recognised, look_again, recognise, with_unit
 from ecv_core.dataset.ready import CORE, core_rows
 from ecv_core.records import codec
@@ -293,9 +293,10 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     if about is None or not (folder / INTERACTIONS).is_file():
         raise InputError("there is nothing to keep; read the file first")
     if not about.interactions and "rating" not in about.columns:
+        way_out = loss(about.unused, about.rows) or "use a denser or larger file"
         raise DatasetError(
             f"nothing of {about.source} survives 5-core pruning, and without ratings nothing else "
-            "can be evaluated; use a denser or larger file"
+            f"can be evaluated; {way_out}"
         )
     if added_by:
         try:
@@ -421,7 +422,9 @@ def recognised(plain: Plain, asked: Corrections) -> Recognised:
     return replace(found, layout=layout)
 
 
-def add_file(name: str, path: Path, asked: Corrections, report: Report) -> tuple[About, Layout]:
+def add_file(
+    name: str, path: Path, asked: Corrections, report: Report, *, lossy: bool = False
+) -> tuple[About, Recognised]:
     """Add a file as a dataset.
 
     Args:
@@ -429,16 +432,19 @@ def add_file(name: str, path: Path, asked: Corrections, report: Report) -> tuple
         path: of the file.
         asked: corrections to what is recognised.
         report: called as it goes on; what it raises ends the reading, and nothing is kept.
+        lossy: whether it is kept even if more than MOST_LOST of its rows are lost.
     Returns: what was kept, and how the file was read.
     Raises: InputError, DatasetError with what is wrong with the name, the columns or the file.
     """
     check_name(name)
     with tempfile.TemporaryDirectory() as scratch:
         plain = plain_file(path, path.name, Path(scratch), report)
-        layout = recognised(plain, asked).layout
+        found = recognised(plain, asked)
         folder = working_folder()
         try:
-            work_out(plain, layout, folder, report)
-            return keep(folder, name), layout
+            about = work_out(plain, found.layout, folder, report)
+            if not lossy and (why := loss(about.unused, about.rows)):
+                raise InputError(f"{why}; nothing is kept yet: `add --yes` keeps the other rows")
+            return keep(folder, name), found
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -46,12 +46,16 @@ class TimeUnit(StrEnum):
     SECONDS = "seconds"
     MILLISECONDS = "milliseconds"
     ISO = "iso"
+    DAY_FIRST = "day-first"
+    MONTH_FIRST = "month-first"
 
 
 UNIT_TEXTS = {
     TimeUnit.SECONDS: "seconds since 1970",
     TimeUnit.MILLISECONDS: "milliseconds since 1970",
-    TimeUnit.ISO: "dates (ISO 8601)",
+    TimeUnit.ISO: "dates such as 2023-01-22",
+    TimeUnit.DAY_FIRST: "dates, day first: 22.01.2023",
+    TimeUnit.MONTH_FIRST: "dates, month first: 01/22/2023",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable, check_ids, ids_of, numbered, one_per_pair
-from ecv_core.dataset.own.layout import OPTIONS, ROLES, Layout, TimeUnit
+from ecv_core.dataset.own.dates import orders, unix_seconds
+from ecv_core.dataset.own.layout import OPTIONS, ROLES, UNIT_TEXTS, Layout, TimeUnit
 from ecv_core.dataset.own.plain import Plain, Report, refusals
-from ecv_core.dataset.own.rows import SHOWN, Batch, batches, row_numbers
+from ecv_core.dataset.own.recognise import Recognised
+from ecv_core.dataset.own.rows import NO_OBJECT, SHOWN, WIDTH, Batch, batches, row_numbers
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import Interactions
 
@@ -26,6 +29,8 @@ from ecv_core.records.interactions import Interactions
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 _LONGEST_NUMBER = 64
 _DECIMAL_COMMA = r"^([+-]?\d*),(\d+)$"
+_NO_THOUSANDS = r"^([+-]?\d*),(\d{1,2}|\d{4,})$"
+"""Where commas separate columns: '1,234' may be a thousand, '3,5' is none."""
 
 
 def texts(values: pa.Array) -> pa.Array:
@@ -52,7 +57,7 @@ def numbers(values: pa.Array, *, decimal_comma: bool = False) -> NDArray[np.floa
 
     Args:
         values: numbers, or texts.
-        decimal_comma: whether '3,5' is three and a half.
+        decimal_comma: whether '1,234' is less than two; '3,5' is three and a half anyway.
     """
     values = _decoded(values, _LONGEST_NUMBER)
     if pa.types.is_string(values.type):
@@ -80,8 +85,8 @@ def _parsed(values: pa.Array, decimal_comma: bool) -> pa.Array:
         return values.cast(pa.float64())
     except pa.ArrowInvalid:
         pass
-    if decimal_comma:
-        values = pc.replace_substring_regex(values, _DECIMAL_COMMA, r"\1.\2")
+    comma = _DECIMAL_COMMA if decimal_comma else _NO_THOUSANDS
+    values = pc.replace_substring_regex(values, comma, r"\1.\2")
     good = pc.match_substring_regex(values, _NUMBER)
     return pc.if_else(good, values, pa.scalar(None, values.type)).cast(pa.float64())
 
@@ -96,8 +101,8 @@ def seconds(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
     """Whole Unix seconds; NaN where there is no time, or one beyond the limits. Shape (rows,)."""
     if pa.types.is_temporal(values.type):
         moments = _of_moments(values)
-    elif unit is TimeUnit.ISO:
-        moments = _of_dates(values)
+    elif unit not in (TimeUnit.SECONDS, TimeUnit.MILLISECONDS):
+        moments = _of_dates(values, unit)
     else:
         moments = numbers(values)
         if unit is TimeUnit.MILLISECONDS:
@@ -115,20 +120,13 @@ def _of_moments(values: pa.Array) -> NDArray[np.float64]:
     return numbers(moments.cast(pa.int64()))
 
 
-def _of_dates(values: pa.Array) -> NDArray[np.float64]:
-    """Of ISO 8601 texts; a date without a zone is taken for UTC."""
-    import pandas as pd
-
+def _of_dates(values: pa.Array, unit: TimeUnit) -> NDArray[np.float64]:
     values = _decoded(values, _LONGEST_NUMBER)
+    if pa.types.is_integer(values.type):  # such as 20230122
+        values = values.cast(pa.string())
     if not pa.types.is_string(values.type):
         return np.full(len(values), np.nan)
-    plain = pc.utf8_trim_whitespace(values)
-    plain = pc.replace_substring_regex(plain, r"\s?UTC$", "Z")
-    moments = pd.to_datetime(
-        plain.to_pandas(), format="ISO8601", utc=True, errors="coerce"
-    ).to_numpy(dtype="datetime64[ns]")
-    unix_seconds = moments.astype(np.int64) / 1e9
-    return np.where(np.isnat(moments), np.nan, unix_seconds)
+    return unix_seconds(pc.utf8_trim_whitespace(values), unit)
 
 
 NO_USER, NO_ITEM, NO_BASKET = "no user", "no item", "no basket"
@@ -143,8 +141,60 @@ REPEATED = "a user and an item again; the earliest of them is kept"
 _NO_TIME = {
     TimeUnit.SECONDS: "no time, or none in seconds from the years 1700 to 2199",
     TimeUnit.MILLISECONDS: "no time, or none in milliseconds from the years 1700 to 2199",
-    TimeUnit.ISO: "no time, or none as an ISO 8601 date from the years 1700 to 2199",
+    TimeUnit.ISO: "no time, or none as a date such as 2023-01-22 from the years 1700 to 2199",
+    TimeUnit.DAY_FIRST: "no time, or none as a date, day first, from the years 1700 to 2199",
+    TimeUnit.MONTH_FIRST: "no time, or none as a date, month first, from the years 1700 to 2199",
 }
+_COLUMNS = "see whether the columns are what they are taken for"
+_WAYS_OUT = {
+    NO_RATING: "choose another column for the rating, or none",
+    WIDTH: "see whether separator and quotation marks are what they are taken for",
+    NO_OBJECT: "correct these lines",
+} | dict.fromkeys(
+    _NO_TIME.values(), "say how times are written, choose another column for them, or none"
+)
+MOST_LOST = 0.1
+"""The share of rows that may be lost without a word: with more, something is read wrongly."""
+
+
+def loss(unused: Mapping[str, int], rows: int) -> str:
+    """Why more than MOST_LOST of the rows would be lost, and the way out; empty where they are not.
+
+    Rows that repeat a user and an item are not lost: what they say is kept once.
+
+    Args:
+        unused: reason -> rows that cannot be used.
+        rows: of the file.
+    """
+    reasons = Counter({why: count for why, count in unused.items() if why != REPEATED})
+    lost = reasons.total()
+    if not reasons or lost <= MOST_LOST * rows:
+        return ""
+    why, count = reasons.most_common(1)[0]
+    share = f"{lost:,} of {rows:,} rows ({100 * lost / rows:.0f} %) would be lost"
+    return f"{share}: {count:,} have {why}; {_WAYS_OUT.get(why, _COLUMNS)}"
+
+
+def first_look(found: Recognised) -> list[str]:
+    """What of the first rows is read as rating and time, and how; a sentence each."""
+    said = []
+    layout, count = found.layout, len(found.rows)
+    written = {role: [row[at].strip() for row in found.rows] for role, at in layout.roles}
+    if "rating" in written:
+        values = ratings(pa.array(written["rating"]), decimal_comma=layout.separator != ",")
+        said.append(f"{np.isfinite(values).sum()} of the first {count} rows have a rating.")
+    if "timestamp" in written:
+        times = seconds(pa.array(written["timestamp"]), layout.unit)
+        good = np.isfinite(times)
+        sentence = f"{good.sum()} of the first {count} rows have a time ({UNIT_TEXTS[layout.unit]})"
+        if good.any():
+            at = int(good.argmax())
+            moment = datetime.fromtimestamp(times[at], UTC)
+            sentence += f": {written['timestamp'][at]} is {moment.day} {moment:%B %Y, %H:%M} UTC"
+        said.append(f"{sentence}.")
+        if layout.unit in (fitting := orders(written["timestamp"])[0]) and len(fitting) > 1:
+            said.append("Day first and month first fit these dates alike: see which it is.")
+    return said
 
 
 _Numbering = tuple[int, NDArray[np.int64], int]
@@ -250,8 +300,8 @@ def _nothing(unused: Counter[str], rows: int) -> str:
         return "it holds no rows"
     reason, count = unused.most_common(1)[0]
     return (
-        f"none of its {rows:,} rows can be used; {count:,} of them have {reason}: see whether the "
-        "columns are what they are taken for"
+        f"none of its {rows:,} rows can be used; {count:,} of them have {reason}: "
+        f"{_WAYS_OUT.get(reason, _COLUMNS)}"
     )
 
 

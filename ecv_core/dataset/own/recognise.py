@@ -9,12 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Literal
 
 import ecv_core.untrusted.bounded as bounded
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset._load import Unreadable
+from ecv_core.dataset.own.dates import orders
 from ecv_core.dataset.own.layout import ROLES, SEPARATORS, Form, Layout, TimeUnit, unnamed
 from ecv_core.dataset.own.plain import Plain, refusals
 from ecv_core.records.errors import DatasetError
@@ -44,7 +44,8 @@ _NAMES = {
     "timestamp": """
         timestamp time unixreviewtime ts datetime date createdat eventtime unixtime created when
         at reviewtime reviewdate orderdate day t invoicedate transactiondate purchasedate
-        ratingtime datum zeit zeitstempel timestampms eventtimestamp lastupdated
+        ratingtime datum zeit zeitstempel zeitpunkt kaufdatum bestelldatum timestampms
+        eventtimestamp lastupdated
     """,
     "basket": """
         basket basketid orderid order invoiceno invoice invoiceid transactionid transaction
@@ -54,9 +55,7 @@ _NAMES = {
 _WORDS = {role: names.split() for role, names in _NAMES.items()}
 """Role -> names of its column, likeliest first, in small letters without other signs."""
 
-_ISO = re.compile(
-    r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}){0,2}(\.\d{1,9})?)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?"
-)
+_DAY_NUMBER = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
 _UNIX_FROM, _UNIX_TO = 1e8, 5e9
 """Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
@@ -116,6 +115,8 @@ def guess_unit(values: Sequence[str]) -> TimeUnit:
     present = [value.strip() for value in values if value.strip()]
     numbers = sorted(abs(_number(value)) for value in present if is_number(value))
     if len(numbers) * 2 < len(present):
+        return orders(present)[0][0]
+    if numbers and all(map(_DAY_NUMBER.fullmatch, present)):
         return TimeUnit.ISO
     if numbers and numbers[len(numbers) // 2] > 20 * _UNIX_TO:
         return TimeUnit.MILLISECONDS
@@ -151,19 +152,8 @@ def _is_time(values: Sequence[str]) -> bool:
 
 def _are_dates(values: Sequence[str]) -> bool:
     present = [value for value in values if value]
-    return (
-        bool(present)
-        and all(len(value) > 7 and _ISO.fullmatch(value) for value in present)
-        and any(_exists(value) for value in present)
-    )
-
-
-def _exists(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text[:10])
-    except ValueError:
-        return False
-    return True
+    likely = [value for value in present if len(value) > 7 and not is_number(value)]
+    return len(likely) > 0.9 * len(present) and orders(likely)[1] > 0.9 * len(present)
 
 
 def _is_rating(values: Sequence[str]) -> bool:
@@ -396,6 +386,8 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
         below = [row[at] for row in rest if at < len(row) and row[at].strip()]
         if below and sum(map(is_number, below)) > 0.9 * len(below):
             return True  # a word above numbers
+        if _are_dates(below) and not _are_dates([first[at]]):
+            return True
     return False
 
 

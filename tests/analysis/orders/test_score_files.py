@@ -22,6 +22,30 @@ def test_reads_one_row_per_system_and_fold_in_any_order():
     np.testing.assert_array_equal(scores["mf"], [5, 7])
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Model,Fold,NDCG@10\nknn,1,0.1\nmf,1,7\nknn,2,0.3\nmf,2,5\n",
+        'MODEL,NDCG@10,Fold ID\nknn,"0,1",1\nmf,7,1\nknn,"0,3",2\nmf,5,2\n',
+        "Model;Fold;NDCG@10\nknn;1;0,1\nmf;1;7,0\nknn;2;0,3\nmf;2;5,0\n",
+        "Algorithm\tFold 1\tFold 2\nknn\t0.1\t0.3\nmf\t7\t5\n",
+        "knn;mf\n0,1;7\n0,3;5\n",
+    ],
+)
+def test_capitals_a_metrics_name_separators_and_both_wide_forms_are_recognised(content):
+    scores = read_scores(content.encode())
+    assert {name: values.tolist() for name, values in scores.items()} == {
+        "knn": [0.1, 0.3],
+        "mf": [7, 5],
+    }
+
+
+def test_columns_that_somebody_names_are_taken_and_the_others_left():
+    content = b"who,round,recall,ndcg\nknn,1,9,0.1\nknn,2,9,0.3\n"
+    columns = {"contender": "who", "fold": "round", "score": "ndcg"}
+    assert read_scores(content, columns)["knn"].tolist() == [0.1, 0.3]
+
+
 def test_a_table_with_more_than_system_fold_and_score_has_one_column_per_system():
     scores = read_scores(b"fold,score,model,other\n0,0.1,0.2,0.3\n1,0.3,0.4,0.2\n")
     assert list(scores) == ["fold", "score", "model", "other"]

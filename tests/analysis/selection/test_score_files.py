@@ -75,6 +75,32 @@ def test_without_users_a_score_is_that_of_a_fold(tmp_path: Path) -> None:
     assert all(one.users is None for one in contenders)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Model,Fold,NDCG@10\na,2,0.5\nb,2,0.25\nb,1,0.75\na,1,1\n",
+        "Model;Fold;NDCG@10\na;2;0,5\nb;2;0,25\nb;1;0,75\na;1;1,0\n",
+        "Model,2,1\na,0.5,1\nb,0.25,0.75\n",
+        ",Fold,a,b\n0,2,0.5,0.25\n1,1,1,0.75\n",
+    ],
+)
+def test_capitals_a_metrics_name_separators_and_wide_tables_are_recognised(
+    tmp_path: Path, text: str
+) -> None:
+    contenders, folds = read_contenders(file(tmp_path, text))
+    assert folds == ["2", "1"]
+    assert {one.name: one.folds.tolist() for one in contenders} == {
+        "a": [0.5, 1.0],
+        "b": [0.25, 0.75],
+    }
+
+
+def test_columns_that_somebody_names_are_taken(tmp_path: Path) -> None:
+    path = file(tmp_path, "who,round,recall,ndcg\na,1,9,0.1\na,2,9,0.3\n")
+    columns = {"contender": "who", "fold": "round", "score": "ndcg"}
+    assert read_contenders(path, columns)[0][0].folds.tolist() == [0.1, 0.3]
+
+
 def test_fold_scores_alone_that_differ_by_the_same_need_all_folds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

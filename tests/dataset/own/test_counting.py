@@ -18,6 +18,7 @@ from ecv_core.dataset.own.reading import (
     NO_TEXT,
     NO_USER,
     REPEATED,
+    loss,
 )
 from ecv_core.dataset.own.rows import NO_OBJECT, WIDTH
 from ecv_core.records.errors import DatasetError
@@ -131,6 +132,28 @@ def test_a_decimal_comma_is_read_where_a_comma_separates_nothing(read):
     assert reading.unused == {NO_RATING: 1}
 
 
+def test_a_decimal_comma_in_quotation_marks_is_read_and_a_thousand_is_not_taken_for_one(read):
+    _, reading = read('user,item,rating\na,x,"3,5"\nb,x,4\nc,x,"1,234"\n')
+    assert [row[2] for row in rows_of(reading)] == [3.5, 4.0]
+    assert reading.unused == {NO_RATING: 1}
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        (10, ""),  # a tenth of 100 is not more than a tenth
+        (11, "11 of 100 rows (11 %) would be lost: 11 have no rating, or none that is a number up"),
+    ],
+)
+def test_more_than_a_tenth_lost_is_said_with_its_cause(read, lost, said):
+    rows = [f"u{at},x,{'good' if at < lost else 3}" for at in range(90)] + ["u89,x,3"] * 10
+    _, reading = read("user,item,rating\n" + "\n".join(rows) + "\n")
+    found = loss(reading.unused, reading.rows)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)  # the ten that repeat a pair are not lost
+    assert found.endswith("choose another column for the rating, or none" if said else "")
+
+
 def test_baskets_follow_as_numbers_even_huge_ones_and_texts_as_they_come(read):
     numbers = "user,item,basket\na,x,1234567890123456789\na,y,1234567890123456788\na,z,9\n"
     assert [row[2] for row in rows_of(read(numbers)[1])] == [2, 1, 0]
@@ -194,6 +217,8 @@ TIMES = {
     TimeUnit.SECONDS: "1700000000",
     TimeUnit.MILLISECONDS: "1700000000000",
     TimeUnit.ISO: "2023-11-14",
+    TimeUnit.DAY_FIRST: "14.11.2023",
+    TimeUnit.MONTH_FIRST: "11/14/2023",
 }
 
 

@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ecv_core.dataset.own.layout import Form, TimeUnit
-from ecv_core.dataset.own.recognise import guess_unit, plain_name
+from ecv_core.dataset.own.plain import no_report, plain_file
+from ecv_core.dataset.own.reading import first_look
+from ecv_core.dataset.own.recognise import guess_unit, plain_name, recognise
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from tests.dataset.own.conftest import rows_of
 
@@ -116,6 +118,70 @@ def test_times_are_recognised_by_how_they_are_written(read, written, unit, secon
     layout, reading = read(f"user,item,time\nann,x,{written}\n")
     assert layout.unit is unit
     assert rows_of(reading) == [("ann", "x", seconds)]
+
+
+JAN_22 = 1674345600  # 2023-01-01 is 1672531200, and 21 days have 1814400 seconds
+AT_16_37 = JAN_22 + 59820
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "seconds"),
+    [
+        ("22.01.2023 16:37", TimeUnit.DAY_FIRST, AT_16_37),
+        ("22.1.2023, 16:37:00 Uhr", TimeUnit.DAY_FIRST, AT_16_37),
+        ("22.01.23", TimeUnit.DAY_FIRST, JAN_22),
+        ("22-01-2023T17:37:00+01:00", TimeUnit.DAY_FIRST, AT_16_37),
+        ("22/01/2023 9:05", TimeUnit.DAY_FIRST, JAN_22 + 32700),
+        ("01/22/2023", TimeUnit.MONTH_FIRST, JAN_22),
+        ("1/22/2023 4:37 PM", TimeUnit.MONTH_FIRST, AT_16_37),
+        ("1/22/2023 12:00:01 a.m.", TimeUnit.MONTH_FIRST, JAN_22 + 1),
+        ("2023/01/22 16:37", TimeUnit.ISO, AT_16_37),
+        ("2023.1.22", TimeUnit.ISO, JAN_22),
+        ("20230122", TimeUnit.ISO, JAN_22),
+        ("22. Januar 2023 16:37", TimeUnit.ISO, AT_16_37),
+        ("22-Jan-2023", TimeUnit.ISO, JAN_22),
+        ("Jan 22 2023 4:37 pm", TimeUnit.ISO, AT_16_37),
+        ("1. März 2023", TimeUnit.ISO, JAN_22 + 38 * 86400),  # nine days, and February's 28, and 1
+        (
+            "31.12.69",
+            TimeUnit.DAY_FIRST,
+            36524 * 86400,
+        ),  # 100 years, 25 of them leap years, less a day
+        ("31.12.70", TimeUnit.DAY_FIRST, 364 * 86400),
+    ],
+)
+def test_dates_of_any_common_form_are_read(read, written, unit, seconds):
+    layout, reading = read(f"user;item;time\nann;x;{written}\n")
+    assert layout.unit is unit
+    assert rows_of(reading) == [("ann", "x", seconds)]
+
+
+def test_day_or_month_first_is_decided_by_the_whole_sample(read):
+    rows = "ann;x;02/01/2023\nbob;y;03/01/2023\ncid;z;31/01/2023\n"
+    layout, reading = read("wer;was;wann\n" + rows)  # a word above dates is a header
+    assert named(layout) == {"user_id": "wer", "item_id": "was", "timestamp": "wann"}
+    assert layout.unit is TimeUnit.DAY_FIRST
+    assert [row[2] for row in rows_of(reading)] == [
+        JAN_22 - 20 * 86400,
+        JAN_22 - 19 * 86400,
+        JAN_22 + 9 * 86400,
+    ]
+    assert read("user;item;time\n" + rows, unit=TimeUnit.MONTH_FIRST)[1].unused == {
+        "no time, or none as a date, month first, from the years 1700 to 2199": 1
+    }
+
+
+@pytest.mark.parametrize(("sign", "taken", "day"), [(".", "day first", 2), ("/", "month first", 1)])
+def test_dates_that_fit_both_orders_are_said(tmp_path, sign, taken, day):
+    path = tmp_path / "shop.csv"
+    path.write_text(f"user;item;time;stars\na;x;02{sign}01{sign}2023;3,5\nb;x;gestern;gut\n")
+    found = recognise(plain_file(path, path.name, tmp_path, no_report))
+    rating, time, both = first_look(found)
+    assert rating == "1 of the first 2 rows have a rating."
+    assert time.startswith(f"1 of the first 2 rows have a time (dates, {taken}: ")
+    month = "January" if day == 2 else "February"
+    assert time.endswith(f": 02{sign}01{sign}2023 is {day} {month} 2023, 00:00 UTC.")
+    assert both.startswith("Day first and month first fit these dates alike")
 
 
 def test_the_unit_is_that_of_most_values():
