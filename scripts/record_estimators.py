@@ -157,7 +157,7 @@ def main(folder: str, out: str) -> None:
                 for at, fold in enumerate(table.computed(tasks, made, None, error_score="raise")):
                     assert fold.found
                     assert fold.told
-                    scores[row, at] = fold.score("score")
+                    scores[row, at] = fold.score
                     seconds[row, at] = fold.found["fit_time"][0] + fold.found["score_time"][0]
                     samples[row, fold.told.units] = fold.told.values
         kept[f"{name}/fold"] = fold_of

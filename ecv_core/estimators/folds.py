@@ -35,12 +35,26 @@ class Scored:
     told: Told | None
     """What its samples tell of the score; None where they tell nothing, or there is none."""
     seconds: float
+    watch: str | None = None
+    """Which score decides, where it is known: its key is this after 'test_'."""
     failure: ValueError | None = None
     """scikit-learn's error where the fit failed."""
 
-    def score(self, name: str) -> float:
-        """That of a scorer, NaN where there is none."""
-        return float("nan") if self.found is None else float(self.found[f"test_{name}"][0])
+    @property
+    def score(self) -> float:
+        """The one that decides, NaN where there is none.
+
+        Raises: InputError where the scorers give none of that name.
+        """
+        if self.found is None:
+            return float("nan")
+        scores = {key: value[0] for key, value in self.found.items() if key.startswith("test_")}
+        named = self.watch is not None and scores.keys() != {"test_score"}
+        key = f"test_{self.watch}" if named else next(iter(scores))
+        if key not in scores:
+            known = ", ".join(name.removeprefix("test_") for name in scores)
+            raise InputError(f"no scorer is called '{self.watch}'; choose one of: {known}")
+        return float(scores[key])
 
 
 class Table:
@@ -132,6 +146,7 @@ class Table:
         tasks: Sequence[tuple[Any, int]],
         make: Callable[[Any], Scoring],
         n_jobs: int | None,
+        pre_dispatch: Any = "n_jobs",
         **settings: Any,
     ) -> Generator[Scored]:
         """Estimators in folds, computed by so many jobs of joblib, in the order of the tasks.
@@ -141,7 +156,7 @@ class Table:
         Args:
             tasks: estimators, which are not changed, each with the index of a fold.
             make: the scoring of an estimator.
-            n_jobs: as of scikit-learn.
+            n_jobs, pre_dispatch: as of scikit-learn.
             settings: others of scikit-learn's `cross_validate`.
         Raises: scikit-learn's errors; not that of a failed fit, unless error_score is 'raise'.
         """
@@ -149,7 +164,7 @@ class Table:
         if effective_n_jobs(n_jobs) == 1:
             yield from (scored(**settings, **task) for task in given)
             return
-        jobs = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs")
+        jobs = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch=pre_dispatch)
         results = jobs(delayed(scored)(**settings, **task) for task in given)
         try:
             for one in results:  # noqa: UP028  or they would be closed before the warning is off
@@ -170,13 +185,14 @@ def scored(*, scoring: Scoring, **given: Any) -> Scored:
     """
     began = time.perf_counter()
     try:
-        found = cross_validate(scoring=scoring, **given)
+        found = cross_validate(scoring=scoring.scorer, n_jobs=1, **given)
     except ValueError as error:
         failed = "fits failed" in str(error) and given["error_score"] != "raise"
         if scoring.called or not failed:
             raise
         return Scored(found=None, told=None, seconds=time.perf_counter() - began, failure=error)
-    return Scored(found=found, told=scoring.told, seconds=time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return Scored(found=found, told=scoring.told, seconds=seconds, watch=scoring.watch)
 
 
 class _OneFold:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ecv_core.estimators.per_sample import OWN_SCORES, Held, Values, values
 from ecv_core.records.errors import InputError
@@ -41,122 +41,85 @@ class Told:
 class Scoring:
     """Scores as scikit-learn does, to the last bit, and keeps what the samples tell of a score.
 
-    It is the `scoring` of scikit-learn's `cross_validate`, of one fold at a time: `units` has to be
+    Its `scorer` is the `scoring` of scikit-learn's `cross_validate`, of one fold: `units` has to be
     set before, and `told` is there afterwards, None where samples tell nothing of this score.
     """
 
-    def __init__(
-        self, estimator: Any, scoring: Any, *, watch: str | None = None, error_score: Any = np.nan
-    ) -> None:
+    def __init__(self, estimator: Any, scoring: Any, watch: str | None = None) -> None:
         """The scorers of an estimator.
 
         Args:
             estimator: that will be scored.
             scoring: as of scikit-learn.
-            watch: which of several scorers; by default the first.
-            error_score: as of scikit-learn.
-        Raises: scikit-learn's errors; InputError for a name in `watch` that is none of them.
+            watch: which of several scores decides; by default the first.
+        Raises: scikit-learn's errors.
         """
-        self._whole = check_scoring(estimator, scoring=scoring)
-        self._error_score = error_score
-        if isinstance(scoring, Mapping):
-            self._parts = {name: check_scoring(estimator, one) for name, one in scoring.items()}
-        elif scoring is None or isinstance(scoring, str) or callable(scoring):
-            self._parts = {}
-        else:
-            self._parts = {name: check_scoring(estimator, name) for name in scoring}
-        if watch is not None and self._parts and watch not in self._parts:
-            raise InputError(
-                f"no scorer is called '{watch}'; choose one of: {', '.join(self._parts)}"
-            )
-        self.given = watch
-        self.watch = watch or next(iter(self._parts), "score")
-        """Whose samples are asked: the key of its scores, without 'test_'."""
+        self.scorers: Any = check_scoring(estimator, scoring=scoring)
+        """scikit-learn's scorer, or name -> scorer of several."""
+        self.multimetric = not (scoring is None or isinstance(scoring, str) or callable(scoring))
         own = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", None)
-        self.name: str = (
-            self.watch if self._parts or watch else own or _name(estimator, self._whole)
-        )
-        """What people call it: 'accuracy'."""
+        self.name: str = own or _name(estimator, self.scorers)
+        """What people call the one that decides: 'accuracy'."""
+        self.scorer: Any = _Watched(self, self.scorers)
+        if self.multimetric:
+            named = scoring if isinstance(scoring, Mapping) else {name: name for name in scoring}
+            self.scorers = {name: check_scoring(estimator, one) for name, one in named.items()}
+            self.scorer = {name: _Watched(self, one, name) for name, one in self.scorers.items()}
+            watch = self.name = watch or next(iter(self.scorers))
+        self.watch = watch
+        """Whose samples are asked; None for a single score, before it is known."""
         self.units: NDArray[np.intp] = np.array([], np.intp)
         self.told: Told | None = None
         self.called = False
         """Whether an estimator was fitted that could be scored."""
+        self._responses: _Responses | None = None
 
-    @property
-    def multimetric(self) -> bool:
-        """Whether there are several scorers."""
-        return bool(self._parts)
+    def responses(self, estimator: Any, X: Any) -> _Responses:
+        """What all scorers together ask of an estimator for X."""
+        if self._responses is None or self._responses.X is not X:
+            self._responses = _Responses(estimator, X)
+        return self._responses
 
-    @property
-    def scorers(self) -> Any:
-        """scikit-learn's scorer, or name -> scorer of several."""
-        return dict(self._parts) or self._whole
+
+class _Watched:
+    """A scorer that has the held-out samples asked, where its score is the one that decides."""
+
+    def __init__(self, scoring: Scoring, scorer: Any, name: str | None = None) -> None:
+        self._scoring, self._scorer, self._name = scoring, scorer, name
+        self._called = False
 
     def get_metadata_routing(self) -> Any:
-        """What the scorers ask for."""
-        return self._whole.get_metadata_routing()
+        return get_routing_for_object(self._scorer)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **metadata: Any) -> Any:
         """The score, or a dictionary of several, as scikit-learn asks a scorer for it."""
-        first, self.called = not self.called, True
-        responses = _Responses(estimator, X)
-        if not self._parts:
-            score = self._score(self._whole, responses, estimator, X, y, metadata)
-            if first and not isinstance(score, Mapping):
-                self._ask(self._whole, score, responses, y, metadata)
-            elif first and self.watch in score:
-                self._ask(self._whole, score[self.watch], responses, y, metadata)
-            return score
-        routed = process_routing(self._whole, "score", **metadata) if metadata else None
-        scores = {}
-        for name, scorer in self._parts.items():
-            own = routed[name].score if routed is not None else {}
-            try:
-                scores[name] = self._score(scorer, responses, estimator, X, y, own)
-            except Exception as error:
-                if self._error_score == "raise":
-                    raise
-                scores[name] = self._error_score
-                warnings.warn(
-                    "Scoring failed. The score on this train-test partition for these parameters "
-                    f"will be set to {self._error_score}. Details: \n{name}: {error!r}",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            else:
-                if first and name == self.watch:
-                    self._ask(scorer, scores[name], responses, y, own)
-        return scores
+        scoring, held_out = self._scoring, not self._called  # training samples are scored after
+        scoring.called = self._called = True
+        responses = scoring.responses(estimator, X)
+        score = self._score(responses, y, metadata)
+        if held_out and isinstance(score, Mapping):
+            scoring.watch = scoring.watch or next(iter(score))
+            self._ask(score.get(scoring.watch), responses, y, metadata)
+        elif held_out and self._name in (None, scoring.watch):
+            scoring.watch = self._name or "score"
+            self._ask(score, responses, y, metadata)
+        return score
 
-    def _score(
-        self,
-        scorer: Any,
-        responses: _Responses,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        metadata: Mapping[str, Any],
-    ) -> Any:
+    def _score(self, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> Any:
         """What the scorer says. Those that scikit-learn makes see a stand-in that remembers."""
         targets = () if y is None else (y,)
+        scorer, asked = self._scorer, responses.estimator
         if _made(scorer):
-            return scorer(responses, X, *targets, **metadata)
-        if repr(scorer).endswith(".score") and (method := _usual_score(estimator, metadata)):
-            return method(responses, X, *targets, **metadata)
-        return scorer(estimator, X, *targets, **metadata)
+            asked = responses
+        elif repr(scorer).endswith(".score") and (method := _usual_score(asked, metadata)):
+            scorer, asked = method, responses
+        return scorer(asked, responses.X, *targets, **metadata)
 
-    def _ask(
-        self,
-        scorer: Any,
-        score: Any,
-        responses: _Responses,
-        y: Any,
-        metadata: Mapping[str, Any],
-    ) -> None:
+    def _ask(self, score: Any, responses: _Responses, y: Any, metadata: Mapping[str, Any]) -> None:
         """Have the samples tell of this score, by a formula or else by a jackknife over blocks."""
         if y is None or not isinstance(score, int | float | np.number) or not np.isfinite(score):
             return
-        truth, score = np.asarray(y), float(score)
+        truth, score, scorer, scoring = np.asarray(y), float(score), self._scorer, self._scoring
         method = _usual_score(responses.estimator, metadata)
         metric, options = ("", {}) if not _made(scorer) else _parsed(scorer)
         if not metric and repr(scorer).endswith(".score"):
@@ -184,11 +147,11 @@ class Scoring:
                 ),
             )
         if found is not None:
-            self.told = _by_unit(found, self.units, score)
-            if metric not in OWN_SCORES and hasattr(responses.estimator, "classes_"):
-                self.told = _by_unit(found, _rare(truth, self.units), score)
+            rare = metric not in OWN_SCORES and hasattr(responses.estimator, "classes_")
+            units = _rare(truth, scoring.units) if rare else scoring.units
+            scoring.told = _by_unit(found, units, score)
         elif not metadata:
-            self.told = _by_blocks(scorer, responses, truth, self.units, score)
+            scoring.told = _by_blocks(scorer, responses, truth, scoring.units, score)
 
 
 def sample_scores(
@@ -209,9 +172,9 @@ def sample_scores(
     Returns: index of a sample -> a value; their mean is the score.
     Raises: InputError where samples tell nothing of this score.
     """
-    asked = Scoring(estimator, scoring, error_score="raise")
+    asked = Scoring(estimator, scoring)
     asked.units = np.asarray(rows, np.intp)
-    asked(estimator, X, y)
+    check_scoring(estimator, scoring=asked.scorer)(estimator, X, y)
     if asked.told is None:
         raise InputError(
             f"the samples tell nothing of the score '{asked.name}', for it cannot be worked out on "

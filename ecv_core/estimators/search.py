@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler
 from sklearn.utils.metadata_routing import process_routing
 
 from ecv_core.analysis.selection.differences import Difference
-from ecv_core.analysis.selection.rounds import Round, Selection, Terms, Verdict
+from ecv_core.analysis.selection.rounds import Selection, Terms, Verdict
 from ecv_core.estimators.folds import Scored, Table, check_fits
 from ecv_core.estimators.scoring import Scoring, Told
 from ecv_core.jobs.metering import meter_for
@@ -50,7 +49,6 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         confidence: of that, in (0, 1).
         random_state: of the draw, and of the order in which the folds run.
         energy: whether the whole search is metered (`joules_`), refit included.
-        on_round: told after every look: the round, as of `analysis.selection`.
 
     Attributes:
         n_folds_used_: of each candidate, shape (candidates,).
@@ -79,7 +77,6 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         error_score: Any = np.nan,
         return_train_score: bool = False,
         energy: bool = False,
-        on_round: Callable[[Round], object] | None = None,
     ) -> None:
         super().__init__(
             estimator,
@@ -99,7 +96,6 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         self.confidence = confidence
         self.random_state = random_state
         self.energy = energy
-        self.on_round = on_round
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> EFoldSearchCV:
         """Search, and fit the best on all samples. Args: as of `GridSearchCV.fit`.
@@ -108,12 +104,9 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             that cannot be.
         """
         watch = self.refit if isinstance(self.refit, str) else None
-        scorer = Scoring(self.estimator, self.scoring, watch=watch, error_score=self.error_score)
-        if scorer.multimetric and self.refit is True:
-            raise ValueError(
-                "For multi-metric scoring, the parameter refit must be set to a scorer key or a "
-                "callable, which says what the best is; or to False. True was passed."
-            )
+        scorer = Scoring(self.estimator, self.scoring, watch)
+        if scorer.multimetric:
+            self._check_refit(scorer.scorers)
         routing = get_config()["enable_metadata_routing"]
         groups = None if routing else params.pop("groups", None)
         fit_params = process_routing(self, "fit", **params).estimator.fit if routing else params
@@ -126,7 +119,7 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         meter = meter_for(RunSpec(dataset="", algorithm="")) if self.energy else None
         if meter is not None:
             meter.start()
-        race = _Race(self, table, scorer, candidates)
+        race = _Race(self, table, scorer, candidates, watch)
         race.run()
         self._tell(race)
         if self.refit:
@@ -141,16 +134,28 @@ class EFoldSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             self.joules_ = meter.stop().joules
         return self
 
+    def _check_refit(self, names: Iterable[str]) -> None:
+        """Refuse what does not say which of several scores decides. Raises: ValueError."""
+        if self.refit is not False and not callable(self.refit) and self.refit not in set(names):
+            raise ValueError(
+                "For multi-metric scoring, the parameter refit must be set to a scorer key or a "
+                f"callable, which says what the best is; or to False. {self.refit!r} was passed."
+            )
+
     def _tell(self, race: _Race) -> None:
         """What GridSearchCV tells after its folds."""
         self.n_splits_ = race.table.k
-        self.multimetric_ = race.scorer.multimetric
         self.scorer_ = race.scorer.scorers
         self.n_folds_used_ = np.array([len(one) for one in race.found])
         self.folds_saved_ = len(race.found) * race.table.k - int(self.n_folds_used_.sum())
         self.verdict_: Verdict | None = race.verdict
         self.cv_results_ = race.results()
-        watch = race.scorer.watch
+        ranks = [key for key in self.cv_results_ if key.startswith("rank_test_")]
+        scores = [key.removeprefix("rank_test_") for key in ranks]
+        self.multimetric_ = scores != ["score"]
+        if self.multimetric_:
+            self._check_refit(scores)
+        watch = self.refit if self.refit in scores else scores[0]
         best = int(self.cv_results_[f"rank_test_{watch}"].argmin())
         if callable(self.refit):
             best = self.refit(self.cv_results_)
@@ -171,9 +176,10 @@ class _Race:
         table: Table,
         scorer: Scoring,
         candidates: Sequence[Mapping[str, Any]],
+        watch: str | None,
     ) -> None:
         self.table, self.scorer, self.candidates = table, scorer, candidates
-        self._search = search
+        self._search, self._watch = search, watch
         self.found: list[dict[int, Scored]] = [{} for _ in candidates]
         """Of each candidate, fold -> scores."""
         self.verdict: Verdict | None = None
@@ -213,13 +219,11 @@ class _Race:
             for one, at in wanted:
                 race.ran(one, at)
             now = race.look()
-            if self._search.on_round is not None:
-                self._search.on_round(now)
             if self._search.verbose:
                 left = f"{len(now.left)} of {len(self.candidates)} candidates"
                 print(  # noqa: T201  as scikit-learn's searches do
                     f"After {sum(map(len, self.found))} folds: {left} left, the best is "
-                    f" {dict(self.candidates[healthy[now.leader]])}"
+                    f"{dict(self.candidates[healthy[now.leader]])}"
                 )
         self.verdict = race.verdict()
         self.places = [healthy[one] for one in self.verdict.order]
@@ -227,7 +231,7 @@ class _Race:
 
     def score(self, one: int, at: int) -> float:
         """What decides, of a candidate in a fold that it has run."""
-        return self.found[one][at].score(self.scorer.watch)
+        return self.found[one][at].score
 
     def _healthy(self, one: int) -> bool:
         return all(np.isfinite(self.score(one, at)) for at in self.found[one])
@@ -243,10 +247,9 @@ class _Race:
         }
         folds = self.table.computed(
             [(self._estimator(one), at) for one, at in lacking],
-            lambda of: Scoring(
-                of, search.scoring, watch=self.scorer.given, error_score=search.error_score
-            ),
-            search.n_jobs if effective_n_jobs(search.n_jobs) > 1 else None,
+            lambda of: Scoring(of, search.scoring, self._watch),
+            search.n_jobs,
+            search.pre_dispatch,
             **settings,
         )
         for (one, at), fold in zip(lacking, folds, strict=True):

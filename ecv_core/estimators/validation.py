@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
@@ -73,11 +73,11 @@ def cross_validate(
     rule: StoppingRule | str | None = None,
     cv: Any = 10,
     scoring: Any = None,
-    watch: str | None = None,
     groups: Any = None,
     params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    pre_dispatch: Any = "n_jobs",
     return_train_score: bool = False,
     return_estimator: bool = False,
     return_indices: bool = False,
@@ -95,11 +95,11 @@ def cross_validate(
     from numpy's global random state.
 
     Args:
-        estimator, X, y, scoring, groups, params, n_jobs, verbose, return_train_score,
-            return_estimator, return_indices, error_score: as of scikit-learn's `cross_validate`.
+        estimator, X, y, scoring, groups, params, n_jobs, verbose, pre_dispatch,
+            return_train_score, return_estimator, return_indices, error_score: as of
+            scikit-learn's `cross_validate`; of several scorers the rule looks at the first.
         rule: an instance or an id; by default `Precision(0.01)`.
         cv: as there; 10 folds by default.
-        watch: which of several scorers the rule looks at; by default the first.
         fold_order: the seed of the order in which the folds run, drawn by chance, so that those
             seen stand for all also where the data are sorted; None for the splitter's order.
         energy: whether each fold is metered, alone on the machine; with several jobs none is.
@@ -111,14 +111,15 @@ def cross_validate(
         'fold'; its `run`, and its `sentence`.
     Raises: scikit-learn's own errors; InputError for what cannot be stopped.
     """
-    scorer = Scoring(estimator, scoring, watch=watch, error_score=error_score)
+    scorer = Scoring(estimator, scoring)
     table = Table(estimator, X, y, cv, groups, params)
     table.shuffle(fold_order)
     spec, strange = _spec(rule, table, scorer.name, name or type(estimator).__name__, dataset)
     known: StoppingRule = strange or stopping.rule_for(spec)
-    if keep and strange is None:
+    if kept := keep and strange is None:
         spec = _identified(spec, estimator, table)
     settings = {
+        "pre_dispatch": pre_dispatch,
         "verbose": verbose,
         "return_train_score": return_train_score,
         "return_estimator": return_estimator,
@@ -128,10 +129,10 @@ def cross_validate(
     meter = meter_for(spec) if energy and alone else NoMeter()
     found: dict[int, Scored] = {}
     lacking = ""
-    with _kept(spec) if keep and strange is None else _in_memory(spec, known) as run:
+    with _kept(spec) if kept else nullcontext(_InMemory(spec, known)) as run:
         scored = table.computed(
             [(estimator, at) for at in table.order],
-            lambda one: Scoring(one, scoring, watch=watch, error_score=error_score),
+            lambda one: Scoring(one, scoring),
             n_jobs,
             **settings,
         )
@@ -144,7 +145,7 @@ def cross_validate(
                     spent = meter.stop()
             else:
                 found[at], spent = next(scored), Energy.none()
-            score = found[at].score(scorer.watch)
+            score = found[at].score
             if not math.isfinite(score):
                 lacking = f" Fold {at} has no score, so the rule did not see it."
                 continue
@@ -324,11 +325,6 @@ class _InMemory:
     def end(self) -> RunRecord:
         """The run, finished."""
         return replace(self.record, state=RunState.FINISHED, finished_at=datetime.now(UTC))
-
-
-@contextmanager
-def _in_memory(spec: RunSpec, rule: StoppingRule) -> Iterator[_InMemory]:
-    yield _InMemory(spec, rule)
 
 
 class _Kept:

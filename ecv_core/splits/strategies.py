@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from functools import partial
@@ -105,8 +105,7 @@ Assignment = NDArray[np.int16]
 Draw = Callable[[int], NDArray[np.int8]]
 """As of `Folds.draw`."""
 Make = Callable[[Interactions, int, int, Settings], Any]
-"""(interactions, k, seed, settings) -> what `Folds` are made of: an Assignment or a Draw; one of
-one's own may also give k pairs of rows (learnt from, held out), as scikit-learn's splitters do.
+"""(interactions, k, seed, settings) -> what `Folds` are made of: an Assignment or a Draw.
 Raises: FoldsError if the data cannot be split so."""
 
 
@@ -237,28 +236,11 @@ def _of_ones_own(
         of_fold = partial(_checked, who, rows=rows, ends=(0, len(Part) - 1))
         of_fold(first)  # before anything runs
         return lambda index: of_fold(made(index)).astype(np.int8)
-    if isinstance(made, list | tuple) and isinstance(next(iter(made), 0), list | tuple):
-        return _of_pairs(who, made, rows, k)
     assignment = _checked(who, made, rows=rows, ends=(-1, k - 1)).astype(np.int16)
     held = np.bincount(assignment[assignment >= 0], minlength=k)
     if len(empty := np.flatnonzero(held == 0)):
         raise FoldsError(f"{who} holds nothing out in fold {empty[0]} of {k}; use a smaller k")
     return assignment
-
-
-def _of_pairs(who: str, pairs: Sequence[Any], rows: int, k: int) -> Draw:
-    """Of the rows that each fold learns from and holds out."""
-    if len(pairs) != k or any(len(pair) != 2 for pair in pairs):
-        raise FoldsError(f"{who} gave {len(pairs)} of {k} pairs of rows (learnt from, held out)")
-    parts = np.full((k, rows), Part.UNUSED, dtype=np.int8)
-    for index, pair in enumerate(pairs):
-        for part, chosen in zip((Part.TRAIN, Part.TEST), pair, strict=True):
-            places = _checked(who, chosen, rows=len(chosen), ends=(0, rows - 1))
-            if (there := parts[index, places] == Part.TRAIN).any():
-                row = places[there][0]
-                raise FoldsError(f"{who} learns from row {row} in fold {index} and holds it out")
-            parts[index, places] = part
-    return lambda index: parts[index].copy()
 
 
 def _checked(who: str, made: object, *, rows: int, ends: tuple[int, int]) -> NDArray[Any]:
@@ -268,8 +250,7 @@ def _checked(who: str, made: object, *, rows: int, ends: tuple[int, int]) -> NDA
         shown = f"{found.dtype} of shape {found.shape}" if found.ndim else f"{made!r:.60}"
         raise FoldsError(
             f"{who} gave {shown}; give the fold (0 to k - 1, or -1 for none) that holds out each "
-            f"of the {rows:,} interactions, k pairs of rows (learnt from, held out), or a function "
-            "of the fold that gives the Part of each"
+            f"of the {rows:,} interactions, or a function of the fold that gives the Part of each"
         )
     if rows and not ends[0] <= found.min() <= found.max() <= ends[1]:
         wrong = found.min() if found.min() < ends[0] else found.max()

@@ -90,7 +90,7 @@ class Precision:
         half = variance.half_widths(self.k, self.confidence)
         known = float(least_tolerance(half, np.array([mean]))[0])
         if math.isinf(known):
-            why = "too few users to tell how far it is off"
+            why = "too few single scores to tell how far it is off"
             if not math.isnan(half[0]):
                 why = (
                     f"the mean is 0, at most {half[0]:.2g} from that of all {self.k} folds, and no "
@@ -186,13 +186,13 @@ class Precision:
         if n == self.k:
             return ""
         if n == 1:
-            return " (one fold cannot show what all its users have in common, so much is allowed)"
+            return " (one fold cannot show how far folds differ, so much is allowed)"
         if variance.p_values[0] < UNSTABLE:
             times = float(variance.observed[0] / variance.users[0])
             times_text = f"{times:.1f} times" if times < 1000 else "over 1,000 times"
             return (
-                f"; fold means vary {times_text} as much as users explain "
-                f"(p {_p_text(float(variance.p_values[0]))}): the training is unstable, or "
+                f"; fold means vary {times_text} as much as single scores "
+                f"explain (p {_p_text(float(variance.p_values[0]))}): the training is unstable, or "
                 "something else sets folds apart, and is allowed for"
             )
         return ""

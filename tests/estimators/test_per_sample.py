@@ -27,9 +27,9 @@ HALF = slice(0, 80)
 def told(estimator, y, scoring):
     """The score of the second half, and what its samples tell."""
     estimator.fit(X[HALF], y[HALF])
-    scoring = Scoring(estimator, scoring, error_score="raise")
+    scoring = Scoring(estimator, scoring)
     scoring.units = np.arange(80)
-    return scoring(estimator, X[80:], y[80:]), scoring.told
+    return scoring.scorer(estimator, X[80:], y[80:]), scoring.told
 
 
 def derivative(estimator, y, scorer, at):
@@ -110,7 +110,7 @@ def test_their_spread_is_that_of_the_bootstrap(scoring):
     many, targets = np.tile(X[80:], (4, 1)), np.tile(TWO[80:], 4)
     asked = Scoring(estimator, scoring)
     asked.units = np.arange(len(many))
-    asked(estimator, many, targets)
+    asked.scorer(estimator, many, targets)
     values = asked.told.values
     draws = []
     for _ in range(300):
@@ -125,7 +125,7 @@ def test_groups_are_who_varies():
     estimator = LogisticRegression().fit(X[HALF], TWO[HALF])
     scoring = Scoring(estimator, "accuracy")
     scoring.units = np.repeat([5, 2], [60, 20])
-    score = scoring(estimator, X[80:], TWO[80:])
+    score = scoring.scorer(estimator, X[80:], TWO[80:])
     right = estimator.predict(X[80:]) == TWO[80:]
     # A ratio of two sums over two groups: each group's part is its own surplus of right ones.
     expected = [score + (right[60:] - score).sum() / 40, score + (right[:60] - score).sum() / 40]

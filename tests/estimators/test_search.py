@@ -90,16 +90,14 @@ def test_who_cannot_win_leaves_first():
     assert set(search.scorer_) == {"roc_auc", "neg_log_loss"}
 
 
-def test_it_is_cloned_pickled_nested_and_told_of_every_round():
-    rounds = []
-    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=4, on_round=rounds.append)
+def test_it_is_cloned_pickled_nested_and_says_every_round(capsys):
+    search = ecv.EFoldSearchCV(Ridge(), ALPHAS, cv=4, verbose=1)
     assert clone(search).get_params()["expected_loss"] == 0.001
-    inner = clone(search).set_params(on_round=None, expected_loss=0.01, estimator__tol=1e-5)
+    inner = clone(search).set_params(verbose=0, expected_loss=0.01, estimator__tol=1e-5)
     scores = cross_val_score(make_pipeline(StandardScaler(), inner), *DIABETES, cv=2)
     assert scores.min() > 0.3
     search.fit(*DIABETES)
-    assert rounds[-1].decided
-    search.on_round = None
+    assert "of 6 candidates left, the best is {'alpha': " in capsys.readouterr().out
     again = pickle.loads(pickle.dumps(search))
     assert again.predict(DIABETES[0]).tolist() == search.predict(DIABETES[0]).tolist()
 
@@ -110,6 +108,25 @@ def test_several_jobs_find_the_same():
     )
     for key in ("mean_test_score", "rank_test_score", "n_folds"):
         assert one.cv_results_[key].tolist() == two.cv_results_[key].tolist()
+
+
+def two_scores(model, X, y):
+    return {"one": 1.0, "right": model.score(X, y)}
+
+
+@pytest.mark.parametrize(("scoring", "refit"), [("r2", "r2"), (two_scores, "right")])
+def test_refit_names_a_score_as_there(scoring, refit):
+    grid = {"alpha": [1.0, 1000.0]}
+    ours, theirs = (
+        search(Ridge(), grid, cv=3, scoring=scoring, refit=refit).fit(*DIABETES)
+        for search in (ecv.EFoldSearchCV, GridSearchCV)
+    )
+    assert ours.multimetric_ == theirs.multimetric_
+    assert ours.best_index_ == theirs.best_index_ == 0
+    assert ours.score(*DIABETES) == theirs.score(*DIABETES)
+    if scoring is two_scores:
+        with pytest.raises(ValueError, match="refit must be set to a scorer key"):
+            ecv.EFoldSearchCV(Ridge(), grid, cv=3, scoring=scoring).fit(*DIABETES)
 
 
 def test_candidates_are_drawn_of_distributions():

@@ -109,8 +109,8 @@ def test_one_fold_says_what_it_cannot_show():
     # users: 0.1 / sqrt(2000) = 0.00224
     known = distance(1.0, 1, 1999) * 0.1 / math.sqrt(2000) * math.sqrt(0.9) / 0.5
     assert rule.decide(results_of(many([0.0]))).reason == (
-        f"After 1 fold: known within {known:.1%}, asked for 5.0% (one fold cannot show what all "
-        "its users have in common, so much is allowed): go on."
+        f"After 1 fold: known within {known:.1%}, asked for 5.0% (one fold cannot show how far "
+        "folds differ, so much is allowed): go on."
     )
 
 
@@ -119,7 +119,10 @@ def test_fold_means_that_differ_more_than_users_explain_are_told():
     decision = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(shifted)
     # fold means 0.51 and 0.49: variance 0.0004 / 3, over 0.1^2 / 2000
     assert "; fold means vary 26." in decision.reason
-    assert "times as much as users explain (p < 0.001): the training is unstable" in decision.reason
+    assert (
+        "times as much as single scores explain (p < 0.001): the training is unstable"
+        in decision.reason
+    )
     calm = results_of(many([0, 0, 0, 0]))
     said = Precision(tolerance=0.5, k=10, metric="ndcg@10").decide(calm).reason
     assert "explain" not in said
@@ -160,7 +163,7 @@ def test_one_user_alone_says_so():
     rule = Precision(tolerance=0.5, k=10, metric="ndcg@10")
     decision = rule.decide(results_of(np.array([[0.5]])))
     assert not decision.stop
-    assert decision.reason == "After 1 fold: too few users to tell how far it is off: go on."
+    assert decision.reason.startswith("After 1 fold: too few single scores to tell how far it is ")
     assert rule.interval(results_of(np.array([[0.5]]))) is None
 
 
