@@ -1,4 +1,4 @@
-"""Ten scripts as users write them: they run, and type checkers have nothing to say of them."""
+"""Scripts as users write them: they run, and type checkers have nothing to say of them."""
 
 from __future__ import annotations
 
