@@ -1,6 +1,6 @@
-from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.datasets import load_breast_cancer  # type: ignore[import-untyped]
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+from sklearn.naive_bayes import GaussianNB  # type: ignore[import-untyped]
 
 import ecv_core as ecv
 
