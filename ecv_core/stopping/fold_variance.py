@@ -342,7 +342,8 @@ class FoldVariance:
         error = look_error(k, confidence)
         left = np.maximum(1 / self.sizes - 1 / k, 0)
         ratios = self.ratios
-        few = scipy.special.stdtrit(self.users_freedom, error / 2) / scipy.special.ndtri(error / 2)
+        many = scipy.special.ndtri(error / 2)
+        few = scipy.special.stdtrit(self.users_freedom, error / 2) / (many or -1)
         half = few * reach(np.nan_to_num(ratios, posinf=0), self.sizes, error)
         half = half * np.sqrt(self.users * left)
         # Beyond the largest effect of the prior only the fold means are left to go by.

@@ -145,7 +145,8 @@ def _for_paper(chosen: Shown) -> None:
         )
 
     def picture() -> Figure:
-        rows = _lanes(chosen).rename(columns={"contender": "name", "behind": "mean"})
+        rows = _lanes(chosen)
+        rows = rows.assign(name=rows["contender"], mean=rows["behind"])
         last = rows[rows["step"] == rows["step"].max()]
         return intervals_picture(last, "behind the leader, % of its mean")
 

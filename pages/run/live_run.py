@@ -41,7 +41,7 @@ from pages.run.frames import newest, so_far
 from pages.run.run_actions import run_actions
 from pages.shared.address.link import copy_link
 from pages.shared.charts.plot import draw, drawing, plot
-from pages.shared.live.acting import starter
+from pages.shared.live.acting import acting, starter
 from pages.shared.live.events import CURVES, FOLDS, QUEUE, RUNS, STATES, topic
 from pages.shared.live.runs import comparison_of, damaged_folds, imported_note, opened_runs
 from pages.shared.live.state import escaped, sentence, store
@@ -253,7 +253,7 @@ def _results(run: Run, runs: list[Run]) -> None:
     _note(run, runs)
     if person := starter(run.started_by):
         st.caption(f"Started by {escaped(person)}.")
-    if place := store().place_of(run.group):
+    if len(acting().places) > 1 and (place := store().place_of(run.group)):
         st.caption(f"Computed on {escaped(place_title(place))}.")
     if note := imported_note(run.run_id):
         st.caption(note)

@@ -57,8 +57,8 @@ def by_hand(matrix):
 def test_a_frame_gives_the_scores_of_the_same_data_from_a_file(table):
     there = ecv.evaluate("synthetic", "ease", rule=TWO, keep=False)
     assert ecv.evaluate(table, "ease", rule=TWO, keep=False).scores == there.scores
-    ecv.add(table, "my-shop")
-    assert ecv.evaluate("my-shop", "ease", rule=TWO, keep=False).scores == there.scores
+    ecv.add(table, "a-frame")
+    assert ecv.evaluate("a-frame", "ease", rule=TWO, keep=False).scores == there.scores
 
 
 def test_every_kind_of_data_has_the_same_interactions(embedded, table):
