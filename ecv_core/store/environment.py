@@ -8,6 +8,7 @@ import socket
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -53,7 +54,7 @@ def _processor() -> str:
 
 def _gpu() -> str | None:
     """The name of the GPU that models compute on; None where they compute on the processor."""
-    if version("torch").endswith("+cpu"):
+    if find_spec("torch") is None or version("torch").endswith("+cpu"):
         return None
     import pynvml  # CodeCarbon's
 
