@@ -197,7 +197,7 @@ def test_the_core_alone_serves_with_the_lowest_and_the_newest_versions(
         fold = json.loads(asked.stdout)["fold"]
         told = call(environment, tmp_path, "ecv", "tell", run_id, str(fold), "--score", score)
         assert told.returncode == 0, told.stderr
-    absent = call(environment, tmp_path, "ecv", "run", "synthetic", "popular")
+    absent = call(environment, tmp_path, "ecv", "run", "synthetic", "item-knn")
     assert absent.returncode == 1
     assert "pip install 'e-fold[models]'" in absent.stderr
     assert "Traceback" not in absent.stderr
